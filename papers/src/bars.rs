@@ -8,9 +8,9 @@ use verbena_lab::table::format_value;
 /// A picture of bars.
 #[derive(Clone, Debug)]
 pub struct Bars {
-    /// What stands above.
+    /// The text above the bars.
     pub title: String,
-    /// What the values are.
+    /// The unit of the values.
     pub unit: String,
     /// The bars, from the top; one at least.
     pub bars: Vec<Bar>,
@@ -19,9 +19,9 @@ pub struct Bars {
 /// A bar.
 #[derive(Clone, Debug)]
 pub struct Bar {
-    /// What stands beside it.
+    /// The text beside the bar.
     pub label: String,
-    /// Its length, not negative.
+    /// The length of the bar, not negative.
     pub value: f64,
     /// Bars of one group have one color.
     pub group: usize,

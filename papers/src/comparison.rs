@@ -1,4 +1,4 @@
-//! How a comparison is run: its command line, its rounds, and what becomes of the measurements.
+//! The run of a comparison: its command line, its rounds, and what becomes of the measurements.
 
 use crate::model::Model;
 use crate::{panels, plot};
@@ -65,11 +65,11 @@ impl Common {
         run(experiments, &between, self.timing.rounds(), &self.output, model)
     }
 
-    /// As [`Common::run`], for what can be measured between nodes only. What runs on the devices of
-    /// one node needs no name of another.
+    /// Runs experiments as [`Common::run`] does, where nodes are needed. Those on the devices of
+    /// one node need no name of another.
     ///
     /// # Errors
-    /// As [`Common::run`], or no nodes are named.
+    /// Those of [`Common::run`], or no nodes are named.
     pub fn run_between_nodes(&self, experiments: Vec<Experiment>, model: Option<Model>) -> Result<()> {
         let on_devices = |experiment: &Experiment| experiment.variants.iter().all(Variant::is_on_devices);
         let is_here = experiments.iter().all(on_devices);
@@ -78,7 +78,7 @@ impl Common {
     }
 }
 
-/// What is known of verbs devices on this machine, in a few words.
+/// Describes the verbs devices of this machine in a few words.
 fn survey() -> String {
     match Verbs::survey(&Options::current()).0 {
         survey if survey.ports.is_empty() => "no verbs device is here".into(),

@@ -13,10 +13,10 @@ pub struct Model {
 }
 
 impl Model {
-    /// What the simulator computes.
+    /// Creates the model from the tables that the simulator computed.
     ///
     /// # Errors
-    /// What hung or failed there.
+    /// The text of what hung or failed there.
     pub fn new(title: &'static str, tables: Result<Vec<Table>, String>) -> Result<Model> {
         Ok(Model { title, tables: tables.map_err(|reason| anyhow!("the simulator: {reason}"))? })
     }

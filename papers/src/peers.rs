@@ -28,7 +28,7 @@ pub fn against(title: &'static str, channel: &str, transport: Transport) -> Expe
     }
 }
 
-/// At each point ours is no worse than the better of the two.
+/// Returns the goals: at each point ours is no worse than the better of the two.
 fn goals(measured: &Measured) -> Vec<Goal> {
     let goal = |&point: &Point| {
         let peers = [Peer::Mpich, Peer::OpenMpi].map(Peer::name);

@@ -51,7 +51,7 @@ pub fn check_name(path: &Path) -> Result<()> {
 /// A line of a panel.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// What the legend says.
+    /// The text in the legend.
     pub label: String,
     /// (Message size in bytes, value), by size.
     pub points: Vec<(usize, f64)>,
@@ -60,11 +60,11 @@ pub struct Line {
 /// A panel of a picture.
 #[derive(Clone, Debug)]
 pub struct Panel {
-    /// What stands above.
+    /// The text above the panel.
     pub title: String,
-    /// What the values are.
+    /// The unit of the values.
     pub unit: String,
-    /// What they lie over.
+    /// The axis over which the values lie.
     pub axis: Axis,
     /// The lines; one at least.
     pub lines: Vec<Line>,
@@ -109,7 +109,7 @@ pub fn draw_panels(all: &[Panel], path: &Path) -> Result<()> {
         .with_context(|| format!("cannot draw the plot into {}", path.display()))
 }
 
-/// One panel as the text of an SVG picture of that width and height.
+/// Returns one panel as the text of an SVG picture of that width and height.
 ///
 /// # Errors
 /// It cannot be drawn.
@@ -213,7 +213,8 @@ fn emptiest(lines: &[Line], legend: (f64, f64), x: (f64, f64), y: (f64, f64)) ->
     least.map_or(SeriesLabelPosition::UpperLeft, |corner| corner.0)
 }
 
-/// The part of a plot of so many pixels that the legend takes, across and up, with some air.
+/// Returns the part of a plot of this many pixels that the legend takes, across and up, with some
+/// air.
 fn legend_part(lines: &[Line], (width, height): (u32, u32)) -> (f64, f64) {
     let longest = lines.iter().map(|line| line.label.chars().count()).max().unwrap_or(0);
     let (across, up) = (60 + 9 * longest, 20 + 24 * lines.len());

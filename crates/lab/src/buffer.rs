@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 
 const PAGE_BYTES: usize = 4096;
 
-/// Page-aligned memory, every page of which has been written once.
+/// Page-aligned memory. Every page has been written once.
 pub struct Buffer {
     start: NonNull<u8>,
     layout: Layout,

@@ -45,7 +45,7 @@ impl Drop for Busy {
 pub fn spin() -> Result<()> {
     let parent = nix::unistd::getppid();
     set_pdeathsig(Signal::SIGKILL).context("cannot tie this process to its parent")?;
-    // The parent may have ended before that; from then on its death is told by the signal.
+    // The parent may have ended before that; afterwards the signal reports its death.
     while nix::unistd::getppid() == parent {
         (0..1_000_000).for_each(|_| std::hint::black_box(()));
     }

@@ -11,16 +11,16 @@ use anyhow::Result;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// What to measure and how.
+/// The settings of a campaign: the points, and how they are measured.
 #[derive(Debug)]
 pub struct Campaign {
-    /// How to start workers; none if nothing needs them.
+    /// The way to start workers; none if nothing needs them.
     pub launch: Option<Launch>,
     /// The points.
     pub points: Vec<Point>,
     /// Numbers of ranks for the collectives and the start-up; pairs are measured at two.
     pub ranks: Vec<usize>,
-    /// How often the whole is repeated.
+    /// The number of times that the whole is repeated.
     pub rounds: usize,
     /// Effort a point.
     pub effort: Effort,
@@ -93,7 +93,7 @@ impl Campaign {
     }
 }
 
-/// What the points that one job of workers measures have in common.
+/// The properties that all points of one job of workers share.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Job {
     ranks: usize,

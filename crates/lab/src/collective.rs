@@ -36,7 +36,7 @@ pub fn run(world: &World, point: Point, effort: Effort) -> Result<(Vec<f64>, u64
     Ok((samples.seconds.iter().map(|seconds| seconds * 1e6).collect(), samples.iterations))
 }
 
-/// How many blocks of the point's size the larger of the two buffers holds.
+/// The number of blocks of the point's size in the larger of the two buffers.
 fn blocks(metric: Metric, ranks: usize) -> usize {
     match metric {
         Metric::Gather | Metric::Scatter | Metric::Allgather | Metric::Alltoall | Metric::ReduceScatter => {

@@ -19,32 +19,32 @@ pub const COMPONENTS: [&str; 7] =
 pub struct Row {
     /// Length of the messages.
     pub bytes: u64,
-    /// How they went.
+    /// The way that the messages went.
     pub way: Way,
-    /// Their number.
+    /// The number of messages.
     pub messages: usize,
-    /// How many of them were found by their receiver before the sender's post returned: what
-    /// remained of the post then is not on the message's way, and is not counted.
+    /// The number of messages that their receiver found before the sender's post returned. The rest
+    /// of such a post is not on the message's way, and is not counted.
     pub overtaken: usize,
-    /// How many others were left out since their stamps are not in order: the clocks of the two
+    /// The number of messages left out because their stamps are not in order: the clocks of the two
     /// sides disagree.
     pub disordered: usize,
     /// The [`COMPONENTS`].
     pub components_ns: [f64; 7],
-    /// From the call of the sender to the return of the receiver.
+    /// The time from the call of the sender to the return of the receiver.
     pub total_ns: f64,
     /// Half the time from one send to the next to the same process; `None` if there was only one.
     pub half_round_trip_ns: Option<f64>,
 }
 
-/// One message.
+/// The times of one message.
 #[derive(Clone, Copy, Debug)]
 struct Message {
     components_ns: [f64; 7],
     overtaken: bool,
 }
 
-/// What is gathered for a row.
+/// The values gathered for a row.
 #[derive(Debug, Default)]
 struct Sample {
     messages: Vec<Message>,
@@ -52,7 +52,7 @@ struct Sample {
     periods_ns: Vec<f64>,
 }
 
-/// What the ranks of one job traced into these files.
+/// Reads the traces that the ranks of one job wrote to these files.
 ///
 /// # Errors
 /// If a file cannot be read.
@@ -63,7 +63,7 @@ pub fn logs(files: &[PathBuf]) -> Result<Vec<Log>> {
     files.iter().map(log).collect()
 }
 
-/// The rows, by length and way, without the first so many messages of each.
+/// Returns the rows, by length and way, without the first `skip` messages of each.
 pub fn rows(logs: &[Log], skip: usize) -> Vec<Row> {
     let mut samples: BTreeMap<(u64, Way), Sample> = BTreeMap::new();
     for log in logs {
@@ -79,7 +79,7 @@ pub fn rows(logs: &[Log], skip: usize) -> Vec<Row> {
     samples.into_iter().filter_map(|((bytes, way), sample)| row(bytes, way, &sample)).collect()
 }
 
-/// What this process sent.
+/// Gathers the messages that this process sent.
 fn gather(log: &Log, logs: &[Log], samples: &mut BTreeMap<(u64, Way), Sample>) {
     let arrivals: HashMap<(u32, u32), &Received> = logs
         .iter()

@@ -1,16 +1,15 @@
-//! Everyone speaks to everyone for the first time (paper 4, 5.2.2): each rank sends an empty
-//! message to every other one, while it receives one from another, in the manner of a ring: in step
-//! `s` to the rank `s` behind it, from the rank `s` before it.
+//! Every rank speaks to every other for the first time (paper 4, 5.2.2). In step `s`, each rank
+//! sends an empty message to the rank `s` behind it and receives one from the rank `s` before it.
 //!
 //! - *Connect*: the time from the end of `MPI_Init` to the end of the last step, the mean of all
-//!   ranks. There is no barrier before it, since that would make connections already; so what some
-//!   ranks start later than others counts too, for every library alike.
-//! - *Connect processor*: the processor's time that a process takes for it, the mean of all. Where
-//!   ranks share processors, this is what tells how start-up grows: the clock counts what the
-//!   others take as well.
-//! - *Connect memory*: the memory that a process has for itself after that
-//!   (`/proc/self/smaps_rollup`, its private pages), the mean of all ranks. What the kernel holds
-//!   for it, such as queue pairs on Soft-RoCE, is not in it.
+//!   ranks. There is no barrier before it, since that would already make connections. So a late
+//!   start of some ranks counts too, for every library alike.
+//! - *Connect processor*: the processor time that a process takes for it, the mean of all. Where
+//!   ranks share processors, this shows how start-up grows: the clock also counts the time of the
+//!   others.
+//! - *Connect memory*: the private pages of a process after that (`/proc/self/smaps_rollup`), the
+//!   mean of all ranks. Memory that the kernel holds for it (queue pairs on Soft-RoCE) is not in
+//!   it.
 //!
 //! A job can do that only once, so there is one sample a round.
 
@@ -24,7 +23,8 @@ use std::sync::OnceLock;
 /// The tag of the messages.
 const TAG: i32 = 9;
 
-/// What the first time took, of which there is one in a process: each metric tells of the same.
+/// Time and memory of the first exchange, which happens once in a process; each metric reports the
+/// same one.
 static FIRST: OnceLock<Spent> = OnceLock::new();
 
 /// Measures one point: a sample in milliseconds or MiB, and one iteration.
@@ -67,7 +67,7 @@ fn mean(world: &World, own: f64) -> Result<f64> {
     Ok(to.double(0) / f64::from(world.size()))
 }
 
-/// This process's private pages.
+/// Returns the size of this process's private pages.
 fn private_mib() -> Result<f64> {
     let path = "/proc/self/smaps_rollup";
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {path}"))?;

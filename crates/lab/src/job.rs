@@ -1,8 +1,8 @@
-//! One job of workers: start the launcher, read rank 0's lines, and keep the time limit of each
+//! A job of workers: starts the launcher, reads rank 0's lines, and keeps the time limit of each
 //! point.
 //!
-//! When a point exceeds its limit the job is ended and another goes on with the next point, so that
-//! one hanging or crawling collective costs its own cell and no other.
+//! When a point exceeds its limit, the job is ended and another goes on with the next point. So a
+//! collective that hangs or crawls costs only its own cell.
 
 use super::metric::Point;
 use super::worker::Line;
@@ -16,12 +16,12 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// How to start workers.
+/// The way to start workers.
 #[derive(Clone, Debug)]
 pub struct Launch {
     /// The launcher.
     pub mpiexec: PathBuf,
-    /// Its further options, such as `--oversubscribe`.
+    /// Further options of the launcher, such as `--oversubscribe`.
     pub launcher_args: Vec<String>,
     /// The MPI library that the ranks open.
     pub library: PathBuf,
@@ -40,7 +40,7 @@ pub struct Launch {
     pub limit: Duration,
 }
 
-/// How a job ended.
+/// The end of a job.
 #[derive(Debug, PartialEq)]
 pub enum End {
     /// The launcher exited with success.

@@ -1,5 +1,4 @@
-//! What can be measured, in which unit, and how a point of a measurement is written on a command
-//! line.
+//! The metrics, their units, and how a point of a measurement is written on a command line.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -18,17 +17,18 @@ pub enum Metric {
     Bidirectional,
     /// Payload over half the round trip of a ping-pong.
     PingPong,
-    /// The same by several pairs of ranks at once, all together.
+    /// The ping-pong of several pairs of ranks at once, all together.
     MultiPingPong,
     /// Messages per second of a one-way stream of windows.
     Rate,
-    /// As the rate, by one thread of each rank under `MPI_THREAD_MULTIPLE`.
+    /// The rate by one thread of each rank under `MPI_THREAD_MULTIPLE`.
     #[serde(rename = "rate_1_thread")]
     Rate1Thread,
-    /// By two threads of each rank, each with its partner on the other: all messages together.
+    /// The rate by two threads of each rank, each with its partner on the other: all messages
+    /// together.
     #[serde(rename = "rate_2_threads")]
     Rate2Threads,
-    /// By four.
+    /// The rate by four threads.
     #[serde(rename = "rate_4_threads")]
     Rate4Threads,
     /// `MPI_Barrier`.
@@ -55,19 +55,20 @@ pub enum Metric {
     FanOut,
     /// A round of a computation in the manner of the NAS kernel IS (sorting integers).
     KernelIs,
-    /// Of CG (conjugate gradients).
+    /// The time of CG (conjugate gradients).
     KernelCg,
-    /// Of MG (multigrid cycles).
+    /// The time of MG (multigrid cycles).
     KernelMg,
-    /// Of LU (a wavefront there and back).
+    /// The time of LU (a wavefront there and back).
     KernelLu,
-    /// Of FT (a Fourier transform in three dimensions).
+    /// The time of FT (a Fourier transform in three dimensions).
     KernelFt,
-    /// Of SP (scalar systems along lines).
+    /// The time of SP (scalar systems along lines).
     KernelSp,
-    /// Of BT (systems of blocks along lines).
+    /// The time of BT (systems of blocks along lines).
     KernelBt,
-    /// Of SMG2000 (cycles of a semicoarsening multigrid): many small messages to many ranks.
+    /// The time of SMG2000 (cycles of a semicoarsening multigrid): many small messages to many
+    /// ranks.
     KernelSmg,
     /// Everyone speaks to everyone for the first time.
     Connect,
@@ -81,17 +82,17 @@ pub enum Metric {
     CacheLine,
     /// `memcpy` by one thread, without MPI.
     Copy,
-    /// As the fan-out, between as many processes over pipes, without MPI.
+    /// The fan-out between as many processes over pipes, without MPI.
     PipeFanOut,
     /// `memcpy` by two threads, a half each, without MPI.
     CopyBoth,
     /// `process_vm_readv` of another process's memory, without MPI.
     Read,
-    /// The same for one half, while the other process writes the other half.
+    /// The read of one half, while the other process writes the other half.
     ReadBoth,
     /// One way of a byte through a pipe to another process, without MPI.
     Pipe,
-    /// A look at so many rings of the channel `rc` in which nothing has come, without MPI.
+    /// A look at a number of rings of the channel `rc` when nothing has come, without MPI.
     PollingSet,
     /// Half the round trip between two ranks of a node, while one of them is connected with another
     /// node.
@@ -101,10 +102,10 @@ pub enum Metric {
     /// An exchange in bursts of 100 from the node and from the network in turn.
     #[serde(rename = "discovery_100")]
     Discovery100,
-    /// In bursts of 200.
+    /// The discovery in bursts of 200.
     #[serde(rename = "discovery_200")]
     Discovery200,
-    /// How much longer a computation takes beside the receiving of a message.
+    /// The time that a computation loses beside the receiving of a message.
     OverlapLoss,
     /// The processor time that this takes, in parts of the transfer's.
     Processor,
@@ -112,28 +113,28 @@ pub enum Metric {
     OverlapTime,
 }
 
-/// How a metric is measured.
+/// The ways to measure a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// Between two ranks.
     Pair,
     /// Between threads of two ranks.
     Threads,
-    /// By all ranks of `MPI_COMM_WORLD`.
+    /// Measured by all ranks of `MPI_COMM_WORLD`.
     Collective,
     /// Between several pairs of ranks at once.
     Pairs,
-    /// By all ranks: many operations of several sizes.
+    /// Measured by all ranks: many operations of several sizes.
     Kernel,
-    /// By all ranks of a job that has just started.
+    /// Measured by all ranks of a job that has just started.
     Everyone,
     /// Between three of four ranks on two nodes.
     Mixed,
-    /// Between two ranks, of which one computes.
+    /// Measured between two ranks, one of which computes.
     Overlap,
-    /// From outside, around the launcher.
+    /// Measured from outside, around the launcher.
     Startup,
-    /// In this very process (and its children), without MPI.
+    /// Measured in this process (and its children), without MPI.
     Floor,
 }
 
@@ -255,12 +256,12 @@ impl Metric {
         }
     }
 
-    /// Whether its values are amounts in a time, not times.
+    /// Returns whether the values are amounts in a time, not times.
     pub fn is_speed(self) -> bool {
         matches!(self.unit(), "Mmsg/s" | "GB/s")
     }
 
-    /// How it is measured.
+    /// Returns how the metric is measured.
     pub fn family(self) -> Family {
         match self {
             Metric::Latency | Metric::Bandwidth | Metric::Bidirectional => Family::Pair,
@@ -280,7 +281,7 @@ impl Metric {
         }
     }
 
-    /// Whether a message size belongs to it.
+    /// Returns whether the metric has a message size.
     pub fn has_size(self) -> bool {
         use Metric::*;
         !matches!(
@@ -309,24 +310,24 @@ impl Metric {
         }
     }
 
-    /// Whether it depends on the number of ranks (or processes, for a floor).
+    /// Returns whether it depends on the number of ranks (or processes, for a floor).
     pub fn has_ranks(self) -> bool {
         let by_all = matches!(self.family(), Family::Collective | Family::Kernel | Family::Mixed);
         let by_job = matches!(self.family(), Family::Startup | Family::Everyone | Family::Pairs);
         by_all || by_job || self == Metric::PipeFanOut
     }
 
-    /// Whether it adds doubles, so that its size must be a multiple of eight bytes.
+    /// Returns whether it adds doubles, so that its size must be a multiple of eight bytes.
     pub fn adds_doubles(self) -> bool {
         matches!(self, Metric::Reduce | Metric::Allreduce | Metric::ReduceScatter | Metric::Scan)
     }
 }
 
-/// One point: a metric and the message size in bytes (0 where the metric has none). Written
+/// A point: a metric and the message size in bytes (0 where the metric has none). Written
 /// `latency:8`, `bcast:1M`, `barrier`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Point {
-    /// What is measured.
+    /// The metric to measure.
     pub metric: Metric,
     /// Bytes a message, or bytes a rank (and pair of ranks, for alltoall) in a collective; the
     /// number of rings for [`Metric::PollingSet`].

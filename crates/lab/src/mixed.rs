@@ -1,13 +1,13 @@
 //! The loops of paper 3: a process with one partner on its node and another beyond the network.
 //!
 //! Rank 0 is that process, rank 1 shares its node, and rank 2 is on another. Every point begins
-//! with messages between all of them, so that each channel is connected and has to be looked at.
+//! with messages between all of them, so that each channel is connected and must be polled.
 //!
 //! - *Latency* within the node (ranks 0 and 1) and over the network (0 and 2): half of the mean
 //!   round trip.
 //! - *Discovery* (figure 1): ranks 2 and 1 send a burst of messages in turn, each of which rank 0
-//!   answers before the next one is sent. What is told is the mean time of such an exchange, that
-//!   is of two discoveries and two ways.
+//!   answers before the next one is sent. The value is the mean time of such an exchange: two
+//!   discoveries and two ways.
 
 use super::metric::{Metric, Point};
 use super::timing::{Clock, Effort, Samples, measure};
@@ -73,13 +73,13 @@ struct Between<'a> {
 }
 
 impl Between<'_> {
-    /// From the first rank to the other and back.
+    /// Passes messages from the first rank to the other and back.
     #[inline]
     fn round_trip(&self, bytes: usize) -> Result<()> {
         self.ask_or_answer(self.one, self.other, bytes)
     }
 
-    /// Messages of the other rank, each of which the first one answers.
+    /// Sends messages from the other rank; the first one answers each.
     #[inline]
     fn burst(&self, messages: usize) -> Result<()> {
         (0..messages).try_for_each(|_| self.ask_or_answer(self.other, self.one, BURST_BYTES))

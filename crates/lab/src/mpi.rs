@@ -122,7 +122,7 @@ impl Handles {
     }
 }
 
-/// What a library says of itself.
+/// The name and version that a library reports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// The first line of `MPI_Get_library_version`.
@@ -230,7 +230,7 @@ impl World {
         check(code, "MPI_Finalize")
     }
 
-    /// This process's rank in `MPI_COMM_WORLD`.
+    /// Returns this process's rank in `MPI_COMM_WORLD`.
     pub fn rank(&self) -> i32 {
         self.rank
     }
@@ -240,7 +240,7 @@ impl World {
         self.size
     }
 
-    /// What the library says of itself.
+    /// Returns the identity that the library reports.
     ///
     /// # Errors
     /// The library's error code.

@@ -21,10 +21,10 @@ pub fn print(text: &str) -> Result<()> {
     }
 }
 
-/// As [`print()`], and ends the line.
+/// Prints as [`print()`] does, and ends the line.
 ///
 /// # Errors
-/// As [`print()`].
+/// Those of [`print()`].
 pub fn line(text: &str) -> Result<()> {
     print(&format!("{text}\n"))
 }

@@ -1,13 +1,13 @@
-//! What a transfer takes from a computation beside it (paper 3, 4.1.2 and figure 4; paper 5).
+//! The cost of a transfer for a computation beside it (paper 3, 4.1.2 and figure 4; paper 5).
 //!
 //! Rank 0 receives a message that rank 1 sends. First both only wait, which gives the time of the
-//! transfer; then rank 0 computes between `MPI_Irecv` and `MPI_Wait`, for [`COMPUTES`] times as
-//! long as that.
+//! transfer. Then rank 0 computes for [`COMPUTES`] times as long between `MPI_Irecv` and
+//! `MPI_Wait`.
 //!
-//! - *Overlap loss*: by how many percent computation and wait together take longer than the
+//! - *Overlap loss*: how much longer, in percent, computation and wait together take than the
 //!   computation alone. If nothing moves while the program is not in MPI, that is a whole transfer:
 //!   25%.
-//! - *Overlap time*: the same in microseconds.
+//! - *Overlap time*: the overlap loss in microseconds.
 //! - *Processor use*: the processor time of rank 0, all its threads together, beyond that of the
 //!   computation, in percent of the transfer's time.
 
@@ -21,9 +21,9 @@ use std::time::{Duration, Instant};
 
 /// The tag of the messages.
 const TAG: i32 = 9;
-/// The computation is so many times as long as the transfer.
+/// The computation takes this many times as long as the transfer.
 const COMPUTES: f64 = 4.0;
-/// But no shorter than this: scheduling is not as fine.
+/// The computation is no shorter than this: scheduling is not as fine.
 const COMPUTES_MIN: Duration = Duration::from_millis(2);
 /// Transfers before the clock starts: memory is registered, connections are made.
 const WARM: usize = 3;
@@ -74,7 +74,7 @@ struct Work {
 }
 
 impl Work {
-    /// One that lasts about so long here, alone.
+    /// Returns work that lasts about this long here, alone.
     fn lasting(time: Duration) -> Work {
         let mut work = Work { steps: 10_000 };
         loop {

@@ -85,7 +85,7 @@ fn exchange(
     ping_pong(world, from, to, 0)
 }
 
-/// One round trip whose last byte is checked: a library that loses data is not measured.
+/// Runs one round trip whose last byte is checked: a library that loses data is not measured.
 fn verify(world: &World, from: &Buffer, to: &Buffer, bytes: usize) -> Result<()> {
     if bytes == 0 {
         return Ok(());

@@ -35,7 +35,7 @@ pub fn run(world: &World, point: Point, effort: Effort) -> Result<(Vec<f64>, u64
     Ok((samples.seconds.iter().map(all).collect(), samples.iterations))
 }
 
-/// What so many pairs move in a round trip of so many seconds.
+/// Returns the speed of this many pairs whose round trip takes this many seconds.
 fn gigabytes_per_second(pairs: i32, bytes: usize, round_trip_s: f64) -> f64 {
     f64::from(pairs) * 2.0 * bytes as f64 / round_trip_s / 1e9
 }

@@ -1,4 +1,4 @@
-//! Where Verbena's parts lie, seen from this program, and what machine this is.
+//! The places of Verbena's parts, seen from this program, and the kind of machine.
 
 use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
@@ -44,7 +44,7 @@ fn find(what: &str, names: &[&str], option: &str) -> Result<PathBuf> {
     }
 }
 
-/// The processor's name and how many of them this process may use.
+/// Returns the processor's name and how many processors this process may use.
 pub fn machine() -> String {
     let processors = std::thread::available_parallelism().map_or("?".into(), |n| n.to_string());
     format!("{}, {processors} usable", processor_name().unwrap_or_else(|| "unknown processor".into()))

@@ -1,4 +1,4 @@
-//! What a benchmark found, as `--json` writes it and `cargo xtask peers` reads it.
+//! The results of a benchmark, as `--json` writes them and `cargo xtask peers` reads them.
 
 use super::metric::{Metric, Point};
 use super::timing::median;
@@ -14,18 +14,18 @@ pub struct Report {
     pub command: String,
     /// Seconds since 1970 when it started.
     pub started_unix_s: u64,
-    /// The processor and how many of them this process may use.
+    /// The processor's name, and how many processors this process may use.
     pub machine: String,
-    /// What the library says of itself; none if no rank came up.
+    /// The identity that the library reports; none if no rank came up.
     pub library: Option<Identity>,
     /// The points, in the order in which they were asked for.
     pub entries: Vec<Entry>,
 }
 
-/// One measured (or failed) point.
+/// A measured (or failed) point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// What was measured.
+    /// The metric that was measured.
     pub metric: Metric,
     /// Size in bytes; 0 where the metric has none.
     pub bytes: usize,
@@ -99,7 +99,7 @@ impl Report {
         }
     }
 
-    /// The same for the command that runs in this process.
+    /// Creates a report for the command that runs in this process.
     pub fn of_this_command() -> Report {
         Report::new(std::env::args().collect::<Vec<_>>().join(" "))
     }

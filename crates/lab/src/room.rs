@@ -1,4 +1,4 @@
-//! Whether this machine has room for a point: a benchmark must not take the memory of other
+//! A check that this machine has room for a point. A benchmark must not take the memory of other
 //! people's programs, so none may need more than a part of what is available.
 
 use super::floor;
@@ -8,7 +8,7 @@ use nix::unistd::{SysconfVar, sysconf};
 use verbena_fault::Fault;
 use verbena_node::shm::headroom;
 
-/// A point may need this part of the available memory at most: one in so many bytes.
+/// A point may need at most one in this many bytes of the available memory.
 const PART: u64 = 4;
 
 /// Bytes that measuring the point takes on this machine, roughly and rather too many: the buffers

@@ -7,9 +7,9 @@ use std::time::Instant;
 
 /// Time that something took.
 pub struct Spent {
-    /// By the clock, in seconds.
+    /// The time by the clock, in seconds.
     pub wall_s: f64,
-    /// Of the processor, by all threads of this process, in seconds (`getrusage`).
+    /// The processor time of all threads of this process, in seconds (`getrusage`).
     pub processor_s: f64,
 }
 

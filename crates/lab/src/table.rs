@@ -36,7 +36,8 @@ pub fn render(report: &Report) -> String {
     out
 }
 
-/// Why points failed: each reason once, with the first point that it cost and how many more.
+/// Returns why points failed: each reason once, with the first point that it cost and how many
+/// more.
 fn reasons(entries: &[Entry]) -> String {
     let mut seen: Vec<(&str, &Entry, usize)> = Vec::new();
     for entry in entries {
@@ -54,7 +55,7 @@ fn reasons(entries: &[Entry]) -> String {
     out
 }
 
-/// What is measured without MPI: a line each, since hardly any of it depends on the processes.
+/// Lists the values measured without MPI, a line each, since hardly any depends on the processes.
 fn list(entries: &[&Entry]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED);
@@ -73,7 +74,7 @@ fn list(entries: &[&Entry]) -> Table {
     table
 }
 
-/// One family: metrics and sizes down, numbers of ranks across.
+/// Returns the table of one family: metrics and sizes down, numbers of ranks across.
 fn one(entries: &[&Entry]) -> Table {
     let mut ranks: Vec<usize> = entries.iter().map(|entry| entry.ranks).collect();
     ranks.sort_unstable();

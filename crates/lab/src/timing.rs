@@ -1,17 +1,17 @@
-//! How long is measured, and how often.
+//! The duration of a measurement, and the number of its repetitions.
 //!
-//! A *body* runs a number of iterations of the thing under test on every rank. After a first
-//! iteration, which says nothing of the others, it is warmed up and calibrated together: the number
-//! of iterations grows until a run takes a fair part of its share of the point's time; every rank
-//! sees the same time (the largest over the ranks, by an `MPI_Allreduce`) and so decides the same.
-//! Then it is repeated, and the median of the repetitions is the point's value. Something so slow
+//! A *body* runs a number of iterations of the thing under test on every rank. The first iteration
+//! says nothing about the others. After it, warm-up and calibration go together: the number of
+//! iterations grows until a run takes a fair part of its share of the point's time. Every rank sees
+//! the same time (the largest over the ranks, by an `MPI_Allreduce`) and so decides the same. Then
+//! the body is repeated, and the median of the repetitions is the point's value. Something so slow
 //! that one iteration takes longer than its share is repeated less often.
 
 use crate::mpi::World;
 use anyhow::Result;
 use std::time::{Duration, Instant};
 
-/// How much time to spend on a point.
+/// The time to spend on a point.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     /// Time of all repetitions of one point together.
@@ -76,7 +76,7 @@ pub fn measure(
     Ok(Samples { seconds, iterations })
 }
 
-/// One run between a barrier and its end: seconds on the clock that counts.
+/// Runs the body once between a barrier and its end. Returns seconds on the clock that counts.
 fn run_once(
     world: &World,
     clock: Clock,

@@ -1,8 +1,8 @@
 //! One rank of a benchmark: the hidden command `bench-worker`, started by an `mpiexec`.
 //!
 //! Rank 0 writes one JSON document a line to standard output: first the library's identity, then
-//! each point as soon as it is measured, so that the parent sees what was done when a library hangs
-//! or dies.
+//! each point as soon as it is measured, so that the parent still has these results when a library
+//! hangs or dies.
 
 use super::metric::{Family, Point};
 use super::timing::Effort;
@@ -35,7 +35,7 @@ pub struct WorkerArgs {
     points: Vec<Point>,
 }
 
-/// One line of rank 0's output.
+/// A line of rank 0's output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "snake_case")]
 pub enum Line {
@@ -45,7 +45,7 @@ pub enum Line {
     Point {
         /// Which.
         point: Point,
-        /// One value for each repetition, in the metric's unit.
+        /// The values of the repetitions, in the metric's unit.
         samples: Vec<f64>,
         /// Iterations a repetition.
         iterations: u64,

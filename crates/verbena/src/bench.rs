@@ -181,7 +181,7 @@ fn points(args: &BenchArgs) -> Result<Vec<Point>> {
     Ok(points)
 }
 
-/// Why a kernel that was not named by itself cannot be divided among so many ranks.
+/// Returns why a kernel that was not named by itself cannot be divided among this many ranks.
 fn unfit(args: &BenchArgs, point: Point) -> Option<String> {
     let is_kernel = point.metric.family() == Family::Kernel;
     args.ranks.iter().filter(|_| is_kernel).find_map(|&ranks| kernels::refusal(point, ranks))

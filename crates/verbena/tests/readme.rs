@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 
 /// KiB of address space for the command and each of its ranks.
 const LIMIT_KIB: u64 = 3 << 20;
-/// What takes minutes is ended after this time, without having failed before.
+/// A command that takes minutes is ended after this time; it must not have failed before.
 const LONG: Duration = Duration::from_secs(15);
 
-/// How a command of the README ends here.
+/// The end of a command of the README here.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum End {
-    /// By itself, with success.
+    /// Ends by itself, with success.
     Success,
     /// After a first stretch, by this test: it measures for minutes.
     Long,

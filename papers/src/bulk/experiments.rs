@@ -25,8 +25,8 @@ pub enum Name {
 const BULK_BYTES_MIN: usize = 150 << 10;
 /// The longer eager limit (section 5).
 const EAGER_BYTES: usize = 64 << 10;
-/// From here on RDMA must be no slower than copying: the paper sees its gain "for large enough
-/// messages".
+/// The size from which RDMA must be no slower than copying: the paper sees its gain "for large
+/// enough messages".
 const LARGE_BYTES: usize = 1 << 20;
 const SIZES: [usize; 11] = [
     1 << 10,
@@ -56,8 +56,8 @@ impl Name {
     }
 }
 
-/// Connections whose buffers hold a message of the longer eager limit, whatever the limit is, so
-/// that nothing else differs.
+/// Returns connections whose buffers hold a message of the longer eager limit, whatever the limit
+/// is, so that nothing else differs.
 fn variant(name: &str, eager_bytes: usize, bulk: bool) -> Variant {
     let room = EAGER_BYTES + 512;
     let mut settings: Vec<Set> = vec![
@@ -110,7 +110,7 @@ fn multi() -> Experiment {
     }
 }
 
-/// Of large messages, bulk transfer is no slower than copying.
+/// Returns the goal that bulk transfer of large messages is no slower than copying.
 fn bulk_goals(measured: &Measured) -> Vec<Goal> {
     let large = measured.experiment.points.iter().filter(|point| point.bytes >= LARGE_BYTES);
     let goal = |&point: &Point| {

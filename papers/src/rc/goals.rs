@@ -1,5 +1,4 @@
-//! What must be true of the measurements (papers 1 and 2): ratios within one run, with their
-//! bounds.
+//! The goals of the measurements (papers 1 and 2): ratios within one run, with their bounds.
 
 use verbena_lab::experiment::goal::{Bound, Goal};
 use verbena_lab::experiment::{Measured, is_one_speed};
@@ -7,8 +6,8 @@ use verbena_lab::metric::{Metric, Point};
 
 const EIGHT: Point = Point { metric: Metric::Latency, bytes: 8 };
 
-/// By the quick samples alone (see [`verbena_lab::experiment`]), and only if the device's own quick
-/// speed was seen.
+/// Returns the goals of latency. They use the quick samples alone (see
+/// [`verbena_lab::experiment`]), and only if the device's own quick speed was seen.
 pub fn latency(measured: &Measured) -> Vec<Goal> {
     let of = |variant| measured.quick(variant, EIGHT);
     let device = of("ib_write").zip(of("ib_send")).filter(|&(write, send)| is_one_speed(write, send));

@@ -11,7 +11,7 @@ use verbena_lab::table::readable;
 
 /// A picture, or why there is none.
 pub struct Figure {
-    /// What it shows.
+    /// The subject of the figure.
     pub title: String,
     /// SVG.
     pub drawn: Option<String>,
@@ -25,7 +25,7 @@ const SIZE: (u32, u32) = (640, 400);
 const LINE_POINTS: usize = 3;
 /// Bars that one picture can have.
 const BARS_MAX: usize = 60;
-/// Of kernels with several sizes this one is shown.
+/// The size that is shown of kernels with several sizes.
 const KERNEL_BYTES: f64 = 65536.0;
 
 /// The paper's pictures of an item: a group of bars for each unit.
@@ -50,7 +50,7 @@ fn in_unit(item: &Item, unit: &str) -> Result<Figure> {
     Ok(Figure { title, drawn: Some(bars::svg(&picture, SIZE.0)?), reason: String::new() })
 }
 
-/// One of our pictures.
+/// Draws one of our pictures.
 ///
 /// # Errors
 /// The picture cannot be drawn.

@@ -11,7 +11,7 @@ use verbena_lab::experiment::{Measured, Wanted};
 use verbena_lab::metric::{Metric, Point};
 use verbena_lab::report::Report;
 
-/// How much time there is.
+/// The time for all measurements.
 pub struct Budget {
     /// After this nothing new begins.
     pub until: Instant,
@@ -22,7 +22,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Whether time is up.
+    /// Returns whether time is up.
     pub fn is_up(&self) -> bool {
         Instant::now() >= self.until
     }
@@ -59,7 +59,7 @@ pub fn section(section: Section, between: &Between, budget: &Budget, record: &mu
 /// Why what goes between nodes is not measured.
 pub const NO_NODES: &str = "no nodes were named (--hosts), so nothing between nodes was measured";
 
-/// Whether the time sufficed for it.
+/// Runs one round of an experiment. Returns whether the time sufficed for it.
 fn one_round(
     measured: &mut Measured,
     between: &Between,
@@ -84,7 +84,7 @@ fn unreached(measured: &mut Measured, record: &mut Record) -> Result<()> {
     record.measured(measured)
 }
 
-/// What needs no MPI: copies, and looks at rings.
+/// Measures what needs no MPI: copies, and looks at rings.
 ///
 /// # Errors
 /// The file cannot be written.

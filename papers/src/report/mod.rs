@@ -1,18 +1,18 @@
-//! `verbena-papers report`: every figure and table of the five papers, with what this machine shows
-//! of it, in one report.
+//! `verbena-papers report`: every figure and table of the five papers, with this machine's results,
+//! in one report.
 //!
-//! What is measured goes into result files (JSON) first; the report is made of those, so that
-//! results from elsewhere, such as a Soft-RoCE guest's, join in by `--add`.
+//! Measurements go into result files (JSON) first, and the report is made of those. So `--add` can
+//! take results from elsewhere, such as a Soft-RoCE guest's.
 //!
 //! | module | job |
 //! | --- | --- |
-//! | [`inventory`] | what the papers have, as data |
-//! | [`results`], [`pick`] | what was measured, and which value of it is meant |
+//! | [`inventory`] | the contents of the papers, as data |
+//! | [`results`], [`pick`] | the measurements, and which value of them is meant |
 //! | [`rows`] | claimed and seen |
 //! | [`figure`], [`page`], [`html`], [`markdown`] | showing it |
 //! | [`simulate`] | the simulator's figures |
-//! | [`plan`], [`measure`], [`record`] | what is measured, within this machine and between nodes, and its result file |
-//! | [`trace`] | where the time of a message goes |
+//! | [`plan`], [`measure`], [`record`] | the measurements, within this machine and between nodes, and their result file |
+//! | [`trace`] | the parts of a message's time |
 //! | [`npb`] | the NAS programs, where somebody has them |
 //! | [`command`] | the command line |
 
@@ -32,7 +32,7 @@ mod rows;
 mod simulate;
 mod trace;
 
-/// What a kernel is called in the report.
+/// Returns the name of a kernel in the report.
 fn kernel_title(metric: &str) -> &'static str {
     match metric {
         "kernel_is" => "IS, sorting integers",

@@ -20,7 +20,7 @@ const RANKS: usize = 4;
 /// The longest that a program may take.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// What a program says at its end.
+/// The results that a program prints at its end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Said {
     mop_s: f64,
@@ -72,8 +72,8 @@ fn one(folder: &Path, program: &str, between: &Between) -> Result<Said> {
     understood(&finished(child, LIMIT)?)
 }
 
-/// Where the dynamic linker looks: first beside our library, since programs in Fortran need its
-/// companion.
+/// Returns the folders for the dynamic linker: first that of our library, since programs in Fortran
+/// need its companion.
 fn libraries(library: &Path) -> Result<std::ffi::OsString> {
     let own = library.parent().map(Path::to_path_buf);
     let others = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();

@@ -21,9 +21,9 @@ pub struct Page {
 
 /// An item of the papers.
 pub struct Part {
-    /// What the paper has.
+    /// The item of the paper.
     pub item: Item,
-    /// What is claimed and seen.
+    /// The values that are claimed and seen.
     pub rows: Vec<Row>,
     /// The paper's pictures.
     pub theirs: Vec<Figure>,
@@ -70,13 +70,13 @@ impl Page {
 }
 
 impl Part {
-    /// Its name, as in `Figure 12`.
+    /// Returns the name, as in `Figure 12`.
     pub fn name(&self) -> String {
         let mut letters = self.item.place.chars();
         letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
     }
 
-    /// What the paper's text states.
+    /// Returns the numbers that the paper's text states.
     pub fn numbers(&self) -> String {
         let number = |number: &inventory::Number| {
             format!("{}: {} {}", number.what, super::rows::plain(number.value), number.unit)

@@ -1,9 +1,9 @@
-//! Which value of which experiment is meant.
+//! The choice of a value of an experiment.
 
 use super::results::{Measured, Results, Series};
 use verbena_lab::metric::format_size;
 
-/// One value of the results.
+/// A value of the results.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pick {
     /// The experiment, as in `rc latency`; what begins with `sim` is the simulator's, with `node`
@@ -13,20 +13,20 @@ pub struct Pick {
     pub series: &'static str,
     /// The metric; empty where a series has only one.
     pub metric: &'static str,
-    /// Where in the series.
+    /// The place in the series.
     pub at: At,
 }
 
 /// A place in a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum At {
-    /// At this message size (or number on the axis).
+    /// The value at this message size (or number on the axis).
     Size(usize),
-    /// At the row of this name.
+    /// The value in the row of this name.
     Row(&'static str),
-    /// With so many ranks.
+    /// The value with this many ranks.
     Ranks(usize),
-    /// At this size, with so many ranks.
+    /// The value at this size, with this many ranks.
     SizeRanks(usize, usize),
     /// The largest value.
     Most,
@@ -39,7 +39,7 @@ pub const fn pick(experiment: &'static str, series: &'static str, metric: &'stat
     Pick { experiment, series, metric, at }
 }
 
-/// What was found of a pick.
+/// The value that was found for a pick.
 #[derive(Clone, Debug)]
 pub struct Found<'a> {
     /// Where.
@@ -49,10 +49,10 @@ pub struct Found<'a> {
 }
 
 impl Pick {
-    /// The value, if it was measured.
+    /// Returns the value, if it was measured.
     ///
     /// # Errors
-    /// Why it was not, as far as that is known.
+    /// Why it was not measured, if that is known.
     pub fn find<'a>(&self, results: &'a Results) -> Result<Found<'a>, String> {
         let skipped = results.skipped.iter().rfind(|(experiment, _)| experiment == self.experiment);
         let not_run = format!("{} was not run", self.experiment);
@@ -96,7 +96,7 @@ impl Pick {
             }
     }
 
-    /// Whether it can be a point of this size.
+    /// Returns whether it can be a point of this size.
     #[cfg(test)]
     pub fn takes(&self, bytes: usize) -> bool {
         match self.at {
@@ -105,7 +105,8 @@ impl Pick {
         }
     }
 
-    /// Of several values at one place the last one counts: it was given last.
+    /// Returns whether a value is preferred to the best so far. Of several at one place the last
+    /// counts: it was given last.
     fn prefers(&self, value: f64, best: &Found<'_>) -> bool {
         let best = best.measured.value.unwrap_or(f64::NAN);
         match self.at {
@@ -128,7 +129,7 @@ impl Pick {
         }
     }
 
-    /// Where it is measured, for people.
+    /// Returns where it is measured, for people.
     pub fn source(&self) -> &'static str {
         match self.experiment.split(' ').next().unwrap_or("") {
             _ if self.experiment == "sim sources" => "counted",

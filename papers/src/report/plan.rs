@@ -1,4 +1,4 @@
-//! What is measured for the report: experiments of its own, and those of the other comparisons
+//! The measurements for the report: experiments of its own, and those of the other comparisons
 //! under their full names.
 
 use crate::{bulk, polling, rc, threshold, ud};
@@ -32,7 +32,8 @@ pub enum Section {
 }
 
 impl Section {
-    /// Its share of the time, to those of the others: by what it took between emulated nodes.
+    /// Returns the share of the time, relative to the others: by the time it took between emulated
+    /// nodes.
     pub fn weight(self) -> u32 {
         match self {
             Section::Sim | Section::Trace | Section::Npb => 1,
@@ -43,8 +44,8 @@ impl Section {
     }
 }
 
-/// Ranks of what all take part in, between nodes: so many processors the machine that emulates them
-/// has not.
+/// The number of ranks, between nodes, where all take part. The machine that emulates the nodes
+/// does not have this many processors.
 const RANKS: usize = 4;
 /// Ranks of what all take part in, on this node.
 const NODE_RANKS: [usize; 3] = [2, 4, 8];
@@ -183,7 +184,7 @@ fn rc_collectives() -> Experiment {
     Experiment { ranks: vec![2, RANKS], ..all }
 }
 
-/// With papers 1 and 2's designs, and datagrams.
+/// Returns the kernels with papers 1 and 2's designs, and datagrams.
 fn rc_kernels() -> Experiment {
     let more = [
         over_rc("pipeline", &[("LARGE", "pipeline")]),

@@ -1,5 +1,5 @@
-//! The result file of this report's own measurements: as every comparison writes it, and written
-//! again after each experiment.
+//! The result file of this report's own measurements, in the form that every comparison writes. It
+//! is written again after each experiment.
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use verbena_lab::experiment::series::Series;
 use verbena_lab::report::Report;
 use verbena_sim::figures::Table;
 
-/// What was measured so far, and the file.
+/// The measurements so far, and the file.
 pub struct Record {
     path: PathBuf,
     experiments: Vec<Value>,
@@ -35,7 +35,7 @@ impl Record {
         )
     }
 
-    /// Adds an experiment as far as it is measured; it takes the place of what was there of it.
+    /// Adds the measured part of an experiment, in place of the entries it had.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -44,7 +44,7 @@ impl Record {
         self.reports(measured.experiment.name, measured.series.iter().map(of))
     }
 
-    /// The same from reports by name.
+    /// Adds an experiment from reports by name.
     ///
     /// # Errors
     /// The file cannot be written.

@@ -21,12 +21,12 @@ pub struct Results {
     pub skipped: Vec<(String, String)>,
 }
 
-/// What was measured of one way of doing things.
+/// The measurements of one variant.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
     /// The experiment.
     pub experiment: String,
-    /// Its name there.
+    /// The name in the experiment.
     pub name: String,
     /// The command that measured it.
     pub command: String,
@@ -45,7 +45,7 @@ pub struct Measured {
     pub unit: String,
     /// The place on the axis, for people.
     pub label: String,
-    /// The same as a number, if it is one.
+    /// The place as a number, if it is one.
     pub x: Option<f64>,
     /// Ranks; 0 where there are none.
     pub ranks: usize,
@@ -115,7 +115,7 @@ fn comparison(command: &str) -> &str {
     }
 }
 
-/// What is known above a value.
+/// The facts that stand above a value.
 #[derive(Clone)]
 struct Scope {
     prefix: String,

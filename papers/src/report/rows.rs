@@ -8,30 +8,30 @@ use verbena_lab::table::{format_value, readable};
 /// A row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What is compared with what, or measured.
+    /// The two things that are compared, or the thing that is measured.
     pub what: String,
     /// The ratio that the paper claims.
     pub claimed: Option<Claimed>,
-    /// Where ours was measured.
+    /// The place where ours was measured.
     pub source: &'static str,
     /// Our values.
     pub ours: String,
     /// Our ratio.
     pub seen: Option<f64>,
-    /// Whether it is as claimed.
+    /// The outcome: whether it is as claimed.
     pub outcome: Outcome,
-    /// What measures it again.
+    /// The command that measures it again.
     pub command: String,
     /// The full command lines behind it.
     pub details: Vec<String>,
-    /// What to know about it; why it was not measured.
+    /// A remark for the reader, or why it was not measured.
     pub remark: String,
 }
 
-/// How a row ended.
+/// The outcome of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// As claimed.
+    /// The value is as claimed.
     Kept,
     /// Measured, and not as claimed.
     Missed,
@@ -44,7 +44,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// For people.
+    /// Returns the name for people.
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Kept => "as claimed",
@@ -56,11 +56,11 @@ impl Outcome {
     }
 }
 
-/// How far a ratio may be from what it is said to be near to.
+/// The distance that a ratio may have from the value it is said to be near to.
 const NEAR: f64 = 0.1;
 
 impl Claimed {
-    /// Whether a ratio is as claimed, to a hundredth: the papers give whole per cent.
+    /// Returns whether a ratio is as claimed, to a hundredth: the papers give whole per cent.
     pub fn holds(self, ratio: f64) -> bool {
         let ratio = (ratio * 100.0).round() / 100.0;
         match self {
@@ -176,7 +176,7 @@ pub fn plain(value: f64) -> String {
     format!("{value}")
 }
 
-/// What measures an experiment again.
+/// Returns the command that measures an experiment again.
 pub fn command(experiment: &str) -> String {
     let (word, rest) = experiment.split_once(' ').unwrap_or((experiment, ""));
     match (word, rest) {

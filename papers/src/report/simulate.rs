@@ -62,8 +62,8 @@ pub fn run(record: &mut Record, quick: bool) -> Result<()> {
     scale(record, quick)
 }
 
-/// What processor and device handle for a message: posts, completions, and for a send the receive
-/// that waits for it and its completion.
+/// Returns the work of processor and device for a message: posts, completions, and for a send the
+/// receive that waits for it and its completion.
 fn work(table: &Table) -> Table {
     let mut other = Table::new(&table.title, ["design", "handled"]);
     for row in &table.rows {

@@ -1,5 +1,5 @@
-//! Where the time of a message goes (paper 1, figure 16): a ping-pong whose ranks write what
-//! `VERBENA_TRACE` makes them.
+//! The parts of a message's time (paper 1, figure 16): a ping-pong whose ranks write traces, by
+//! `VERBENA_TRACE`.
 
 use super::measure::Budget;
 use super::record::Record;
@@ -17,7 +17,7 @@ const SIZES: [usize; 3] = [8, 256, 1024];
 const SKIP: usize = 20;
 /// Long enough for many more messages than these, on an emulated machine too.
 const POINT_MS_MIN: u64 = 100;
-/// What the receiver does until the message is handed over.
+/// The stages of the receiver until the message is handed over.
 const RECEIVER: [&str; 2] = ["r_completion", "r_protocol"];
 
 /// Both traces: within a node, and between nodes if there are any.

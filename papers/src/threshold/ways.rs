@@ -57,8 +57,8 @@ pub fn sizes(bytes: &[usize]) -> Experiment {
 /// The message of the figures about overlap (issue 5).
 const LONG: usize = 4 << 20;
 
-/// What a long transfer over each channel takes from a computation beside it, without the progress
-/// thread and with it.
+/// Returns the cost of a long transfer over each channel for a computation beside it, without the
+/// progress thread and with it.
 pub fn overlap() -> Experiment {
     let with = |way: &Way, on: bool| {
         let settings = [&way.settings[..], &[set("PROGRESS_THREAD", u8::from(on))]].concat();

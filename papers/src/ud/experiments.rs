@@ -30,7 +30,7 @@ pub enum Name {
 const SENDERS: Axis = Axis { name: "queue pairs for sending", label: |pairs| pairs.to_string() };
 
 impl Name {
-    /// The experiment of that name; what all ranks take part in has so many.
+    /// Returns the experiment of that name; where all ranks take part, with these numbers of ranks.
     pub fn experiment(self, ranks: &[usize]) -> Experiment {
         match self {
             Name::Latency => latency(),

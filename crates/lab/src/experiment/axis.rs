@@ -1,13 +1,13 @@
-//! What the values of an experiment lie over.
+//! The axis over which the values of an experiment lie.
 
 use crate::metric::format_size;
 
-/// What the horizontal axis of a picture shows.
+/// The horizontal axis of a picture.
 #[derive(Clone, Copy, Debug)]
 pub struct Axis {
-    /// Its name.
+    /// The name of the axis.
     pub name: &'static str,
-    /// How its values are written.
+    /// The function that writes a value of the axis.
     pub label: fn(usize) -> String,
 }
 

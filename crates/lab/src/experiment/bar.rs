@@ -14,7 +14,7 @@ const WIDTH: usize = 30;
 const WORDS: usize = 38;
 
 impl Bar {
-    /// A bar over so many steps.
+    /// Creates a bar over `all` steps.
     pub fn new(all: usize) -> Bar {
         Bar { done: 0, all, terminal: std::io::stderr().is_terminal() }
     }

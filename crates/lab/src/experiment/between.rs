@@ -1,4 +1,4 @@
-//! Where the measurements take place, how much time they get, and how ranks are started there.
+//! The place and time of the measurements, and how ranks are started there.
 
 use super::variant::{How, Peer, Place, Set, Transport};
 use crate::job::Launch;
@@ -8,8 +8,8 @@ use anyhow::{Result, bail};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What makes UCX take a device whose address is in a network of its own, as those of
-/// `cargo xtask softroce` are.
+/// Makes UCX take a device whose address is in a network of its own, as with
+/// `cargo xtask softroce`.
 const UCX: &[(&str, &str)] = &[("UCX_IB_ROCE_REACHABILITY_MODE", "all")];
 
 /// Nodes, devices and time.
@@ -17,13 +17,13 @@ const UCX: &[(&str, &str)] = &[("UCX_IB_ROCE_REACHABILITY_MODE", "all")];
 pub struct Between {
     /// The nodes; none: this machine alone.
     pub nodes: Vec<String>,
-    /// What runs a command line on a node, as `ssh` does.
+    /// The program that runs a command line on a node, as `ssh` does.
     pub launcher: String,
     /// The entry of the table of addresses that perftest uses.
     pub gid_index: u32,
     /// The device of each rank in comparisons with other libraries.
     pub devices: Vec<String>,
-    /// Where the peers are installed.
+    /// The folder where the peers are installed.
     pub peers: PathBuf,
     /// Effort of a point, its window aside.
     pub effort: Effort,
@@ -32,12 +32,12 @@ pub struct Between {
 }
 
 impl Between {
-    /// Whether there are nodes to go between.
+    /// Returns whether there are nodes to measure between.
     pub fn has_nodes(&self) -> bool {
         self.nodes.len() >= 2
     }
 
-    /// How ranks of a variant are started; none for the bare device.
+    /// Returns how to start the ranks of a variant; none for the bare device.
     ///
     /// # Errors
     /// Our own launcher or library cannot be found, or there are no nodes to go between.

@@ -1,4 +1,4 @@
-//! What the command lines of all comparisons have in common: where to measure, and for how long.
+//! The options that the command lines of all comparisons share: where to measure, and how long.
 
 use super::between::Between;
 use crate::timing::Effort;
@@ -31,7 +31,7 @@ pub struct Timing {
 const QUICK_MS: u64 = 10;
 
 impl Timing {
-    /// How often the whole is repeated.
+    /// Returns how often the whole is repeated.
     pub fn rounds(&self) -> usize {
         if self.quick { 1 } else { self.rounds }
     }
@@ -74,9 +74,9 @@ pub struct Nodes {
     peers: PathBuf,
 }
 
-/// The devices of the first two nodes of `cargo xtask softroce`, all of which every node sees.
+/// The devices of the first two nodes of `cargo xtask softroce`. Every node sees both.
 const DEVICES: [&str; 2] = ["rxe0", "rxe1"];
-/// Where `cargo xtask peers` installs other libraries.
+/// The folder where `cargo xtask peers` installs other libraries.
 const PEERS: &str = "target/peers";
 /// The entry that has the IPv4 address on Soft-RoCE.
 const GID_INDEX: u32 = 1;

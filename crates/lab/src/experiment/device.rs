@@ -18,20 +18,20 @@ pub enum Verb {
     Write,
     /// Send, into a receive buffer that was posted before.
     Send,
-    /// The same by datagrams, which may be lost.
+    /// Sends by datagrams, which may be lost.
     Datagram,
 }
 
 /// Bytes that one run of a bandwidth test moves about, so that each takes about as long.
 const BANDWIDTH_BYTES: usize = 16 << 20;
-/// The same for a latency test of long messages.
+/// The same limit for a latency test of long messages.
 const LATENCY_BYTES: usize = 8 << 20;
 /// The longest datagram of the largest MTU there is; perftest leaves its prefix (GRH) out of the
 /// size.
 const DATAGRAM_BYTES_MAX: usize = 4096;
 /// Between two tries to reach the server, which takes a moment to listen.
 const RETRY_TIME: Duration = Duration::from_millis(50);
-/// How often perftest may fail to find the speed of the clock.
+/// The number of times that perftest may fail to find the speed of the clock.
 const CLOCK_TRIES: usize = 4;
 /// The pause before the first one.
 const START_TIME: Duration = Duration::from_millis(300);
@@ -46,12 +46,12 @@ impl Verb {
         }
     }
 
-    /// Whether it loses messages where the wire does.
+    /// Returns whether it loses messages where the wire does.
     pub fn is_datagram(self) -> bool {
         self == Verb::Datagram
     }
 
-    /// Whether it can move so many bytes at once.
+    /// Returns whether it can move this many bytes at once.
     pub fn takes(self, bytes: usize) -> bool {
         bytes > 0 && (!self.is_datagram() || bytes <= DATAGRAM_BYTES_MAX)
     }

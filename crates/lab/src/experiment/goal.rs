@@ -1,17 +1,17 @@
-//! What must be true of the measurements: ratios within one run, with their bounds.
+//! The goals of the measurements: ratios within one run, with their bounds.
 
 use serde::Serialize;
 
 /// A ratio that must keep a bound.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Goal {
-    /// What is compared with what.
+    /// The two things that are compared.
     pub what: String,
     /// The ratio; none if something of it was not measured.
     pub ratio: Option<f64>,
-    /// What it must keep.
+    /// The bound that the ratio must keep.
     pub bound: Bound,
-    /// Whether it does.
+    /// True if the ratio keeps its bound.
     pub met: bool,
 }
 

@@ -12,21 +12,21 @@ use anyhow::Result;
 /// A few points under several variants.
 #[derive(Clone, Debug)]
 pub struct Experiment {
-    /// Its name on command lines and in result files.
+    /// The name on command lines and in result files.
     pub name: &'static str,
-    /// What it shows, and where that comes from.
+    /// The subject of the experiment, and where it comes from.
     pub title: &'static str,
     /// Numbers of ranks; points between two ranks are measured at two.
     pub ranks: Vec<usize>,
     /// Messages in flight in the window tests.
     pub window: usize,
-    /// What is measured.
+    /// The points to measure.
     pub points: Vec<Point>,
-    /// What it is measured with.
+    /// The variants to measure them with.
     pub variants: Vec<Variant>,
-    /// What the variants that have a place differ in.
+    /// The axis on which the variants that have a place differ.
     pub axis: Option<Axis>,
-    /// What must be true.
+    /// The goals that must be met.
     pub goals: fn(&Measured) -> Vec<Goal>,
 }
 
@@ -56,13 +56,13 @@ impl Wanted {
 pub struct Measured {
     /// Which.
     pub experiment: Experiment,
-    /// Its variants, in order.
+    /// The measurements of each variant, in order.
     pub series: Vec<Series>,
 }
 
 impl Measured {
-    /// An experiment of which nothing was measured yet, with the variants that can be measured here
-    /// and are wanted.
+    /// Returns an experiment without measurements, with the variants that are wanted and can be
+    /// measured here.
     ///
     /// # Errors
     /// Our own launcher or library cannot be found.
@@ -82,12 +82,12 @@ impl Measured {
         self.of(variant)?.value(point)
     }
 
-    /// The value of a variant at a point with so many ranks.
+    /// Returns the value of a variant at a point with this many ranks.
     pub fn value_of(&self, variant: &str, point: Point, ranks: usize) -> Option<f64> {
         self.of(variant)?.entry_of(point, ranks)?.value
     }
 
-    /// Of two variants at one point: the first one's value over the second one's.
+    /// Returns the ratio of two variants at one point: the first one's value over the second one's.
     pub fn ratio(&self, point: Point, one: &str, other: &str) -> Option<f64> {
         Some(self.value(one, point)? / self.value(other, point)?)
     }
@@ -116,7 +116,7 @@ impl Measured {
         rows
     }
 
-    /// What must be true of it.
+    /// Returns the goals of the experiment.
     pub fn goals(&self) -> Vec<Goal> {
         (self.experiment.goals)(self)
     }

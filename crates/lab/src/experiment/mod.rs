@@ -1,20 +1,20 @@
-//! What comparisons are made of: an *experiment* is a few points under several *variants*: settings
-//! of our library, the bare device (perftest), or another MPI library. The variants of all
-//! experiments take turns, round by round, so that what disturbs the machine disturbs all alike; a
-//! value is the median of all rounds (with `--lossy` the mean over time). Each variant carries the
-//! command that measured it.
+//! The parts of a comparison. An *experiment* is a few points under several *variants*: settings of
+//! our library, the bare device (perftest), or another MPI library. The variants of all experiments
+//! take turns, round by round, so that a disturbance of the machine affects all alike; a value is
+//! the median of all rounds (with `--lossy` the mean over time). Each variant carries the command
+//! that measured it.
 //!
 //! | module | job |
 //! | --- | --- |
-//! | [`measured`], [`variant`] | what is compared with what, as data, and what was measured |
+//! | [`measured`], [`variant`] | the comparisons, as data, and their measurements |
 //! | [`between`] | where, and how ranks are started there |
 //! | [`device`] | the bare device, by perftest |
 //! | [`series`] | the measurements of one variant |
-//! | [`goal`] | what must be true of them |
+//! | [`goal`] | the goals that they must meet |
 //! | [`quick`] | which samples may be compared |
 //! | [`record`] | the result file |
-//! | [`command`], [`bar`] | what command lines have in common, and a bar on a terminal |
-//! | [`axis`], [`show`] | what the values lie over, and tables |
+//! | [`command`], [`bar`] | the options that command lines share, and a bar on a terminal |
+//! | [`axis`], [`show`] | the axis of the values, and tables |
 //!
 //! # The result file
 //!
@@ -43,10 +43,10 @@
 //! }
 //! ```
 //!
-//! `note` is the text of `--note`, as in "1% loss"; `axis` says what the variants with an `at`
-//! differ in, and `at` is the variant's place there; a `value` is the median of `samples` (with
+//! `note` is the text of `--note`, as in "1% loss"; `axis` says how the variants with an `at`
+//! differ, and `at` is the variant's place there; a `value` is the median of `samples` (with
 //! `--lossy` their mean over time), null if nothing could be measured, and `failure` then says why;
-//! `ratio` is null if something of it was not measured; `model` is null without `--model`.
+//! `ratio` is null if a part of it was not measured; `model` is null without `--model`.
 
 pub mod axis;
 pub mod bar;

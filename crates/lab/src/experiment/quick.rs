@@ -10,12 +10,12 @@
 
 use crate::timing::median;
 
-/// A quick sample takes at most so many times the least one: less than what lies between the
+/// A quick sample takes at most this many times the least one: less than the gap between the
 /// speeds.
 pub const SPREAD: f64 = 1.2;
-/// With fewer quick samples nothing is compared: a lucky one proves nothing.
+/// The fewest quick samples to compare: a lucky one proves nothing.
 pub const FEWEST: usize = 3;
-/// A write may seem to take so many times what a send takes, by noise.
+/// By noise, a write may seem to take this many times as long as a send.
 const WRITE_TO_SEND: f64 = 1.05;
 
 /// The median of the quick samples, and their number; `None` if they are too few.
@@ -26,7 +26,7 @@ pub fn quick(samples: &[f64]) -> Option<(f64, usize)> {
     Some((middle, quick.len()))
 }
 
-/// Whether these can be times of one speed: a write takes no longer than a send.
+/// Returns whether these can be times of one speed: a write takes no longer than a send.
 pub fn is_one_speed(write: f64, send: f64) -> bool {
     write <= WRITE_TO_SEND * send
 }

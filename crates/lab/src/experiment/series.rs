@@ -10,7 +10,7 @@ use crate::report::{Entry, Report};
 use crate::timing::Effort;
 use anyhow::Result;
 
-/// One variant of an experiment and what was measured of it.
+/// A variant of an experiment, with its measurements.
 pub struct Series {
     /// Which.
     pub variant: Variant,
@@ -21,7 +21,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// A variant of which nothing was measured yet.
+    /// Returns a variant without measurements.
     ///
     /// # Errors
     /// Our own launcher or library cannot be found, or there are no nodes for it.
@@ -60,8 +60,8 @@ impl Series {
         }
     }
 
-    /// A campaign measures whatever its report has, so each gets the entries of its own number of
-    /// ranks.
+    /// Measures one round for each number of ranks. A campaign measures everything in its report,
+    /// so each one gets only the entries of its own number of ranks.
     fn ranks_round(&mut self) -> Result<()> {
         for campaign in &self.campaigns {
             let own = |entry: &&Entry| campaign.ranks.contains(&entry.ranks);
@@ -99,12 +99,12 @@ impl Series {
         self.entry(point)?.value
     }
 
-    /// What is known of a point; with the fewest ranks if there are several.
+    /// Returns the entry of a point; with the fewest ranks if there are several.
     pub fn entry(&self, point: Point) -> Option<&Entry> {
         self.report.entries.iter().find(|entry| entry.point() == point)
     }
 
-    /// What is known of a point with so many ranks.
+    /// Returns the entry of a point with this many ranks.
     pub fn entry_of(&self, point: Point, ranks: usize) -> Option<&Entry> {
         self.report.entries.iter().find(|entry| entry.point() == point && entry.ranks == ranks)
     }

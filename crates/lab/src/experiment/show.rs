@@ -24,12 +24,12 @@ pub fn render(all: &[Measured], goals: bool) -> String {
     out
 }
 
-/// A table for each experiment, as far as it is measured.
+/// Returns a table for each experiment that has measurements.
 pub fn tables(all: &[Measured]) -> String {
     all.iter().map(|measured| format!("\n{}\n{}\n", measured.experiment.title, table(measured))).collect()
 }
 
-/// The table of an experiment: whatever is more, points or variants, goes down.
+/// Returns the table of an experiment. Points or variants go down, whichever are more.
 pub fn table(measured: &Measured) -> Table {
     let rows = measured.rows();
     if measured.series.len() > rows.len() {
@@ -80,7 +80,7 @@ fn variants_down(measured: &Measured, rows: &[(Point, usize)]) -> Table {
     table
 }
 
-/// How a variant was measured, and why it was not.
+/// Writes how a variant was measured, and why it was not.
 fn words(out: &mut String, series: &Series) {
     let _ = writeln!(out, "{}: {}", series.variant.name, series.report.command);
     for reason in series.failures() {

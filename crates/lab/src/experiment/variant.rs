@@ -10,20 +10,20 @@ pub fn set(name: &str, value: impl ToString) -> Set {
     (name.into(), value.to_string())
 }
 
-/// What is measured, and its name in tables.
+/// A subject of measurement, and its name in tables.
 #[derive(Clone, Debug)]
 pub struct Variant {
     /// The name.
     pub name: String,
-    /// What it is.
+    /// The kind of variant.
     pub how: How,
-    /// Its place on the experiment's axis, if that has one.
+    /// The place on the experiment's axis, if that has one.
     pub at: Option<usize>,
-    /// It loses messages where the wire does, and then hangs.
+    /// True if it loses messages where the wire does, and then hangs.
     pub is_unreliable: bool,
 }
 
-/// What a variant is.
+/// The kinds of variants.
 #[derive(Clone, Debug)]
 pub enum How {
     /// Our library with these settings.
@@ -34,7 +34,7 @@ pub enum How {
     Peer(Peer, Transport),
 }
 
-/// Where our ranks are.
+/// The place of our ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Spread over the nodes in even blocks.
@@ -55,7 +55,7 @@ pub enum Peer {
     OpenMpi,
 }
 
-/// What UCX sends by.
+/// The transport that UCX sends by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// Reliable connections, made by datagrams.
@@ -75,7 +75,7 @@ impl Transport {
 }
 
 impl Peer {
-    /// Its name in tables.
+    /// Returns the name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Peer::Mpich => "MPICH",
@@ -83,7 +83,7 @@ impl Peer {
         }
     }
 
-    /// Its folder under `--peers`.
+    /// Returns the folder under `--peers`.
     pub fn folder(self) -> &'static str {
         match self {
             Peer::Mpich => "mpich",
@@ -91,7 +91,7 @@ impl Peer {
         }
     }
 
-    /// Its library in that folder.
+    /// Returns the path of the library in that folder.
     pub fn library(self) -> &'static str {
         match self {
             Peer::Mpich => "lib/libmpi_abi.so.1",
@@ -99,7 +99,7 @@ impl Peer {
         }
     }
 
-    /// What its launcher must be told.
+    /// Returns the options that the launcher needs.
     pub fn launcher_args(self) -> &'static [&'static str] {
         match self {
             Peer::Mpich => &["-launcher", "fork"],
@@ -107,7 +107,7 @@ impl Peer {
         }
     }
 
-    /// What makes it use UCX over verbs, between processes of one node too.
+    /// Returns the variables that make it use UCX over verbs, between processes of one node too.
     pub fn environment(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Peer::Mpich => &[("MPIR_CVAR_NOLOCAL", "1"), ("MPIR_CVAR_CH4_NETMOD", "ucx")],
@@ -144,7 +144,7 @@ impl Variant {
         Variant::new(peer.name(), How::Peer(peer, transport))
     }
 
-    /// At this place on the experiment's axis.
+    /// Puts the variant at this place on the experiment's axis.
     pub fn at(self, place: usize) -> Variant {
         Variant { at: Some(place), ..self }
     }
@@ -154,12 +154,12 @@ impl Variant {
         Variant { is_unreliable: true, ..self }
     }
 
-    /// Whether all ranks run here, each on a device of this node.
+    /// Returns whether all ranks run here, each on a device of this node.
     pub fn is_on_devices(&self) -> bool {
         matches!(self.how, How::Ours(Place::Devices, _) | How::Peer(..))
     }
 
-    /// Whether it can be measured without other nodes or devices.
+    /// Returns whether it can be measured without other nodes or devices.
     pub fn is_local(&self) -> bool {
         matches!(self.how, How::Ours(Place::Node, _))
     }

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 /// Copies between two looks at the clock.
 const BATCH: u64 = 4;
 
-/// One thread copies all: GB/s, one value for each repetition; copies of the last.
+/// Copies all with one thread. Returns GB/s, one value for each repetition, and the copies of the
+/// last.
 pub(super) fn by_one(bytes: usize, share: Duration, repetitions: usize) -> (Vec<f64>, u64) {
     let (from, mut to) = (vec![1u8; bytes], vec![2u8; bytes]);
     let runs: Vec<(f64, u64)> = (0..repetitions).map(|_| repeat(&from, &mut to, share)).collect();

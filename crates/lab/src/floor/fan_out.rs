@@ -1,6 +1,6 @@
-//! What it costs to wake many processes: a byte to each of the others in turn, and one back from
-//! each, over pipes. Who waits is blocked in the kernel, so each byte costs the wake-up of a
-//! process, and little but that.
+//! The cost of waking many processes: a byte to each of the others in turn, and one back from each,
+//! over pipes. The waiting process is blocked in the kernel, so each byte costs little but the
+//! wake-up of a process.
 
 use super::partner::{Partner, Role};
 use anyhow::Result;

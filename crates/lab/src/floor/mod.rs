@@ -1,4 +1,4 @@
-//! What the machine itself can do, measured without MPI: the yardstick for a run.
+//! The speed of the machine itself, measured without MPI: the yardstick for a run.
 //!
 //! - *Cache line*: two threads, pinned to the first two processors that this process may use, pass
 //!   a counter to and fro through two cache lines; half the mean round trip. No message can be
@@ -9,8 +9,7 @@
 //!   the other writes the other half with `process_vm_writev`.
 //! - *Pipe*: a byte from one process to another through a pipe; half the mean round trip. Each way
 //!   wakes a process.
-//! - *Polling set*: a look at so many rings of the channel `rc` in which nothing has come
-//!   ([`rings`]).
+//! - *Polling set*: a look at a number of rings of the channel `rc` when nothing has come ([`rings`]).
 //! - *Pipe fan-out*: a byte to each of many processes and back ([`fan_out`]).
 
 mod across;

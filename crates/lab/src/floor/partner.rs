@@ -1,9 +1,8 @@
-//! The second process of those floors that need one: `verbena floor-partner`, at the other end of
-//! two pipes.
+//! The second process of the floors that need one: `verbena floor-partner`, at the other end of two
+//! pipes.
 //!
-//! As *echo* it returns every byte. As *copier* it has memory that the first process reads, and
-//! writes half of it into the first process's memory whenever it is told to. The words between the
-//! two are lines of numbers.
+//! As *echo* it returns every byte. As *copier* it has memory that the first process reads, and on
+//! command writes half of it into the first process's memory. The two exchange lines of numbers.
 
 use super::{pin, two_processors};
 use crate::output;
@@ -62,23 +61,23 @@ impl Partner {
         Ok(Partner { child, into, from })
     }
 
-    /// Its process id.
+    /// Returns the partner's process id.
     pub(super) fn pid(&self) -> Pid {
         Pid::from_raw(self.child.id() as i32)
     }
 
-    /// One byte there and back.
+    /// Sends one byte there and back.
     pub(super) fn round_trip(&mut self) -> Result<()> {
         self.give()?;
         self.take()
     }
 
-    /// One byte there.
+    /// Sends one byte to the partner.
     pub(super) fn give(&mut self) -> Result<()> {
         Ok(self.into.write_all(&[1])?)
     }
 
-    /// One byte back.
+    /// Takes one byte from the partner.
     pub(super) fn take(&mut self) -> Result<()> {
         Ok(self.from.read_exact(&mut [0])?)
     }

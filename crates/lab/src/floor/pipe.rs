@@ -1,4 +1,4 @@
-//! What it costs to wake another process: one byte over a pipe and one back.
+//! The cost of waking another process: one byte over a pipe and one back.
 
 use super::partner::{Partner, Role};
 use anyhow::Result;

@@ -1,6 +1,6 @@
-//! What it costs to look at a set of rings in which nothing has come (paper 1, 6.5 and figure 23):
-//! the very code of the channel `rc`, over memory in the layout of the default settings, so that
-//! caches and address translation count.
+//! The cost of a look at a set of rings when nothing has come (paper 1, 6.5 and figure 23). It runs
+//! the code of the channel `rc`, over memory in the layout of the default settings, so that caches
+//! and address translation count.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

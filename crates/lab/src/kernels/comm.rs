@@ -1,4 +1,4 @@
-//! What the kernels need of MPI, so that their arithmetic can be tested without it.
+//! The part of MPI that the kernels need, so that their arithmetic can be tested without it.
 
 use crate::mpi::World;
 use anyhow::Result;
@@ -6,7 +6,7 @@ use anyhow::Result;
 /// The ranks, and what they say to each other. Messages between two ranks match in the order in
 /// which they are started.
 pub trait Comm {
-    /// This rank.
+    /// Returns this rank.
     fn rank(&self) -> usize;
     /// The number of ranks.
     fn size(&self) -> usize;
@@ -18,7 +18,7 @@ pub trait Comm {
     fn exchange(&self, sends: &[(usize, &[f64])], receives: &mut [(usize, &mut [f64])]) -> Result<()>;
     /// A block of values for each rank and from each.
     fn alltoall(&self, own: &[f64], to: &mut [f64]) -> Result<()>;
-    /// One count for each rank and from each.
+    /// Exchanges one count with each rank.
     fn counts(&self, own: &[u64], to: &mut [u64]) -> Result<()>;
     /// Blocks of keys of those lengths for each rank and from each.
     fn keys(&self, own: &[u32], own_counts: &[usize], to: &mut [u32], to_counts: &[usize]) -> Result<()>;
@@ -73,7 +73,7 @@ pub mod threads {
     use std::sync::{Condvar, Mutex};
     use std::time::Duration;
 
-    /// Who waits longer for a letter to be taken waits for ever.
+    /// A letter that is not taken within this time never will be.
     const TAKEN_WITHIN: Duration = Duration::from_secs(20);
 
     /// Letters that wait, by sender and receiver.
@@ -99,7 +99,7 @@ pub mod threads {
         post: &'a Post,
     }
 
-    /// Runs a function on each of so many ranks.
+    /// Runs a function on each of this many ranks.
     pub fn run<T: Send>(ranks: usize, what: impl Fn(&dyn Comm) -> T + Sync) -> Vec<T> {
         start(ranks, false, what)
     }

@@ -29,7 +29,7 @@ pub struct Gradient {
     part: usize,
     columns: std::ops::Range<usize>,
     unknowns: usize,
-    /// For each row of the block where its entries begin, and one more.
+    /// The place where the entries of each row of the block begin, and one more.
     starts: Vec<usize>,
     entries: Vec<Entry>,
     found: Vec<f64>,

@@ -5,11 +5,11 @@ use anyhow::{Result, ensure};
 /// A line of ranks through this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Its place there.
+    /// The place of this rank there.
     pub at: usize,
     /// The number of ranks of the line.
     pub len: usize,
-    /// From one to the next.
+    /// The distance from one rank to the next.
     stride: usize,
     /// The first one.
     first: usize,

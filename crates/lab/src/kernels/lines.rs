@@ -20,7 +20,7 @@ type Block = [Point; PARTS];
 /// The solution must be as near as this.
 const ERROR_MAX: f64 = 1e-10;
 
-/// What a point of a line is.
+/// The kind of a point of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
     /// Five systems (SP).
@@ -141,7 +141,7 @@ impl Lines {
         Ok(Lines { sort, place: [rank % square, rank / square], square, edge, cells })
     }
 
-    /// Where a cell lies, in cells.
+    /// Returns the place of a cell, in cells.
     fn cell_place(&self, cell: usize) -> [usize; 3] {
         let [one, other] = self.place;
         [cell, (one + cell) % self.square, (other + cell) % self.square]

@@ -1,6 +1,6 @@
 //! Small computations with the communication of the NAS parallel benchmarks and of SMG2000, whose
-//! results are checked: what the papers ran, for who has not the originals. Written from the
-//! descriptions of the problems (D. Bailey et al., The NAS Parallel Benchmarks, RNR-94-007; R.
+//! results are checked: a substitute for the originals that the papers ran. They were written from
+//! the descriptions of the problems (D. Bailey et al., The NAS Parallel Benchmarks, RNR-94-007; R.
 //! Falgout and J. Jones, Multigrid on massively parallel architectures), not from their code.
 //!
 //! | module | computes | speaks | is right if |
@@ -14,8 +14,8 @@
 //! | [`semicoarse`] | SMG: planes of planes of lines | very many short messages, to ranks ever further away | the residual falls |
 //!
 //! The size of a point is bytes of the main array on a rank; shapes are powers of two below it. A
-//! round computes everything anew, so that each is like the other; the value is its mean time on
-//! the slowest rank, with the arithmetic. Every rank checks its part after the time is taken.
+//! round computes everything anew, so that all rounds are alike; the value is its mean time on the
+//! slowest rank, with the arithmetic. Every rank checks its part after the time is taken.
 
 mod comm;
 mod gradient;
@@ -49,7 +49,7 @@ trait Kernel {
     fn verify(&mut self, comm: &dyn Comm) -> Result<()>;
 }
 
-/// The kernel of a metric on this rank, with so many bytes in its main array.
+/// Creates the kernel of a metric on this rank, with this many bytes in its main array.
 fn kernel(metric: Metric, bytes: usize, rank: usize, ranks: usize) -> Result<Box<dyn Kernel>> {
     Ok(match metric {
         Metric::KernelIs => Box::new(sort::Sort::new(bytes, rank, ranks)),
@@ -67,7 +67,7 @@ fn kernel(metric: Metric, bytes: usize, rank: usize, ranks: usize) -> Result<Box
 /// Measures one point: samples in microseconds, iterations.
 ///
 /// # Errors
-/// MPI fails, the kernel cannot be divided among so many ranks, or its result is wrong.
+/// MPI fails, the kernel cannot be divided among this many ranks, or its result is wrong.
 pub fn run(world: &World, point: Point, effort: Effort) -> Result<(Vec<f64>, u64)> {
     let (rank, ranks) = (world.rank() as usize, world.size() as usize);
     let mut kernel = kernel(point.metric, point.bytes, rank, ranks)?;
@@ -80,7 +80,7 @@ pub fn run(world: &World, point: Point, effort: Effort) -> Result<(Vec<f64>, u64
     Ok((samples.seconds.iter().map(|seconds| seconds * 1e6).collect(), samples.iterations))
 }
 
-/// Why a point cannot be measured with so many ranks; none if it can.
+/// Returns why a point cannot be measured with this many ranks; none if it can.
 pub fn refusal(point: Point, ranks: usize) -> Option<String> {
     kernel(point.metric, point.bytes, 0, ranks).err().map(|error| format!("{error:#}"))
 }

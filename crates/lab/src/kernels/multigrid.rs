@@ -174,7 +174,7 @@ impl Multigrid {
     }
 }
 
-/// What is left over, as the mean of eight points.
+/// Returns the residual on the coarser grid, each value as the mean of eight points.
 fn coarser(values: &Grid, right: &Grid, scale: f64) -> Grid {
     let mut coarse = Grid::new(values.own.map(|own| own / 2));
     for [x, y, z] in values.points() {

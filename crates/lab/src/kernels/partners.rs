@@ -4,8 +4,8 @@ use super::grid::{Line, cube, plane};
 use crate::metric::Metric;
 use std::collections::BTreeSet;
 
-/// The mean number of ranks from which a rank gets messages between pairs; `None` for kernels that
-/// only speak in collectives, or that cannot be divided among so many ranks.
+/// Returns the mean number of ranks that send a rank messages between pairs. `None` for kernels
+/// that only speak in collectives, or that cannot be divided among this many ranks.
 pub fn mean_sources(metric: Metric, ranks: usize) -> Option<f64> {
     let of: fn(usize, usize) -> Option<BTreeSet<usize>> = match metric {
         Metric::KernelCg => |rank, ranks| super::gradient::partners(rank, ranks).ok(),

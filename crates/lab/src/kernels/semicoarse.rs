@@ -38,11 +38,11 @@ pub struct Semicoarse {
 /// The points of one dimension that take part on one grid.
 struct Level {
     dimension: Dimension,
-    /// From one point to the next.
+    /// The distance from one point to the next.
     stride: usize,
     /// Points of this rank, by their numbers here.
     points: Vec<usize>,
-    /// Of the other dimension, where only some take part.
+    /// The points of the other dimension, where only some take part.
     others: Vec<usize>,
 }
 
@@ -70,7 +70,7 @@ impl Semicoarse {
         Level { dimension, stride, points: (0..own).filter(takes_part).collect(), others: others.to_vec() }
     }
 
-    /// Whether a point of a level is only on this grid and on no coarser one.
+    /// Returns whether a point of a level is only on this grid and on no coarser one.
     fn is_fine(&self, level: &Level, point: usize) -> bool {
         let (line, own) = self.line(level.dimension);
         !(line.at * own + point + 1).is_multiple_of(2 * level.stride)
@@ -121,7 +121,7 @@ impl Semicoarse {
         Ok(came)
     }
 
-    /// For some points of a level the sum of both neighbours there.
+    /// Returns the sum of both neighbours for some points of a level.
     fn neighbours(
         &self,
         comm: &dyn Comm,
@@ -227,7 +227,8 @@ impl Semicoarse {
         self.relax(comm, &level, &coarse, diagonal, right, found)
     }
 
-    /// What is left over at the coarse points: half of it, and a quarter of each fine neighbour's.
+    /// Returns the residual at the coarse points: half of it, and a quarter of each fine
+    /// neighbour's.
     #[allow(clippy::too_many_arguments, reason = "the grid, and the system on it")]
     fn rest(
         &self,
@@ -327,7 +328,7 @@ fn eliminate(diagonal: f64, right: &[f64], found: &mut [f64]) {
     }
 }
 
-/// What the undivided dimension adds to the diagonal.
+/// The share of the undivided dimension in the diagonal.
 const LINE_DIAGONAL: f64 = 2.0;
 
 impl Kernel for Semicoarse {
@@ -359,7 +360,7 @@ impl Kernel for Semicoarse {
 }
 
 impl Semicoarse {
-    /// What is left over on the finest grid.
+    /// Returns the residual on the finest grid.
     fn left_over(&self, comm: &dyn Comm, right: &[f64], found: &[f64]) -> Result<Vec<f64>> {
         let level = self.level(Dimension::Planes, 1, &[]);
         let mut left = self.within(comm, &level, found)?;

@@ -22,7 +22,7 @@ pub struct Transform {
     edge: usize,
     /// Half of the roots of one.
     roots: Vec<Complex>,
-    /// By plane, row and column.
+    /// The values, by plane, row and column.
     field: Vec<Complex>,
     energy: f64,
 }
@@ -110,9 +110,9 @@ impl Transform {
         }
     }
 
-    /// From slabs of planes to slabs of columns, in which the third dimension is whole, or back. In
-    /// the first form a value lies at (z, y, x), in the second at (x, y, z), each with its own part
-    /// of the first number.
+    /// Turns slabs of planes into slabs of columns, in which the third dimension is whole, or back.
+    /// In the first form a value lies at (z, y, x), in the second at (x, y, z), each with its own
+    /// part of the first number.
     fn turn(&mut self, comm: &dyn Comm) -> Result<()> {
         let (edge, planes) = (self.edge, self.planes());
         let mut own = Vec::with_capacity(2 * self.field.len());

@@ -12,7 +12,7 @@ use anyhow::{Result, ensure};
 const PARTS: usize = 5;
 /// The solution rises by so much from point to point in each dimension.
 const SLOPES: [f64; 3] = [1.0, 2.0, 3.0];
-/// What a value is above the mean of the three before it.
+/// The amount by which a value exceeds the mean of the three before it.
 const STEP: f64 = (SLOPES[0] + SLOPES[1] + SLOPES[2]) / 3.0;
 /// The solution must be as near as this, in parts of its size.
 const ERROR_MAX: f64 = 1e-11;
@@ -23,7 +23,7 @@ pub struct Wavefront {
     /// Points of this rank in each dimension.
     own: [usize; 3],
     values: Vec<[f64; PARTS]>,
-    /// What the lower sweep computed at its last corner.
+    /// The result of the lower sweep at its last corner.
     lower_corner: f64,
 }
 

@@ -11,14 +11,14 @@ use std::ffi::c_int;
 pub struct Message {
     /// The other rank.
     pub peer: i32,
-    /// Its length.
+    /// The length of the message.
     pub bytes: usize,
-    /// What it is matched by.
+    /// The tag by which it is matched.
     pub tag: i32,
 }
 
-/// Where one thread starts its windows of messages: the world, a tag of its own, and room for
-/// requests.
+/// The place where one thread starts its windows of messages: the world, a tag of its own, and room
+/// for requests.
 pub struct Window<'w> {
     world: &'w World,
     tag: c_int,
@@ -45,7 +45,7 @@ impl<'w> Window<'w> {
         self.wait_all()
     }
 
-    /// As [`Window::receive`] of one message, with work between start and wait.
+    /// Receives one message as [`Window::receive`] does, with work between start and wait.
     pub fn receive_beside(
         &mut self,
         buffer: &Buffer,
@@ -72,7 +72,7 @@ impl<'w> Window<'w> {
         self.wait_all()
     }
 
-    /// One message there while another comes from elsewhere, then `MPI_Waitall`.
+    /// Sends one message there while another comes from elsewhere, then calls `MPI_Waitall`.
     pub fn shift(&mut self, from: &Buffer, to: &Buffer, there: Message, here: Message) -> Result<()> {
         self.start_recv(to, here)?;
         self.start_send(from, there)?;

@@ -13,12 +13,12 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 use verbena_wires::registry;
 
-/// What is known of one channel.
+/// The findings about one channel.
 #[derive(Debug, Serialize)]
 pub struct Finding {
-    /// Its name.
+    /// The name of the channel.
     pub channel: String,
-    /// What the first of the two processes found.
+    /// The findings of the first of the two processes.
     pub found: Option<Found>,
     /// Why there is nothing.
     pub failure: Option<String>,
@@ -26,7 +26,7 @@ pub struct Finding {
 
 /// The number of processes of the probe.
 const PROCESSES: usize = 2;
-/// How long one process may take for one step.
+/// The time that one process may take for one step.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// Tries every channel of this build.
@@ -44,7 +44,7 @@ pub fn describe() -> Vec<Finding> {
     registry::names().map(one).collect()
 }
 
-/// One process of the probe.
+/// A process of the probe.
 struct Member {
     child: Child,
     stdin: Option<ChildStdin>,

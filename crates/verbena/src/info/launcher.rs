@@ -1,12 +1,12 @@
-//! How this very process was started, by the code that a rank uses to find out.
+//! How this process was started, found by the code that a rank uses.
 
 use serde::Serialize;
 use verbena_boot::environment::{Lookup, Plan, Surroundings, plan};
 
-/// What the environment says.
+/// The launch that the environment describes.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Launcher {
-    /// What an MPI program would do if it were started from here.
+    /// The way an MPI program would start from here.
     pub start: String,
     /// The warning or error that it would give.
     pub complaint: Option<String>,

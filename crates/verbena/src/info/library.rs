@@ -12,7 +12,7 @@ use verbena_lab::place;
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// What was found.
+    /// The library that was found.
     Found(Library),
     /// Why nothing was.
     Missing(String),
@@ -21,15 +21,15 @@ pub enum Outcome {
 /// A described library.
 #[derive(Debug, Serialize)]
 pub struct Library {
-    /// Its file.
+    /// The file of the library.
     pub path: PathBuf,
     /// The name that programs ask for, from the file's dynamic section.
     pub soname: Option<String>,
-    /// What it says of itself.
+    /// The identity that the library reports.
     pub identity: Identity,
     /// Version of the standard ABI (`MPI_Abi_get_version`); none for another ABI.
     pub abi_version: Option<(i32, i32)>,
-    /// How many functions named `MPI_` it exports.
+    /// The number of functions named `MPI_` that it exports.
     pub functions: usize,
 }
 
@@ -60,7 +60,7 @@ pub fn refuse_mpich_abi(path: &Path) -> Result<(), Fault> {
     ))
 }
 
-/// How the names of libraries of the MPICH ABI begin.
+/// The beginnings of the names of libraries of the MPICH ABI.
 const MPICH_SONAMES: [&str; 2] = ["libmpi.so.12", "libmpich.so"];
 
 fn look(path: &Path) -> Result<Library> {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use verbena_lab::floor;
 use verbena_lab::place;
 
-/// What is known of the machine.
+/// The findings about the machine.
 #[derive(Debug, Serialize)]
 pub struct Machine {
     /// The processor's name.
@@ -14,7 +14,8 @@ pub struct Machine {
     pub kernel: Option<String>,
     /// The processors in this process's affinity mask.
     pub affinity: Option<Vec<usize>>,
-    /// How many ranks may run at once: the affinity mask, cut to the cgroup's quota of time.
+    /// The number of ranks that may run at once: the affinity mask, cut to the cgroup's quota of
+    /// time.
     pub cores: Option<usize>,
 }
 

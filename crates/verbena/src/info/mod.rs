@@ -46,7 +46,7 @@ pub struct InfoArgs {
 /// Everything that `verbena info` says.
 #[derive(Debug, Serialize)]
 struct Info {
-    /// This program's version.
+    /// The version of this program.
     version: &'static str,
     library: library::Outcome,
     machine: machine::Machine,

@@ -67,7 +67,7 @@ fn machine(out: &mut String, info: &Info) {
     line(out, "cores", &format!("{affinity} by the affinity mask, {cores} with the cgroup's quota"));
 }
 
-/// One channel; a reason that stands in the line above is not said again.
+/// Writes one channel. A reason that stands in the line above is not repeated.
 fn channel(out: &mut String, finding: &Finding, above: Option<&str>) {
     let mut words = Vec::new();
     if let Some(found) = &finding.found {

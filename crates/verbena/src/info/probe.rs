@@ -1,10 +1,10 @@
 //! One of the two processes between which `verbena info` tries the channels.
 //!
-//! It does what a rank does at start-up, with its parent in the place of the launcher: it opens the
-//! channels, writes its card as a line of hexadecimal digits to standard output, reads everybody's
-//! from standard input, connects, asks each channel what it can do for the other process, and
-//! writes that as JSON. Then it waits for its standard input to end, since the other one may still
-//! be looking at its memory.
+//! It starts as a rank does, with its parent in the place of the launcher: it opens the channels,
+//! writes its card as a line of hexadecimal digits to standard output, reads the cards of both from
+//! standard input, connects, asks each channel what it can do for the other process, and writes
+//! that as JSON. Then it waits for its standard input to end, since the other one may still be
+//! looking at its memory.
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -27,18 +27,18 @@ pub struct ProbeArgs {
     job: String,
 }
 
-/// What one channel found, seen from one process.
+/// The findings about one channel, seen from one process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Found {
     /// The channel's name.
     pub channel: String,
-    /// What it can do for the other process; none if it does not reach it.
+    /// The reach for the other process; none if the channel does not reach it.
     pub reach: Option<Reach>,
-    /// Its findings in words.
+    /// The findings in words.
     pub findings: Vec<String>,
 }
 
-/// What a channel can do for a process; see [`verbena_channel::Reach`].
+/// The abilities of a channel for a process; see [`verbena_channel::Reach`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reach {
     /// The largest packet in bytes; 0 if it moves memory only.
@@ -75,8 +75,8 @@ fn exchange(card: &[u8], size: u32) -> Result<Vec<Vec<u8>>> {
     (0..size).map(|_| decode(&hear()?)).collect()
 }
 
-/// What the channel says of the next process; for `loopback` that is nothing, and of this one it
-/// says more.
+/// Asks the channel about the next process. For `loopback`, which knows only this process, it asks
+/// about this one.
 fn ask(channel: &mut dyn Channel, args: &ProbeArgs) -> Found {
     let other = (args.me + 1) % args.size;
     let reach = channel.reach(other).or_else(|| channel.reach(args.me));

@@ -8,23 +8,23 @@ use verbena_settings::{Setting, When, all, load};
 pub struct Value {
     /// The environment variable, and the control variable of MPI's tool interface.
     pub name: &'static str,
-    /// What it is set to, in words.
+    /// The present value, in words.
     pub value: String,
-    /// Where that comes from: default, environment or file.
+    /// The origin of the value: default, environment or file.
     pub origin: &'static str,
-    /// What counts where it is not set.
+    /// The value that counts where it is not set.
     pub default: String,
-    /// What is allowed.
+    /// The values that are allowed.
     pub range: String,
     /// The unit of a number.
     pub unit: &'static str,
-    /// What it does.
+    /// The effect of the setting.
     pub help: &'static str,
     /// The part of Verbena that it belongs to.
     pub category: &'static str,
     /// Whose values must be alike: process, node or job.
     pub scope: &'static str,
-    /// Whether it may change after `MPI_Init`.
+    /// True if it may change after `MPI_Init`.
     pub changes_while_running: bool,
     /// The section of the standard or the paper.
     pub source: &'static str,

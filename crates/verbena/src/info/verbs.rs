@@ -6,14 +6,14 @@ use verbena_infiniband::device::options::Options;
 use verbena_infiniband::device::survey::{Found, Verdict};
 use verbena_infiniband::rc;
 
-/// What was found.
+/// The findings about verbs.
 #[derive(Debug, Serialize)]
 pub struct Verbs {
     /// Why InfiniBand cannot be used, if neither libibverbs nor a device is there.
     pub missing: Option<String>,
-    /// Whether a program may fork while memory is registered; none without the library.
+    /// The answer whether a program may fork while memory is registered; none without the library.
     pub fork: Option<String>,
-    /// How much memory may be locked.
+    /// The amount of memory that may be locked.
     pub locked: String,
     /// Devices that could not be opened, and why.
     pub closed: Vec<(String, String)>,
@@ -26,7 +26,7 @@ pub struct Verbs {
 pub struct Port {
     /// Device and port, as the setting takes it.
     pub name: String,
-    /// Its state.
+    /// The state of the port.
     pub state: &'static str,
     /// InfiniBand or Ethernet.
     pub link: &'static str,
@@ -34,15 +34,15 @@ pub struct Port {
     pub rate_gbps: f64,
     /// The largest payload of a packet in bytes.
     pub mtu_bytes: usize,
-    /// Its LID; 0 with RoCE.
+    /// The LID of the port; 0 with RoCE.
     pub lid: u16,
-    /// Its addresses: index, GID, sort, network interface.
+    /// The addresses of the port: index, GID, sort, network interface.
     pub gids: Vec<String>,
-    /// What the device can do at most.
+    /// The largest values that the device supports.
     pub limits: Vec<(&'static str, i32)>,
-    /// Whether it would be used.
+    /// True if the port would be used.
     pub chosen: bool,
-    /// How it would be used, or why not.
+    /// The way it would be used, or why not.
     pub verdict: String,
 }
 

@@ -1,4 +1,4 @@
-//! What `verbena tune` asks before it measures: whether it may write its file, and whether the
+//! The checks of `verbena tune` before it measures: whether it may write its file, and whether the
 //! machine is quiet enough for figures that are to last.
 
 use anyhow::{Result, ensure};
@@ -24,7 +24,7 @@ pub fn may_write(path: &Path, force: bool) -> Result<()> {
     Ok(())
 }
 
-/// For this long the processors are watched before anything is measured.
+/// The time for which the processors are watched before anything is measured.
 const WATCH: Duration = Duration::from_millis(300);
 /// Other programs may take this part of all processors' time, in percent.
 const BUSY_PERCENT_MAX: u64 = 10;

@@ -1,4 +1,4 @@
-//! What follows from the measurements: the value of a setting, and why.
+//! The conclusions from the measurements: the value of a setting, and why.
 
 use super::knobs::{Edge, Knob, Sort};
 use verbena_lab::experiment::series::Series;
@@ -13,13 +13,12 @@ pub struct Choice {
     pub value: String,
     /// Why, in a few lines.
     pub reason: Vec<String>,
-    /// By how much it is worse than the best candidate at its worst size, as a ratio; 1 is the
-    /// best.
+    /// The ratio to the best candidate at the worst size; 1 is the best.
     pub worst: f64,
 }
 
-/// What a value costs: the lower, the better. A time that was lost is never less than what a clock
-/// can tell.
+/// Returns the cost of a value: the lower, the better. A lost time is never less than the clock's
+/// resolution.
 fn cost(metric: Metric, value: f64) -> f64 {
     match metric {
         Metric::Bandwidth => 1.0 / value,
@@ -28,9 +27,9 @@ fn cost(metric: Metric, value: f64) -> f64 {
     }
 }
 
-/// What a candidate does when it is not disturbed: the better quartile of its samples. What else
-/// runs on a machine only ever takes from a sample, so this scatters less than their median, and
-/// two ways are to be told apart by a few percent.
+/// Returns the undisturbed value of a candidate: the better quartile of its samples. Other programs
+/// on a machine only ever make a sample worse. So this scatters less than the median, and two ways
+/// that differ by a few percent can be told apart.
 fn value_of(candidate: &Series, (point, ranks): (Point, usize)) -> Option<f64> {
     better_quartile(point.metric, &candidate.entry_of(point, ranks)?.samples)
 }
@@ -62,8 +61,8 @@ fn best(costs: &[f64]) -> f64 {
     costs.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-/// How a choice does: the sum of how far it is off the best, on a scale of ratios, and the worst of
-/// them.
+/// Judges a choice. Returns the sum of its distances from the best, on a scale of ratios, and the
+/// worst of them.
 fn judge(costs: &[Row], chosen: impl Fn(usize) -> usize) -> (f64, f64) {
     let ratios = costs.iter().enumerate().map(|(at, (_, all))| all[chosen(at)] / best(all));
     ratios.fold((0.0, 1.0), |(sum, worst), ratio| (sum + ratio.ln(), worst.max(ratio)))
@@ -89,8 +88,7 @@ pub fn choose(knob: &Knob, candidates: &[Series]) -> Option<Choice> {
     Some(choice)
 }
 
-/// Where samples scatter by more than this ratio, what follows from them may be noise, and is
-/// marked.
+/// Where samples scatter by more than this ratio, the conclusion may be noise, and is marked.
 const SCATTER_MAX: f64 = 1.25;
 
 /// The largest ratio, over the candidates, of a point's median to its better quartile.
@@ -173,7 +171,7 @@ fn line((point, ranks): (Point, usize), candidates: &[Series]) -> String {
 pub struct Compared {
     /// Where.
     pub place: String,
-    /// Its cost by that of the best candidate.
+    /// The cost, divided by that of the best candidate.
     pub ratio: f64,
 }
 
@@ -192,7 +190,7 @@ pub fn compare(knob: &Knob, candidates: &[Series]) -> Vec<Compared> {
     costs(knob, candidates).into_iter().filter_map(one).collect()
 }
 
-/// What one candidate costs by what another does, of which the samples were taken in turns.
+/// Returns the cost of one candidate divided by that of another. Their samples were taken in turns.
 fn ratio(metric: Metric, one: &[f64], other: &[f64]) -> Option<f64> {
     let ratios = one.iter().zip(other).map(|(one, other)| cost(metric, *one) / cost(metric, *other));
     median(&ratios.collect::<Vec<f64>>())

@@ -54,8 +54,8 @@ pub struct TuneArgs {
     json: Option<PathBuf>,
 }
 
-/// With --check: a knob with a point that seems too far off is measured for so many times the
-/// rounds at most.
+/// With --check: a knob with a point that seems too far off is measured for at most this many times
+/// the rounds.
 const ROUNDS_TIMES_MAX: usize = 3;
 
 /// A knob, what was measured of its candidates, and what follows.
@@ -123,9 +123,9 @@ fn absolute(path: &Path) -> Result<String> {
     Ok(path.display().to_string())
 }
 
-/// One knob after the other, each under what was found before, since one may decide what another is
-/// worth. The candidates of a knob take turns. In a check, what seems too far off is measured
-/// again: after few rounds that may be chance, and with many points it is for some.
+/// Measures one knob after the other, each under the values found before, since one may decide what
+/// another is worth. The candidates of a knob take turns. In a check, a point that seems too far
+/// off is measured again: after few rounds that may be chance, and with many points it is for some.
 fn measure(args: &TuneArgs, knobs: Vec<Knob>, between: &Between) -> Result<Vec<Trial>> {
     let file = args.check.as_deref().map(absolute).transpose()?;
     let rounds = args.timing.rounds();

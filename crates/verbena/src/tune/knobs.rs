@@ -1,4 +1,4 @@
-//! What is tuned.
+//! The settings that are tuned.
 //!
 //! | module | job |
 //! | --- | --- |
@@ -25,7 +25,7 @@ pub enum By {
     Overlap,
 }
 
-/// How the value of a setting follows from its candidates.
+/// The way in which the value of a setting follows from its candidates.
 #[derive(Clone, Copy, Debug)]
 pub enum Sort {
     /// A threshold between two ways.
@@ -34,7 +34,7 @@ pub enum Sort {
         ways: [&'static str; 2],
         /// Which side of the threshold the setting is.
         edge: Edge,
-        /// What the setting counts.
+        /// The quantity that the setting counts.
         counts: Counts,
     },
     /// The best of these values.
@@ -50,7 +50,7 @@ pub enum Edge {
     UpTo,
 }
 
-/// What a threshold counts.
+/// The quantity that a threshold counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counts {
     /// Bytes of a message, or of a block.
@@ -64,7 +64,7 @@ pub enum Counts {
 }
 
 impl Counts {
-    /// What the setting counts at a point with so many ranks.
+    /// Returns what the setting counts at a point with this many ranks.
     pub fn of(self, point: Point, ranks: usize) -> usize {
         match self {
             Counts::Bytes => point.bytes,
@@ -77,21 +77,21 @@ impl Counts {
 
 /// A setting to be found.
 pub struct Knob {
-    /// Its name without `VERBENA_`.
+    /// The name of the setting without `VERBENA_`.
     pub setting: &'static str,
-    /// What it decides.
+    /// The choice that the setting decides.
     pub what: &'static str,
-    /// What is measured.
+    /// The metric to measure.
     pub metric: Metric,
-    /// At which sizes, ascending.
+    /// The sizes to measure, ascending.
     pub sizes: Vec<usize>,
-    /// Among so many ranks; several, ascending, only for what counts ranks.
+    /// The numbers of ranks; several, ascending, only for a setting that counts ranks.
     pub ranks: Vec<usize>,
     /// Between two nodes.
     pub network: bool,
-    /// How its value follows.
+    /// The way in which its value follows.
     pub sort: Sort,
-    /// What must be set besides, so that it decides at all.
+    /// The settings that it needs besides, so that it decides at all.
     fixed: Vec<Set>,
 }
 
@@ -142,19 +142,19 @@ pub fn beyond(by: By, network: bool, ranks_max: usize) -> Vec<&'static str> {
 }
 
 impl Knob {
-    /// With at most so many ranks; `None` if it decides nothing then.
+    /// Restricts the knob to this many ranks; `None` if it decides nothing then.
     fn within(mut self, ranks_max: usize) -> Option<Knob> {
         self.ranks.retain(|&ranks| ranks <= ranks_max.max(2));
         let needed = if self.counts_ranks() { 2 } else { 1 };
         (self.ranks.len() >= needed).then_some(self)
     }
 
-    /// Whether it is a threshold of ranks.
+    /// Returns whether it is a threshold of ranks.
     pub fn counts_ranks(&self) -> bool {
         matches!(self.sort, Sort::Threshold { counts: Counts::Ranks, .. })
     }
 
-    /// What is measured.
+    /// Returns the points to measure.
     pub fn points(&self) -> Vec<Point> {
         points(self.metric, &self.sizes)
     }
@@ -247,7 +247,7 @@ mod tests {
         }
     }
 
-    /// Collectives and long messages: whatever the table calls a threshold of theirs can be tuned.
+    /// Every threshold of collectives and long messages in the table can be tuned.
     #[test]
     fn every_threshold_of_the_collectives_is_a_knob() {
         let all = knobs(By::Latency, true, 64);

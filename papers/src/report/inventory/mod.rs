@@ -1,8 +1,8 @@
-//! What the five papers measured: every figure, every table and every number that their texts
-//! state, each with what it claims and with what answers it here, or why nothing here can.
+//! The measurements of the five papers: every figure, every table and every number that their texts
+//! state. Each has its claim and the measurement here that answers it, or why nothing here can.
 //!
-//! The papers lie before us as text, so a figure's curves are known only as far as the text tells
-//! them. Captions are in our own words.
+//! The papers lie before us as text, so a figure's curves are known only where the text tells them.
+//! Captions are in our own words.
 //!
 //! | module | paper |
 //! | --- | --- |
@@ -28,17 +28,18 @@ use super::pick::Pick;
 pub struct Item {
     /// Which paper, 1 to 5.
     pub paper: u8,
-    /// Such as `figure 12` or `table 1`; `text` for numbers that only the text has.
+    /// The place in the paper, such as `figure 12` or `table 1`; `text` for numbers that only the
+    /// text has.
     pub place: &'static str,
     /// The section that speaks of it.
     pub section: &'static str,
-    /// What it shows, in our words.
+    /// The subject, in our words.
     pub about: &'static str,
     /// The numbers that the paper states.
     pub numbers: Vec<Number>,
-    /// What it says of them, and what we see.
+    /// The claims of the paper, and what we see.
     pub claims: Vec<Claim>,
-    /// What is drawn of ours.
+    /// The pictures that are drawn of our results.
     pub shows: Vec<Show>,
     /// Why there is nothing of ours, or less than in the paper.
     pub lacks: Vec<&'static str>,
@@ -47,18 +48,18 @@ pub struct Item {
 /// A number of the paper.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Number {
-    /// What it is.
+    /// The quantity that the number states.
     pub what: &'static str,
-    /// Its value.
+    /// The value of the number.
     pub value: f64,
-    /// Its unit.
+    /// The unit of the number.
     pub unit: &'static str,
 }
 
 /// A claim, and the places where we look whether it holds.
 #[derive(Clone, Debug)]
 pub struct Claim {
-    /// What is compared with what, or what is measured.
+    /// The two things that are compared, or the thing that is measured.
     pub what: &'static str,
     /// The ratio that the paper claims; none where it only shows.
     pub claimed: Option<Claimed>,
@@ -71,9 +72,9 @@ pub struct Claim {
 pub enum Claimed {
     /// Near this.
     About(f64),
-    /// This or more.
+    /// At least this.
     AtLeast(f64),
-    /// This or less.
+    /// At most this.
     AtMost(f64),
 }
 
@@ -82,13 +83,13 @@ pub enum Claimed {
 pub struct Seen {
     /// The value.
     pub of: Pick,
-    /// What it is divided by.
+    /// The divisor of the value.
     pub to: Option<To>,
-    /// What to know about it.
+    /// A remark for the reader.
     pub remark: &'static str,
 }
 
-/// What a value is divided by.
+/// The divisor of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum To {
     /// Another value of ours.
@@ -104,7 +105,7 @@ pub struct Show {
     pub experiment: &'static str,
     /// The metric.
     pub metric: &'static str,
-    /// What the horizontal axis is.
+    /// The meaning of the horizontal axis.
     pub axis: &'static str,
 }
 

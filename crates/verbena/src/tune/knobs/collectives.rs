@@ -17,8 +17,9 @@ fn threshold(ways: [&'static str; 2], edge: Edge, counts: Counts) -> Sort {
     Sort::Threshold { ways, edge, counts }
 }
 
-/// What ranks of one node do over a board and in each other's memory. The short ones come last: how
-/// far they go depends on what the best other way is, and no other looks at vectors so short.
+/// Returns the knobs for ranks of one node, over a board and in each other's memory. The short
+/// vectors come last: their limit depends on the best other way, and no other knob looks at vectors
+/// so short.
 pub fn on_a_node() -> Vec<Knob> {
     of_two().into_iter().chain(of_more()).chain(short()).collect()
 }
@@ -156,7 +157,8 @@ fn of_more() -> Vec<Knob> {
     ]
 }
 
-/// What goes by messages: between nodes if there are some, else within one without boards.
+/// Returns the knobs for collectives by messages: between nodes if there are some, else within one
+/// without boards.
 pub fn by_messages(network: bool) -> Vec<Knob> {
     let all =
         broadcasts().into_iter().chain(reductions()).chain(rooted()).chain(exchanges()).chain(by_ranks());

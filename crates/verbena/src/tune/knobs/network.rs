@@ -4,12 +4,12 @@ use super::{Knob, NEVER, Sort, from, sizes, up_to};
 use verbena_lab::experiment::variant::{Set, set};
 use verbena_lab::metric::Metric;
 
-/// By latency.
+/// Returns the knobs that latency decides.
 pub fn by_latency() -> Vec<Knob> {
     [over_rc(Metric::Latency), over_ud(), over_ofi()].into_iter().flatten().collect()
 }
 
-/// By what a transfer takes from a computation beside it.
+/// Returns the knobs that are decided by the cost of a transfer for a computation beside it.
 pub fn by_overlap() -> Vec<Knob> {
     let thread = knob(
         "PROGRESS_THREAD",

@@ -4,12 +4,12 @@ use super::{Knob, Sort, from, sizes};
 use verbena_lab::experiment::variant::set;
 use verbena_lab::metric::Metric;
 
-/// By latency and bandwidth.
+/// Returns the knobs that latency and bandwidth decide.
 pub fn by_latency() -> Vec<Knob> {
     pairs(Metric::Latency, Metric::Bandwidth, 10..=20)
 }
 
-/// By what a transfer takes from a computation beside it.
+/// Returns the knobs that are decided by the cost of a transfer for a computation beside it.
 pub fn by_overlap() -> Vec<Knob> {
     let mut knobs = pairs(Metric::OverlapTime, Metric::OverlapTime, 16..=22);
     knobs.push(Knob {
@@ -25,8 +25,8 @@ pub fn by_overlap() -> Vec<Knob> {
     knobs
 }
 
-/// In an order in which each is measured with what it depends on: the pieces, who copies them, and
-/// from where on that is worth it.
+/// Returns the knobs of pairs, each after those it depends on: the pieces, who copies them, and the
+/// size from which that is worth it.
 fn pairs(short: Metric, long: Metric, powers: std::ops::RangeInclusive<u32>) -> Vec<Knob> {
     let knob = |setting, what, metric, sizes, sort| {
         let (ranks, network, fixed) = (vec![2], false, vec![set("CHANNELS", "shm,cma")]);

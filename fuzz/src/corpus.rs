@@ -13,7 +13,7 @@ pub fn folder() -> PathBuf {
 pub struct Input {
     /// The file.
     pub path: PathBuf,
-    /// Its bytes.
+    /// The bytes of the input.
     pub bytes: Vec<u8>,
 }
 

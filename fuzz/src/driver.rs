@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use verbena_sim::Random;
 
-/// How long a target is driven.
+/// The length of a drive.
 #[derive(Clone, Copy, Debug)]
 pub enum Until {
-    /// So many inputs: the same ones each time.
+    /// A number of inputs: the same ones each time.
     Inputs(u64),
     /// Until that time.
     Time(Instant),
@@ -29,7 +29,7 @@ impl Until {
     }
 }
 
-/// What came of it.
+/// The outcome of a drive.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Report {
     /// Inputs that were tried.
@@ -63,7 +63,8 @@ pub fn drive(target: &Target, folder: &Path, seed: u64, until: Until) -> std::io
     Ok(Report { inputs, broken: None })
 }
 
-/// As [`drive`], and keeps an input that broke the target in `folder`. Returns its file as well.
+/// Drives the target as [`drive`] does, and keeps an input that broke it in `folder`. Returns its
+/// file as well.
 ///
 /// # Errors
 /// The inputs cannot be read or written.
@@ -79,7 +80,7 @@ pub fn drive_and_keep(
     Ok((report, file))
 }
 
-/// Whether the input breaks the target; what the panic says is on standard error.
+/// Returns whether the input breaks the target; the panic's message is on standard error.
 pub fn breaks(target: &Target, input: &[u8]) -> bool {
     catch_unwind(AssertUnwindSafe(|| (target.run)(input))).is_err()
 }

@@ -45,7 +45,7 @@ fn main() -> Result<ExitCode> {
     Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Whether the target held.
+/// Returns whether the target held.
 fn run(target: &Target, arguments: &Arguments) -> Result<bool> {
     let folder = arguments.corpus.clone().unwrap_or_else(corpus::folder);
     let until = Until::after(Duration::from_secs(arguments.seconds));

@@ -5,7 +5,7 @@
 use verbena_fuzz::driver::{Until, drive};
 use verbena_fuzz::{all, corpus, find};
 
-/// What the random inputs are made from.
+/// The seed of the random inputs.
 const SEED: u64 = 20_261_124;
 
 /// # Panics

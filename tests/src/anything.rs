@@ -12,11 +12,11 @@ pub const CHANNELS: [&str; 4] = ["default", "loopback,shm", "loopback,shm,cma", 
 /// A run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// What the messages are made from.
+    /// The seed of the messages.
     pub seed: u64,
     /// The number of ranks.
     pub ranks: u32,
-    /// One of [`CHANNELS`].
+    /// An entry of [`CHANNELS`].
     pub channels: String,
 }
 

@@ -1,5 +1,5 @@
-//! What the whole-program tests share: the staged installation, compiled C programs, jobs under
-//! `mpiexec`.
+//! The common part of the whole-program tests: the staged installation, compiled C programs, jobs
+//! under `mpiexec`.
 //!
 //! `make test` stages an installation and names it in `VERBENA_STAGE` (default: `target/stage`),
 //! and a virtual environment with mpi4py in `VERBENA_VENV`. The tests use both as a user would:
@@ -57,7 +57,7 @@ pub fn stock_venv(path: &str) -> PathBuf {
     file
 }
 
-/// Where test programs are built.
+/// Returns the folder where test programs are built.
 pub fn build_dir() -> PathBuf {
     let dir = top().join("target/programs");
     std::fs::create_dir_all(&dir).expect("target/ is writable");
@@ -112,7 +112,7 @@ pub fn compile(compiler: &Path, source: &Path, out: &Path, more: &[&str]) {
     assert!(output.status.success(), "{command:?}\n{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// What a job did.
+/// The end of a job and its output.
 #[derive(Clone, Debug)]
 pub struct Ended {
     /// Exit code of `mpiexec`.
@@ -121,9 +121,9 @@ pub struct Ended {
     pub stdout: String,
     /// Standard error of all ranks and of `mpiexec`.
     pub stderr: String,
-    /// How long it took.
+    /// The time that it took.
     pub took: Duration,
-    /// Whether it had to be ended at its time limit: a hang.
+    /// True if it had to be ended at its time limit: a hang.
     pub hung: bool,
 }
 
@@ -169,7 +169,7 @@ impl Job {
         Job::limited(mpiexec, ranks, SECONDS_MAX)
     }
 
-    /// The same with another time limit in seconds.
+    /// Creates a job with another time limit in seconds.
     pub fn limited(mpiexec: &Path, ranks: u32, seconds_max: u32) -> Job {
         let mut command = Command::new("timeout");
         command.args(["-k", "5", &seconds_max.to_string()]).arg(mpiexec).args(["-n", &ranks.to_string()]);
@@ -177,7 +177,7 @@ impl Job {
         Job { command, seconds_max }
     }
 
-    /// One more argument.
+    /// Adds one more argument.
     pub fn arg(mut self, arg: impl AsRef<std::ffi::OsStr>) -> Job {
         self.command.arg(arg);
         self

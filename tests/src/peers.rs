@@ -6,9 +6,9 @@ use std::path::PathBuf;
 /// A library of the standard ABI with its own launcher.
 #[derive(Debug, Clone, Copy)]
 pub struct Peer {
-    /// Its folder under `target/peers`.
+    /// The folder under `target/peers`.
     pub name: &'static str,
-    /// What `MPI_Get_library_version` says of it.
+    /// The text that `MPI_Get_library_version` gives.
     pub says: &'static str,
     env: &'static [(&'static str, &'static str)],
 }
@@ -40,7 +40,7 @@ impl Peer {
         self.settings(Job::under(&self.file("bin/mpiexec"), ranks))
     }
 
-    /// What its library needs in the environment, for a job under whichever launcher.
+    /// Adds the environment that its library needs to a job, whichever launcher starts it.
     pub fn settings(&self, job: Job) -> Job {
         let library = self.file("lib/libmpi_abi.so.1");
         let job = job.env("LD_LIBRARY_PATH", library.parent().expect("a folder"));

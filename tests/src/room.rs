@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What is in the room that was not there before, one word each: files, sockets, memory, processes.
-/// The shell and its own helpers are no leftovers.
+/// The shell function that lists the new things in the room, one word each: files, sockets, memory,
+/// processes. The shell and its own helpers are no leftovers.
 const LEFTOVERS: &str = r#"
 leftovers() {
   find . /dev/shm ${tmp:-} -mindepth 1
@@ -78,7 +78,7 @@ fn folder(script: &std::path::Path) -> PathBuf {
     PathBuf::from(format!("{}.d", script.display()))
 }
 
-/// What the script's call of `look` found.
+/// Returns what the script's call of `look` found.
 ///
 /// # Panics
 /// If it did not call it.

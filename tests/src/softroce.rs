@@ -35,11 +35,11 @@ impl Boot {
         Boot { options: options.iter().map(|&word| word.to_owned()).collect(), checks: Vec::new() }
     }
 
-    /// One more check: a script of `bash`, which is ended after `seconds_max` (exit code 124), and
-    /// a function that panics unless it did what it should.
+    /// Adds a check: a script of `bash`, which is ended after `seconds_max` (exit code 124), and a
+    /// function that panics unless the script did what it should.
     ///
     /// The script finds the words of `xtask/src/softroce/guest/bin` (`spread`, `enter`, `wire`) and
-    /// the staged `mpiexec`; whatever it leaves on the wire is taken off before the next check.
+    /// the staged `mpiexec`; its settings of the wire are taken off before the next check.
     pub fn check(
         mut self,
         name: &str,

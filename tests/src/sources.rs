@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What programs are built with.
+/// The tools that build programs.
 #[derive(Clone, Debug)]
 pub struct Tools {
     /// The name of the library that they are of, and of the folder for what is built with them.
@@ -19,7 +19,8 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// Those of the staged installation. What they build runs on every library of the standard ABI.
+    /// Returns the tools of the staged installation. Their programs run on every library of the
+    /// standard ABI.
     pub fn staged() -> Tools {
         Tools {
             name: "verbena",

@@ -1,5 +1,5 @@
-//! Where the ranks of a program run, and on which library: behind one launcher, so that a script
-//! says only how many.
+//! The place where the ranks of a program run, and their library: behind one launcher, so that a
+//! script says only the number of ranks.
 
 use crate::sources::Tools;
 use crate::{staged, top};
@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 /// A place for ranks.
 #[derive(Clone, Debug)]
 pub struct World {
-    /// Its name in tables, and of its folder.
+    /// The name in tables, and of its folder.
     pub name: String,
     /// A program that starts ranks: `LAUNCH N PROGRAM ARGUMENTS...`
     pub launch: PathBuf,
-    /// What programs are built with.
+    /// The tools that build programs.
     pub tools: Tools,
-    /// Where Debian's binaries for one of the older ABIs find the library.
+    /// The place where Debian's binaries for one of the older ABIs find the library.
     pub stock: Stock,
 }
 

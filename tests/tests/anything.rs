@@ -12,7 +12,7 @@ fn random_messages_and_collectives_are_as_expected() {
     }
 }
 
-/// One seed in four expects a byte wrongly if asked to: the program sees that, and says which
+/// If asked to, one seed in four expects a wrong byte: the program sees that, and says which
 /// message it was.
 #[test]
 fn a_planted_fault_is_seen() {

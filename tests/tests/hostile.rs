@@ -5,7 +5,7 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
 use verbena_tests::{Ended, build_dir, job, program, shell, staged};
 
-/// One second is promised from a rank's death to the job's end; another for a machine that is busy.
+/// One second is promised from a rank's death to the job's end; another is for a busy machine.
 const END_MAX: Duration = Duration::from_secs(2);
 
 /// A running job of `busy` under a program name of its own.
@@ -65,7 +65,7 @@ fn nothing_runs(name: &str) {
     }
 }
 
-/// Processes whose command line has this text, whoever started them.
+/// Returns the processes whose command line has this text, whoever started them.
 fn running(text: &str) -> Vec<String> {
     let proc = std::fs::read_dir("/proc").expect("/proc").flatten();
     let lines = proc.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
@@ -97,7 +97,7 @@ fn a_rank_killed_in_a_large_transfer_ends_the_job() {
     }
 }
 
-/// From the line before `MPI_Init` on, in steps that are finer than what `MPI_Init` takes.
+/// Kills from the line before `MPI_Init` on, in steps that are finer than the time of `MPI_Init`.
 #[test]
 fn a_rank_killed_in_init_ends_the_job() {
     for step in 0..12 {
@@ -180,8 +180,7 @@ fn ranks_with_closed_streams() {
     }
 }
 
-/// Whoever reads the output goes away, as `head` does: the job ends and does not fill the machine
-/// for ever.
+/// The reader of the output goes away, as `head` does: the job ends and does not run for ever.
 #[test]
 fn a_reader_that_goes_away() {
     let ended = line("$mpiexec -n 2 sh -c 'while :; do echo y; done' | head -n 2");
@@ -189,8 +188,8 @@ fn a_reader_that_goes_away() {
     assert!(ended.took < Duration::from_secs(20), "{ended:?}");
 }
 
-/// A program that closes descriptors that it has not opened, and perhaps gives their numbers to its
-/// own sockets: it is told so, and nothing of ours goes there. Above all it is not N worlds of one
+/// A program closes descriptors that it has not opened, and perhaps gives their numbers to its own
+/// sockets. It gets an error, and nothing of ours goes there. Above all it is not N worlds of one
 /// with exit code 0.
 #[test]
 fn a_program_that_closes_the_line_to_mpiexec() {

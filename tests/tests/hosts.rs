@@ -26,8 +26,8 @@ fn containers_of_one_host_share_memory() {
     assert!(ended.stdout.contains("point: ok with 4 ranks"), "{ended:?}");
 }
 
-/// A network or a name of its own makes another node; without a network channel that is told, and
-/// nobody waits.
+/// A network or a name of its own makes another node. Without a network channel the user learns
+/// that, and nobody waits.
 #[test]
 fn nodes_that_nothing_joins_are_told_apart() {
     let network = "sh -c 'exec unshare --net \"$@\"'";

@@ -3,8 +3,7 @@
 use std::process::Command;
 use verbena_tests::staged;
 
-/// Runs kernels with so many ranks; a kernel whose result is wrong makes the command fail and say
-/// so.
+/// Runs kernels with this many ranks. A wrong result makes the command fail and say so.
 fn verified(ranks: u32, kernels: &[&str]) {
     let points = kernels.iter().map(|kernel| format!("kernel_{kernel}:4096")).collect::<Vec<_>>().join(",");
     let output = Command::new(staged("bin/verbena"))

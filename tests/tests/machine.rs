@@ -1,5 +1,5 @@
-//! What machines deny: shared memory file systems that are full, tiny, read-only or missing,
-//! copying from one process to another in one step, and cores of one's own.
+//! Denials of machines: shared memory file systems that are full, tiny, read-only or missing, no
+//! copying from one process to another in one step, and no cores of one's own.
 
 use std::process::{Child, Command};
 use verbena_tests::room::room;
@@ -24,8 +24,8 @@ fn dev_shm_may_be_full_tiny_read_only_or_missing() {
     }
 }
 
-/// The same programs must die if the kernel kills whoever copies from process to process: or the
-/// tests below would refuse what nobody asks for.
+/// The same programs must die if the kernel kills a process that copies from another: or the tests
+/// below would refuse what nobody asks for.
 #[test]
 fn single_copy_is_used_where_it_may_be() {
     let ended = job(2, program("refuse")).arg("kill").arg(program("point")).run();
@@ -40,7 +40,7 @@ fn single_copy_refused_to_all_ranks() {
     }
 }
 
-/// Then one side may and the other may not.
+/// One side may then copy and the other may not.
 #[test]
 fn single_copy_refused_to_some_ranks() {
     let (refuse, point) = (program("refuse"), program("point"));
@@ -54,7 +54,7 @@ fn single_copy_refused_to_some_ranks() {
     }
 }
 
-/// As when a container's policy changes, or a program gives up its rights after `MPI_Init`.
+/// A container's policy may change, or a program may give up its rights, after `MPI_Init`.
 #[test]
 fn single_copy_refused_after_it_worked() {
     for (ranks, who) in [(2, None), (3, None), (2, Some("0")), (2, Some("1")), (4, Some("2"))] {
@@ -78,8 +78,8 @@ impl Drop for Stranger {
     }
 }
 
-/// Ranks that wait then sleep where they otherwise yield, and must still be woken by whatever they
-/// wait for.
+/// Waiting ranks then sleep where they otherwise yield. Whatever they wait for must still wake
+/// them.
 #[test]
 fn cores_may_be_kept_busy_by_other_programs() {
     let cores = std::thread::available_parallelism().expect("a number of cores").get();

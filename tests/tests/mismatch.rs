@@ -2,7 +2,7 @@
 
 use verbena_tests::{job, program};
 
-/// How many times a text stands in another.
+/// Returns how many times a text stands in another.
 fn count(text: &str, part: &str) -> usize {
     text.matches(part).count()
 }
@@ -51,7 +51,7 @@ const WAYS: &[(&str, &[&str])] = &[
     ("roots", &["rank "]),
 ];
 
-/// Runs every way after so many collectives that do match. The job must end with an error that
+/// Runs every way after this many collectives that do match. The job must end with an error that
 /// names the calls.
 #[track_caller]
 fn mismatches(ranks: u32, warm: u32, channels: Option<&str>) {
@@ -72,7 +72,7 @@ fn mismatches(ranks: u32, warm: u32, channels: Option<&str>) {
     }
 }
 
-/// By messages, as a communicator's first collectives go.
+/// The ranks exchange messages, as in a communicator's first collectives.
 #[test]
 fn collectives_that_do_not_match_are_named() {
     mismatches(2, 0, None);
@@ -86,7 +86,7 @@ fn collectives_that_do_not_match_are_named_on_a_board() {
     mismatches(4, 6, None);
 }
 
-/// As between nodes.
+/// The ranks exchange messages, as between nodes.
 #[test]
 fn collectives_that_do_not_match_are_named_between_nodes() {
     mismatches(2, 0, Some("loopback,ofi"));
@@ -110,7 +110,7 @@ fn one_buffer_for_both_directions_is_refused() {
     }
 }
 
-/// With the setting types are compared, on every way that a message takes; without it they are not.
+/// With the setting, types are compared on every way that a message takes; without it they are not.
 #[test]
 fn types_of_messages_are_compared_where_that_is_asked_for() {
     let program = program("typed");

@@ -1,5 +1,5 @@
-//! What the user reads when a program breaks the rules: of threads (the rank, both causes and the
-//! thread level), and of memory.
+//! The messages to the user when a program breaks the rules: of threads (the rank, both causes and
+//! the thread level), and of memory.
 
 use verbena_tests::{job, program};
 

@@ -1,12 +1,11 @@
 //! mpi4py's own test suite, unmodified, module by module, against `tests/mpi4py-expectations.toml`.
 //!
 //! On the standard face it is built by our `mpicc`; on the MPICH face it is the stock wheel, at the
-//! numbers of ranks in `VERBENA_STOCK_RANKS` (default: 2). Between two emulated nodes, where all
-//! takes fifty times as long, those modules run over reliable connections alone that
-//! `VERBENA_NODES_MODULES` names (default: `cco_obj`; `all` for the suite), at
-//! `VERBENA_NODES_RANKS` ranks (default: 2), on a wire that does what `VERBENA_NODES_WIRE` says, as
-//! in `delay 1ms loss 1% reorder 1%` (default: nothing), and over other channels if
-//! `VERBENA_NODES_CHANNELS` names them, as in `loopback,shm,cma,rc`.
+//! numbers of ranks in `VERBENA_STOCK_RANKS` (default: 2). Between two emulated nodes all takes
+//! fifty times as long. There, only the modules in `VERBENA_NODES_MODULES` run (default: `cco_obj`;
+//! `all` for the suite), at `VERBENA_NODES_RANKS` ranks (default: 2). They use reliable connections
+//! alone, or the channels in `VERBENA_NODES_CHANNELS`, as in `loopback,shm,cma,rc`. The wire does
+//! what `VERBENA_NODES_WIRE` says, as in `delay 1ms loss 1% reorder 1%` (default: nothing).
 //!
 //! A module that does not stand in that file must have no failure. One that is expected to fail and
 //! passes is an error too: it comes off the list. A hang is a failure, whatever the file says; a
@@ -28,16 +27,16 @@ const OPEN: [&str; 8] = ["dynproc", "file", "io", "msgspec", "spawn", "util_pool
 /// the longest takes on a quiet machine.
 const RUN_SECONDS_MAX: u32 = 300;
 
-/// The same between emulated nodes, for one module and for up to [`TOGETHER`]; `util_dtlib`, which
-/// computes for a minute outside, takes most of it.
+/// The time limit between emulated nodes, for one module and for up to [`TOGETHER`]. `util_dtlib`,
+/// which computes for a minute outside, takes most of it.
 const NODES_SECONDS_MAX: u32 = 900;
 const TOGETHER_SECONDS_MAX: u32 = 2700;
 
 /// Modules that run in one process, since Python takes long to start.
 const TOGETHER: usize = 8;
 
-/// This module asks nothing of another rank and computes for half a minute in Python: it runs at up
-/// to 2 ranks.
+/// A module that asks nothing of another rank and computes for half a minute in Python: it runs at
+/// up to 2 ranks.
 const ALIKE_AT_ALL_RANKS: &str = "util_dtlib";
 
 #[derive(Deserialize)]
@@ -46,7 +45,7 @@ struct Expectations {
     module: Vec<Entry>,
 }
 
-/// What is expected of a module, or of some of its tests.
+/// The expectation for a module, or for some of its tests.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
@@ -67,9 +66,9 @@ enum Expect {
     Skip,
 }
 
-/// One run of (a part of) a module or of several, and what must come of it.
+/// A run of (a part of) a module or of several, with its expected outcome.
 struct Run {
-    /// Their names: several run in one process.
+    /// The names of the modules: several run in one process.
     modules: Vec<String>,
     arguments: Vec<String>,
     passes: bool,
@@ -113,7 +112,7 @@ impl Run {
     }
 }
 
-/// What to run of a module at this number of ranks.
+/// Returns what to run of a module at this number of ranks.
 fn runs(module: &str, ranks: u32, expectations: &[Entry]) -> Vec<Run> {
     let holds = |e: &&Entry| e.name == module && e.ranks.as_ref().is_none_or(|list| list.contains(&ranks));
     let run = |arguments, passes| Run { modules: vec![module.to_string()], arguments, passes };
@@ -159,7 +158,7 @@ fn check(run: &Run, ranks: u32, face: Face) -> String {
     run.judge(&job.run(), ranks, &format!("{face:?}"))
 }
 
-/// Whether every rank ran tests and reported no failure.
+/// Returns whether every rank ran tests and reported no failure.
 fn passed(ended: &Ended, ranks: u32) -> bool {
     let fine = ended.stderr.lines().filter(|line| *line == "OK" || line.starts_with("OK (")).count();
     ended.code == 0 && fine == ranks as usize
@@ -191,7 +190,7 @@ fn tail(text: &str) -> String {
     lines.into_iter().rev().collect::<Vec<_>>().join("\n")
 }
 
-/// One suite after the other: together they would have more ranks than any of them says.
+/// Waits for its turn: suites that run together would have more ranks than any of them says.
 fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
@@ -266,8 +265,8 @@ fn modules_between_nodes() {
     boot.run();
 }
 
-/// The same runs, with modules of which nothing but success is expected in one process, up to
-/// [`TOGETHER`].
+/// Returns the same runs, with up to [`TOGETHER`] modules in one process if nothing but success is
+/// expected of them.
 fn together(runs: Vec<Run>) -> Vec<Run> {
     let (plain, mut others): (Vec<Run>, Vec<Run>) =
         runs.into_iter().partition(|run| run.passes && run.arguments.is_empty());

@@ -37,8 +37,7 @@ fn runs(peer: Peer, name: &str, ranks: &[u32]) {
     }
 }
 
-/// Whatever the standard face is tested with, in the other ABI: handles, statuses, callbacks,
-/// constants.
+/// The tests of the standard face, in the other ABI: handles, statuses, callbacks, constants.
 #[test]
 fn programs_built_with_mpich_s_header() {
     let names = [

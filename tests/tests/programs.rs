@@ -15,7 +15,7 @@ fn point_to_point() {
     passes("point", &[1, 2, 3, 4, 8]);
 }
 
-/// Whatever way they are told to go; what a channel cannot do goes another way.
+/// The programs run on any way that is set; what a channel cannot do goes another way.
 #[test]
 fn long_messages() {
     let program = program("large");

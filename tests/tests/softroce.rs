@@ -1,5 +1,5 @@
-//! On virtual nodes with real kernel verbs devices (Soft-RoCE in QEMU): the nodes themselves, and
-//! programs over them.
+//! Tests on virtual nodes with real kernel verbs devices (Soft-RoCE in QEMU): the nodes themselves,
+//! and programs over them.
 //!
 //! To add a check, add a line: one boot serves them all. By hand:
 //! `cargo xtask softroce -- mpiexec -hosts node0:2,node1:2 -n 4 PROGRAM`.
@@ -156,8 +156,8 @@ const FOUR: &str = "mpiexec -hosts node0:2,node1:2 -n 4";
 /// One packet in a hundred is lost, and one comes half a millisecond late.
 const WIRE: &str = "wire delay 500us loss 1% reorder 99%";
 
-/// Of a hundred packets five are lost, five come twice, five overtake the others and one is
-/// garbled.
+/// The rates on a bad wire: of a hundred packets five are lost, five come twice, five overtake the
+/// others and one is garbled.
 const BAD: &str = "wire delay 500us loss 5% duplicate 5% reorder 95% corrupt 1%";
 
 /// A job that talks for ever, until the last of its ranks that started is killed. Only words of the
@@ -251,7 +251,7 @@ ib_send_lat -s 8 -n 200 -F >/dev/null &
 until enter node1 ib_send_lat -s 8 -n 200 -F node0; do sleep 0.2; done
 wait";
 
-/// What the task promises for a command that does not end: what was running, and exit code 124.
+/// The task's promise for a command that does not end: what was running, and exit code 124.
 #[test]
 fn a_time_limit_says_what_was_running() {
     let ended = softroce::run(&["--limit", "2", "--", "bash", "-c", "echo so >&2; sleep 1000"]);

@@ -1,11 +1,11 @@
-//! What is lost between virtual nodes, and how the job ends: an answer, the wire, a device. And
-//! where the time of a message goes there. As in `softroce.rs`, one boot serves many checks.
+//! The losses between virtual nodes, and how the job ends: an answer, the wire, a device. Also the
+//! parts of a message's time there. As in `softroce.rs`, one boot serves many checks.
 
 use serde::Deserialize;
 use verbena_tests::softroce::Boot;
 use verbena_tests::{Ended, program};
 
-/// What `verbena trace --json` says of messages of one length and way.
+/// The messages of one length and way in the output of `verbena trace --json`.
 #[derive(Debug, Deserialize)]
 struct Row {
     bytes: u64,

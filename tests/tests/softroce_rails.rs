@@ -1,12 +1,12 @@
 //! A rail is cut in the middle of a run, between virtual nodes with two verbs devices each: the run
 //! goes on over the other one, and every byte arrives once and in order (paper 4, 4.2).
-//! `VERBENA_CUTS` says how many runs (issue 5 asks for 100; default 2: a cut at the rail of the
+//! `VERBENA_CUTS` is the number of runs (issue 5 asks for 100; default 2: a cut at the rail of the
 //! packets, and one at the other).
 
 use verbena_tests::program;
 use verbena_tests::softroce::Boot;
 
-/// Runs if nobody says how many.
+/// The number of runs by default.
 const CUTS: usize = 2;
 /// Seconds that a run and its cut may take.
 const SECONDS_MAX: u32 = 40;

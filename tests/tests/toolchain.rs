@@ -1,5 +1,5 @@
-//! How programs are built on Verbena: the wrappers, pkg-config, CMake, and an installation that was
-//! moved.
+//! The ways to build programs on Verbena: the wrappers, pkg-config, CMake, and an installation that
+//! was moved.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -95,7 +95,8 @@ fn an_installation_can_be_moved() {
     assert!(ended.stdout.contains("hello: ok with 2 ranks"), "{ended:?}");
 }
 
-/// What `make install PREFIX=...` runs, with the files of the staged installation as the build.
+/// Runs what `make install PREFIX=...` runs, with the files of the staged installation as the
+/// build.
 fn install(prefix: &Path) {
     let build = scratch("install-build");
     staged_build(&build);

@@ -1,11 +1,11 @@
-//! Where the time of a message goes, by the library's own trace points (`VERBENA_TRACE`,
+//! The parts of a message's time, by the library's own trace points (`VERBENA_TRACE`,
 //! `verbena trace`).
 
 use serde::Deserialize;
 use std::process::Command;
 use verbena_tests::{build_dir, job, program, staged};
 
-/// What `verbena trace --json` says of messages of one length.
+/// The messages of one length in the output of `verbena trace --json`.
 #[derive(Debug, Deserialize)]
 struct Row {
     bytes: u64,

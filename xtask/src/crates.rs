@@ -18,13 +18,13 @@ const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 pub struct Package {
     /// The name in its manifest.
     pub name: String,
-    /// Its version.
+    /// The version of the package.
     pub version: String,
-    /// Its licence, as an SPDX expression; none if its manifest has none.
+    /// The licence, as an SPDX expression; none if the manifest has none.
     pub license: Option<String>,
     /// The path of its manifest.
     pub manifest_path: PathBuf,
-    /// Where it comes from; none for the packages of this workspace.
+    /// The source of the package; none for the packages of this workspace.
     pub source: Option<String>,
     id: String,
     targets: Vec<Target>,
@@ -36,7 +36,7 @@ struct Target {
 }
 
 impl Package {
-    /// Whether it runs in the compiler, so that nothing of it is in what is built.
+    /// Returns whether it runs in the compiler, so that nothing of it is in what is built.
     fn is_macro(&self) -> bool {
         self.targets.iter().any(|target| target.kind.iter().any(|kind| kind == "proc-macro"))
     }
@@ -46,7 +46,7 @@ impl Package {
 #[derive(Debug)]
 pub struct Graph {
     packages: BTreeMap<String, Package>,
-    /// Of each package the ids of those that it links.
+    /// The ids of the packages that each package links.
     links: BTreeMap<String, Vec<String>>,
 }
 

@@ -2,8 +2,8 @@
 //! against growth.
 //!
 //! `tests/instructions/calls.c` runs at two ranks on a staged release build, rank 0 under callgrind
-//! (valgrind), which counts nothing but the calls of each section. The ranks meet outside MPI, so
-//! what a call finds does not depend on time, and the counts are the same in every run to within a
+//! (valgrind), which counts nothing but the calls of each section. The ranks meet outside MPI, so a
+//! call finds the same state at any time, and the counts are the same in every run to within a
 //! fraction of an instruction. They include the few instructions with which the program passes the
 //! arguments.
 //!
@@ -32,7 +32,7 @@ pub struct Args {
     stage: PathBuf,
 }
 
-/// How often growth is looked for, at most.
+/// The number of runs, at most, that look for growth.
 const RUNS_MAX: usize = 3;
 
 /// Runs the task.

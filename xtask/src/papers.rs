@@ -45,12 +45,12 @@ struct Time {
     nodes: u32,
 }
 
-/// What a guest may take beyond its measurements: to boot, and for an experiment that has begun. In
-/// seconds.
+/// The time that a guest may take beyond its measurements, in seconds: to boot, and for an
+/// experiment that has begun.
 const GUEST_SPARE_S: u32 = 180;
 /// Memory of the guest in MiB: the sixteen ranks of a start-up benchmark.
 const GUEST_MIB: u32 = 2048;
-/// What is measured here, and what between nodes.
+/// The sections measured here, and those measured between nodes.
 const HERE: &str = "sim,node,trace,npb";
 const NODES: &str = "trace,rc,polling,threshold,ud,bulk";
 

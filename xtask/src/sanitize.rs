@@ -47,7 +47,7 @@ enum Step {
 
 const STEPS: [Step; 4] = [Step::Miri, Step::Address, Step::Thread, Step::Memcheck];
 
-/// Where the steps run.
+/// The place where the steps run.
 struct Ground {
     top: PathBuf,
     stage: PathBuf,

@@ -1,11 +1,11 @@
-//! `cargo xtask soak`: looks for what no test has found yet, for so many minutes, and keeps what it
-//! finds.
+//! `cargo xtask soak`: looks for this many minutes for what no test has found yet, and keeps what
+//! it finds.
 //!
 //! Three parts take turns: fuzzers on everything that comes from outside (`fuzz/`), the simulator,
 //! and random MPI programs on the stage (`tests/programs/anything.c`). All seeds come from the
-//! clock, so that each run tries what none has tried. What fails becomes a test: an input in
-//! `fuzz/corpus`, a line in `crates/sim/seeds.txt` or in `tests/programs/anything.seeds`, all of
-//! which the ordinary tests replay.
+//! clock, so that each run tries new ones. A failure becomes a test: an input in `fuzz/corpus`, a
+//! line in `crates/sim/seeds.txt` or in `tests/programs/anything.seeds`. The ordinary tests replay
+//! all of these.
 
 mod fuzzers;
 mod ledger;
@@ -43,15 +43,15 @@ enum Part {
     Programs,
 }
 
-/// How long a part has its turn.
+/// The duration of a part's turn.
 const TURN: Duration = Duration::from_secs(30);
 
-/// What came of a turn.
+/// The outcome of a turn.
 #[derive(Debug, Default)]
 struct Turn {
     /// Inputs, seeds or programs that were tried.
     tried: u64,
-    /// What failed, in words, with where it is kept.
+    /// The failures, in words, with where they are kept.
     findings: Vec<String>,
 }
 

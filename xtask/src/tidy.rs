@@ -33,12 +33,12 @@ use std::fmt;
 use std::path::Path;
 use tree::File;
 
-/// One breach of a rule.
+/// A breach of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Finding {
     rule: &'static str,
     path: String,
-    /// From 1; 0 for the file as a whole.
+    /// The line, from 1; 0 for the file as a whole.
     line: usize,
     what: String,
 }

@@ -1,4 +1,4 @@
-//! What ranks, launchers and agents say to each other at start-up.
+//! The messages of ranks, launchers and agents to each other at start-up.
 
 use arbitrary::{Result, Unstructured};
 use std::fmt::Debug;
@@ -34,7 +34,8 @@ pub fn card(data: &[u8]) {
     assert_eq!(cards::decode(&format!("{first}{}", parts[1..].concat())).as_deref(), Ok(card));
 }
 
-/// The frames of a text that comes in pieces of so many bytes, and what is wrong after them.
+/// Returns the frames of a text that comes in pieces of `piece` bytes, and what is wrong after
+/// them.
 fn frames(data: &[u8], piece: usize, dialect: Dialect) -> (Vec<String>, Option<String>) {
     let (mut inbox, mut frames) = (Inbox::new(LIMIT), Vec::new());
     for piece in data.chunks(piece.max(1)) {
@@ -88,8 +89,8 @@ fn text(input: &mut Unstructured<'_>) -> Result<String> {
     Ok(text.replace(|c: char| c.is_whitespace() || c.is_control(), "_"))
 }
 
-/// The launcher's side of PMI under whatever its ranks say: answers are messages of the dialect
-/// that the rank speaks.
+/// Tests the launcher's side of PMI with any input from its ranks: answers are messages of the
+/// dialect that the rank speaks.
 pub fn pmi_server(data: &[u8]) {
     let (appnums, nodes) = (vec![0; RANKS as usize], vec![0, 0, 1]);
     let mut server = Server::new(About { job: "job".into(), appnums, nodes });

@@ -25,7 +25,7 @@ const LEAVES: [usize; 6] =
 pub struct Made {
     /// The datatype.
     pub datatype: Arc<Datatype>,
-    /// Where its bytes lie, in the order in which they are packed.
+    /// The places of its bytes, in the order in which they are packed.
     pub bytes: Vec<i64>,
 }
 
@@ -56,7 +56,7 @@ pub fn constructors(data: &[u8]) {
     let _ = wild(&mut input, &made.datatype);
 }
 
-/// A datatype of up to so many constructors, one within the other.
+/// Makes a datatype of up to `depth` constructors, one within the other.
 ///
 /// # Errors
 /// The input is used up.

@@ -26,14 +26,14 @@ const GUARD: usize = 32;
 /// Rounds of progress within which the engine comes to rest.
 const ROUNDS_MAX: usize = 5000;
 
-/// What the channel has seen and is to do.
+/// The things that the channel has seen and is to do.
 #[derive(Default)]
 struct State {
     arriving: VecDeque<(Peer, Header, Vec<u8>)>,
     ends: VecDeque<(u64, std::result::Result<(), Fault>)>,
     /// Numbers from packets that the engine sent: requests, keys, lengths.
     numbers: Vec<u64>,
-    /// How the next transfers of memory go.
+    /// The fates of the next transfers of memory.
     fates: VecDeque<u8>,
     exposed: Vec<bool>,
     is_full: bool,
@@ -306,7 +306,7 @@ impl Run {
         panic!("no rest: {:?}", self.engine.describe());
     }
 
-    /// What the program does with its requests, and what becomes of the wire.
+    /// Does what the program does with its requests, and decides what becomes of the wire.
     fn handle(&mut self, input: &mut Unstructured<'_>) -> Result<()> {
         let choice = input.int_in_range(0..=3)?;
         let fates = input.arbitrary::<[u8; 4]>()?;

@@ -24,9 +24,9 @@ use verbena_node::shm;
 /// Something that must hold of any input.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Its name, and that of its folder of inputs.
+    /// The name, also of the folder of inputs.
     pub name: &'static str,
-    /// What it is about.
+    /// The subject of the target.
     pub about: &'static str,
     /// Inputs that `make test` tries.
     pub inputs: u64,

@@ -8,8 +8,8 @@ use verbena_infiniband::reliable::{Ack, Assembly, Incoming, Outgoing, Piece, Rul
 /// The shortest fragments are short here, so that groups of many are tried quickly.
 const FRAGMENT_BYTES: usize = 24;
 
-/// Groups of fragments: honest ones come out as they went in, and whatever comes otherwise holds
-/// little memory.
+/// Tests groups of fragments: honest ones come out as they went in, and all others hold little
+/// memory.
 pub fn assembly(data: &[u8]) {
     let mut input = Unstructured::new(data);
     let _ = honest(&mut input);

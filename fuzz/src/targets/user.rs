@@ -1,4 +1,4 @@
-//! What users write: host files, command lines, settings.
+//! The texts that users write: host files, command lines, settings.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;

@@ -17,7 +17,7 @@ pub fn packet(data: &[u8]) {
     assert!(!Header { tag: !header.tag, ..header }.is_in(bytes));
 }
 
-/// What stands before a message of `ofi`.
+/// Tests the frame before a message of `ofi`.
 pub fn ofi_frame(data: &[u8]) {
     let Some((frame, rest)) = Frame::parse(data) else { return };
     assert!(data.ends_with(rest));

@@ -24,7 +24,7 @@ fn home(tools: &Tools) -> PathBuf {
     })
 }
 
-/// Its runs.
+/// Returns the runs.
 pub fn runs(world: &World, purpose: Purpose) -> Vec<Run> {
     let home = home(&world.tools);
     match purpose {
@@ -34,7 +34,7 @@ pub fn runs(world: &World, purpose: Purpose) -> Vec<Run> {
     }
 }
 
-/// FFTW's own script, with so many random problems of each kind.
+/// Runs FFTW's own script, with this many random problems of each kind.
 fn check(home: &Path, ranks: u32, problems: usize) -> Run {
     let (script, program) = (home.join("tests/check.pl"), home.join("mpi/mpi-bench"));
     let (script, program) = (script.display(), program.display());
@@ -86,7 +86,7 @@ fn verified(said: &str, least: usize) {
     assert!(!said.contains("FAILED"), "{said}");
 }
 
-/// How long one transform takes on 2 ranks.
+/// Measures the time of one transform on 2 ranks.
 fn speed(home: &Path, problem: &'static str) -> Run {
     let program = home.join("mpi/mpi-bench").display().to_string();
     Run {

@@ -25,7 +25,7 @@ fn program(tools: &Tools) -> PathBuf {
     home.join("hpcc")
 }
 
-/// What HPL and PTRANS compute.
+/// The problem that HPL and PTRANS compute.
 struct Problem {
     ranks: u32,
     grids: &'static [(u32, u32)],
@@ -34,7 +34,7 @@ struct Problem {
     broadcasts: u32,
 }
 
-/// Its runs.
+/// Returns the runs.
 pub fn runs(world: &World, purpose: Purpose) -> Vec<Run> {
     let problem = |ranks, grids, order, factorizations, broadcasts| Problem {
         ranks,
@@ -125,7 +125,7 @@ fn summary(report: &str) -> BTreeMap<&str, f64> {
     pairs.filter_map(|(name, value)| Some((name, value.parse().ok()?))).collect()
 }
 
-/// The number before these words, wherever they stand.
+/// Returns the number before these words, at each place where they stand.
 pub(super) fn counts(report: &str, words: &str) -> Vec<u64> {
     let lines = report.lines().filter_map(|line| line.trim().strip_suffix(',').or(Some(line.trim())));
     let counted = lines.filter_map(|line| line.trim_end_matches('.').strip_suffix(words));

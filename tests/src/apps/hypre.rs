@@ -11,7 +11,7 @@ use crate::world::World;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the structured solvers need of hypre.
+/// The parts of hypre that the structured solvers need.
 const PARTS: &str = "blas lapack utilities multivector krylov struct_mv struct_ls";
 
 /// The tests among `TEST_struct`, and no other may be lost on the way.
@@ -35,7 +35,7 @@ fn build(tools: &Tools, home: &Path) {
     shell(make(&source.join("test")).args(["struct", "struct_migrate"]));
 }
 
-/// Its runs.
+/// Returns the runs.
 pub fn runs(world: &World, purpose: Purpose) -> Vec<Run> {
     let drivers = drivers(&world.tools);
     match purpose {
@@ -67,7 +67,7 @@ fn script(drivers: &Path, tests: &str, number: usize, ranks: u32) -> Run {
     }
 }
 
-/// One solver on a cube of 40 points a side for each of 2 ranks.
+/// Runs one solver on a cube of 40 points a side for each of 2 ranks.
 fn solve(drivers: &Path, solver: u32, name: &str) -> Run {
     let program = drivers.join("struct").display().to_string();
     Run {

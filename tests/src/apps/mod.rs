@@ -23,7 +23,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// What a run is for.
+/// The purpose of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// The application's own checks.
@@ -38,11 +38,11 @@ pub enum Purpose {
 /// they are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// What it is.
+    /// The name of the figure.
     pub name: String,
-    /// Its unit.
+    /// The unit of the value.
     pub unit: &'static str,
-    /// Its value.
+    /// The value itself.
     pub value: f64,
 }
 
@@ -56,13 +56,13 @@ impl Figure {
 /// Panics unless the application's own checks passed; else its figures.
 pub type Judge = Box<dyn Fn(&Ended) -> Vec<Figure>>;
 
-/// One run of an application.
+/// A run of an application.
 pub struct Run {
-    /// Its name, of one word.
+    /// The name, of one word.
     pub name: String,
     /// The most ranks in it.
     pub ranks: u32,
-    /// When it is given up, in seconds.
+    /// The time limit, in seconds.
     pub seconds_max: u32,
     /// Files in its folder: name and text.
     pub files: Vec<(&'static str, String)>,
@@ -107,9 +107,10 @@ pub type Runs = Box<dyn Fn(&World, Purpose) -> Vec<Run>>;
 
 /// An application.
 pub struct App {
-    /// Its name.
+    /// The name of the application.
     pub name: &'static str,
-    /// Its runs in a world; builds what is missing, and panics if that fails.
+    /// The function that returns its runs in a world. It builds what is missing, and panics if that
+    /// fails.
     pub runs: Runs,
 }
 

@@ -14,8 +14,8 @@ fn program(tools: &Tools) -> PathBuf {
     home.join("NPmpi")
 }
 
-/// Its runs: messages up to `upper` bytes by these options, and one that compares each byte of each
-/// message.
+/// Returns the runs: messages up to `upper` bytes by these options, and one that compares each byte
+/// of each message.
 pub fn runs(world: &World, purpose: Purpose) -> Vec<Run> {
     let program = program(&world.tools).display().to_string();
     let measured: &[(&str, u32, &str)] = match purpose {
@@ -59,7 +59,7 @@ fn rows(text: &str) -> Vec<[f64; 3]> {
     text.lines().map(row).collect()
 }
 
-/// One way, at a few lengths.
+/// Returns the figures of one way, at a few lengths.
 fn figures(rows: &[[f64; 3]]) -> Vec<Figure> {
     let at = |bytes: f64| rows.iter().find(|row| row[0] == bytes);
     let short = [8.0, 1024.0]

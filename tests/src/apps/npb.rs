@@ -14,7 +14,8 @@ const SQUARES: [u32; 2] = [4, 9];
 /// Which classes are run.
 const CLASSES: [&str; 2] = ["S", "W"];
 
-/// Its runs: one for each benchmark, class and number of ranks for which there is a program.
+/// Returns the runs: one for each benchmark, class and number of ranks for which there is a
+/// program.
 pub fn runs(home: &Path, world: &World, purpose: Purpose) -> Vec<Run> {
     assert!(
         world.tools.name != "openmpi",

@@ -1,10 +1,10 @@
 //! ScaLAPACK's own testers (Fortran), as Debian ships them: binaries that were built for MPICH or
-//! for Open MPI, and run unchanged on any library of that ABI. Whatever they solve they check by
+//! for Open MPI, and run unchanged on any library of that ABI. They check all solutions by
 //! residuals, at 4 ranks.
 //!
-//! Only double precision is run, real and complex, and of the others nothing: they differ by the
-//! type. Not among them either: BLACS' own testers and `xdhseqr`, which call MPICH's Fortran
-//! library (the MPICH ABI does not include that), and two that cannot be trusted.
+//! Only double precision is run, real and complex: the others differ by the type. Left out too:
+//! BLACS' own testers and `xdhseqr`, which call MPICH's Fortran library (the MPICH ABI does not
+//! include that), and two that cannot be trusted.
 
 use super::hpcc::counts;
 use super::{Purpose, Run};
@@ -20,7 +20,7 @@ const FEW: [&str; 2] = ["PBLAS/dpb2tst", "PBLAS/zpb3tst"];
 /// whether there is a NaN in that memory.
 const LEFT_OUT: [&str; 3] = ["xdhseqr", "xdsyevr", "xzheevr"];
 
-/// What Debian runs them with.
+/// The number of ranks that Debian runs them with.
 const RANKS: u32 = 4;
 
 /// The folder with the testers for this ABI.
@@ -44,7 +44,7 @@ fn names(testers: &Path) -> Vec<String> {
     names
 }
 
-/// Its runs.
+/// Returns the runs.
 pub fn runs(world: &World, purpose: Purpose) -> Vec<Run> {
     let abi = world.stock.abi;
     let testers = testers(abi);

@@ -22,7 +22,7 @@ const FLAGS: [&str; 7] = [
     "-Werror=implicit-function-declaration",
 ];
 
-/// What the suite's `configure` would find here, and that only the standard is tested.
+/// The facts that the suite's `configure` would find here, and that only the standard is tested.
 const FOUND: [&str; 45] = [
     "ENABLE_STRICTMPI",
     "HAVE_ATOMIC",
@@ -73,7 +73,7 @@ const FOUND: [&str; 45] = [
     "_GNU_SOURCE",
 ];
 
-/// Whether a support library is for programs with threads of their own.
+/// The support libraries; true for programs with threads of their own.
 const KINDS: [(&str, bool); 2] = [("single", false), ("thread", true)];
 
 /// A builder of programs.
@@ -103,10 +103,10 @@ impl<'a> Builder<'a> {
         Ok(builder)
     }
 
-    /// One program.
+    /// Builds one program.
     ///
     /// # Errors
-    /// What the compiler says.
+    /// The text that the compiler writes.
     pub fn program(&self, folder: &str, name: &str) -> Result<PathBuf, String> {
         let program = self.folder.join("bin").join(folder).join(name);
         if program.exists() {

@@ -9,7 +9,7 @@ const MEMORY_GB_MAX: f64 = 4.0;
 /// Larger counts of the generated datatype tests take minutes and show nothing new.
 const POOL_COUNT_MAX: u64 = 1024;
 
-/// This many layouts of each generated datatype test.
+/// The number of layouts of each generated datatype test that are run.
 const POOL_LAYOUTS_MAX: u64 = 8;
 
 /// Programs that run with these numbers of ranks only, where they ask for more than there are.
@@ -33,7 +33,7 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// At most so many ranks.
+    /// Creates a choice with at most this many ranks.
     pub fn new(ranks_max: u32) -> Choice {
         Choice { ranks_max, seen: BTreeSet::new() }
     }

@@ -1,4 +1,4 @@
-//! What is not expected to pass, and why: `tests/conformance-expectations.toml`.
+//! The entries that are not expected to pass, and why: `tests/conformance-expectations.toml`.
 //!
 //! An exception that excuses nothing is an error, as in `xtask/tidy.toml`.
 
@@ -38,7 +38,7 @@ pub struct Family {
 pub struct Exception {
     /// Patterns of what [`super::testlist::Entry::id`] says; `*` stands for any text.
     pub tests: Vec<String>,
-    /// What is expected.
+    /// The expected outcome.
     pub expect: Expect,
     /// The trees that it holds for; all, if not given.
     pub tree: Option<TreeKind>,
@@ -46,15 +46,15 @@ pub struct Exception {
     pub reason: String,
 }
 
-/// What is expected of an entry.
+/// The expected outcome of an entry.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Expect {
-    /// It fails.
+    /// The entry fails.
     Fail,
-    /// It fails in some runs.
+    /// The entry fails in some runs.
     Unsteady,
-    /// It would hang, so it is not run.
+    /// The entry would hang, so it is not run.
     Skip,
 }
 
@@ -64,7 +64,7 @@ pub enum Expect {
 pub enum TreeKind {
     /// The one that Debian ships.
     Debian,
-    /// One that was named.
+    /// A version that was named.
     Newer,
 }
 
@@ -127,12 +127,12 @@ impl Expectations {
     }
 }
 
-/// Whether a folder is this one, or lies in it.
+/// Returns whether a folder is this one, or lies in it.
 pub fn is_within(folder: &str, outer: &str) -> bool {
     folder.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Whether a text fits a pattern.
+/// Returns whether a text fits a pattern.
 fn matches(pattern: &str, text: &str) -> bool {
     let Some((before, after)) = pattern.split_once('*') else { return pattern == text };
     let Some(rest) = text.strip_prefix(before) else { return false };

@@ -1,12 +1,13 @@
-//! What a run's output and exit code say, by the rules of `runtests`, MPICH's own script.
+//! The judgement of a run by its output and exit code, with the rules of `runtests`, MPICH's own
+//! script.
 //!
 //! A program that is right prints one line `No Errors`, nothing else, and ends with exit code 0.
 //! Programs that are meant to be ended by the library have another rule, named in the test list.
 
-/// How a program is judged.
+/// The rule by which a program is judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rule {
-    /// One line `No Errors`, no other output, exit code 0.
+    /// The output is one line `No Errors`, nothing else, and the exit code 0.
     #[default]
     Plain,
     /// The same, but the library may warn.
@@ -29,7 +30,7 @@ impl Rule {
     }
 }
 
-/// What the lines of output are.
+/// The kinds of lines in the output.
 #[derive(Default)]
 struct Said {
     no_errors: bool,

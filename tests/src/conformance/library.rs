@@ -11,7 +11,7 @@ pub struct Library {
     pub mpiexec: PathBuf,
     /// The folder with `libmpi_abi.so.1`.
     pub folder: PathBuf,
-    /// Whether it is the staged Verbena, which the expectations are about.
+    /// True if it is the staged Verbena, which the expectations are about.
     pub ours: bool,
 }
 

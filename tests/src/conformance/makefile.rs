@@ -1,11 +1,10 @@
-//! The suite's automake files, as far as they say of what a program is made: its sources and `-D`
-//! flags.
+//! The suite's automake files: the sources and `-D` flags of each program.
 
-/// One `Makefile.am`.
+/// A `Makefile.am`.
 #[derive(Clone, Debug)]
 pub struct Makefile {
     variables: Vec<(String, String)>,
-    /// Whether its programs use threads beside MPI's.
+    /// True if its programs use threads beside MPI's.
     pub threaded: bool,
 }
 
@@ -30,7 +29,7 @@ impl Makefile {
         listed.split_whitespace().filter(|name| name.ends_with(".c")).map(str::to_owned).collect()
     }
 
-    /// Its macros, as `-DNAME` or `-DNAME=VALUE`.
+    /// Returns the macros of a program, as `-DNAME` or `-DNAME=VALUE`.
     pub fn macros(&self, program: &str) -> Vec<String> {
         let flags = self.value(&format!("{program}_CPPFLAGS")).unwrap_or("");
         let own = flags.split_whitespace().filter(|flag| flag.starts_with("-D")).map(str::to_owned);

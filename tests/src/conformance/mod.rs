@@ -1,21 +1,21 @@
 //! MPICH's own test suite, unmodified, on a library of the standard ABI.
 //!
 //! The programs are built with the staged `mpicc`, run as their test lists say, judged as MPICH's
-//! `runtests` does, and compared with `tests/conformance-expectations.toml`. `cargo xtask
-//! conformance` is the command; `tests/tests/conformance.rs` runs all that is written.
+//! `runtests` does, and compared with `tests/conformance-expectations.toml`.
+//! `cargo xtask conformance` is the command; `tests/tests/conformance.rs` runs all that is written.
 //!
 //! | module | job |
 //! | --- | --- |
 //! | [`tree`] | the suite's sources and lists |
 //! | [`testlist`] | the lines of the lists |
-//! | [`makefile`] | of what a program is made |
+//! | [`makefile`] | the parts of a program |
 //! | [`choice`] | which entries are run, and at how many ranks |
 //! | [`build`] | the programs |
 //! | [`library`] | the library under test |
 //! | [`run`](mod@run) | one run of one entry |
 //! | [`judge`] | whether it was right |
-//! | [`expectations`] | what is not expected to pass, and why |
-//! | [`report`] | what came of all |
+//! | [`expectations`] | the entries that are not expected to pass, and why |
+//! | [`report`] | the outcome of all |
 //! | [`parallel`] | several at a time |
 
 pub mod build;
@@ -44,24 +44,24 @@ use std::time::Instant;
 use testlist::Entry;
 use tree::Tree;
 
-/// What is run, and how.
+/// The choice of entries to run, and how.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The suite's sources; Debian's, if not given.
     pub source: Option<PathBuf>,
     /// Another library than the staged one: a prefix, or the name of a peer.
     pub library: Option<PathBuf>,
-    /// Entries that ask for more ranks run with so many.
+    /// The number of ranks for entries that ask for more.
     pub ranks_max: u32,
     /// Only entries whose line fits.
     pub only: Option<Regex>,
     /// Only entries of these folders; empty for all that are written.
     pub folders: Vec<String>,
-    /// So many programs are built, or entries run, at a time.
+    /// The number of programs that are built, or entries that are run, at a time.
     pub jobs: usize,
-    /// An entry is given up after so many seconds, unless its list says otherwise.
+    /// The time limit of an entry in seconds, unless its list says otherwise.
     pub seconds_max: u64,
-    /// How often an entry whose time was up is run again, alone and with more time.
+    /// The number of times that an entry whose time was up is run again, alone and with more time.
     pub retries: u64,
 }
 

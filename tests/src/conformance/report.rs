@@ -1,11 +1,11 @@
-//! What came of the runs: a table by family, the failures with their first lines, and JSON.
+//! The outcome of the runs: a table by family, the failures with their first lines, and JSON.
 
 use super::expectations::Expectations;
 use super::run::{Outcome, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// So many lines of a failure's output are shown.
+/// The number of lines of a failure's output that are shown.
 const LINES_MAX: usize = 12;
 
 /// All results, and what was expected.
@@ -13,11 +13,11 @@ const LINES_MAX: usize = 12;
 pub struct Report {
     /// The results, in the order of the lists.
     pub outcomes: Vec<Outcome>,
-    /// What is expected; nothing but success of other libraries than ours.
+    /// The expectations; none for other libraries than ours, which must succeed.
     pub expectations: Option<Expectations>,
-    /// Whether every entry of the tree is among the results.
+    /// True if every entry of the tree is among the results.
     pub whole: bool,
-    /// How long it took, in seconds.
+    /// The time that it took, in seconds.
     pub seconds: f64,
 }
 
@@ -46,7 +46,7 @@ impl Report {
         self.expectations.as_ref().map(idle).unwrap_or_default()
     }
 
-    /// Whether all is as expected, and anything was run at all.
+    /// Returns whether all is as expected, and anything was run at all.
     pub fn is_fine(&self) -> bool {
         let ran = self.outcomes.iter().any(|outcome| outcome.verdict != Verdict::Skipped);
         ran && self.unexpected().is_empty() && self.idle().is_empty()

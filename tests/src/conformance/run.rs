@@ -20,33 +20,33 @@ const OUTPUT_BYTES_MAX: u64 = 200_000;
 /// Above this many seconds no test list may ask for more.
 const SECONDS_MAX: u64 = 300;
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is right.
+    /// The program is right.
     Passed,
-    /// It is wrong.
+    /// The program is wrong.
     Failed,
-    /// It had to be ended when its time was up.
+    /// The program had to be ended when its time was up.
     Late,
     /// The program does not build.
     Unbuilt,
-    /// It was not run, or it says that it cannot be.
+    /// The program was not run, or says that it cannot be.
     Skipped,
 }
 
 /// The result of one entry.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// What it was.
+    /// The entry that was run.
     pub entry: Entry,
-    /// What came of it.
+    /// The outcome of the run.
     pub verdict: Verdict,
     /// Why, in words; empty if it passed.
     pub why: String,
     /// The first lines of its output, unless it passed.
     pub output: Vec<String>,
-    /// How long it took, in seconds.
+    /// The time that it took, in seconds.
     pub seconds: f64,
 }
 
@@ -59,13 +59,13 @@ impl Outcome {
         Outcome { entry, verdict, why: why.to_owned(), output, seconds: 0.0 }
     }
 
-    /// Whether it says that something is wrong.
+    /// Returns whether it says that something is wrong.
     pub fn is_failure(&self) -> bool {
         matches!(self.verdict, Verdict::Failed | Verdict::Late | Verdict::Unbuilt)
     }
 }
 
-/// One run of one entry.
+/// The settings for the run of an entry.
 #[derive(Debug)]
 pub struct Run<'a> {
     /// The library.
@@ -76,7 +76,7 @@ pub struct Run<'a> {
     pub program: &'a Path,
     /// The entry.
     pub entry: &'a Entry,
-    /// When it is given up, in seconds, unless its list says otherwise.
+    /// The time limit in seconds, unless the list of the entry says otherwise.
     pub seconds_max: u64,
     /// The time limits are this many times as long.
     pub patience: u64,
@@ -133,7 +133,7 @@ impl Run<'_> {
             .for_each(link);
     }
 
-    /// Our limit, and the one that the launcher is told; in seconds.
+    /// Returns our limit, and the one that the launcher gets; in seconds.
     ///
     /// The launcher's own limit is the later one, except for the program that tests it.
     fn limits(&self) -> (u64, u64) {
@@ -183,7 +183,8 @@ fn output(path: &Path) -> Vec<String> {
     String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
 }
 
-/// How many processes with this mark do not end by themselves within a second; they are ended.
+/// Returns how many processes with this mark do not end by themselves within a second; they are
+/// ended.
 fn swept(mark: &str) -> usize {
     for _ in 0..20 {
         if marked(mark).is_empty() {

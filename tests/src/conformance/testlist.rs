@@ -6,7 +6,7 @@
 
 use super::judge::Rule;
 
-/// One run of one program, as a line of a test list asks for it.
+/// A run of one program, as a line of a test list asks for it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Entry {
     /// The folder, from the suite's top, as in `errors/coll`.
@@ -21,24 +21,24 @@ pub struct Entry {
     pub env: Vec<(String, String)>,
     /// Arguments for the launcher.
     pub launcher_args: Vec<String>,
-    /// How it is judged.
+    /// The rule by which it is judged.
     pub rule: Rule,
     /// The list's own time limit, in seconds.
     pub seconds_max: Option<u64>,
     /// The memory that it needs, in GB.
     pub memory_gb: f64,
-    /// Whether it is only right where `MPICH` extends the standard.
+    /// True if it is only right where `MPICH` extends the standard.
     pub extension: bool,
-    /// Whether it needs a graphics processor.
+    /// True if it needs a graphics processor.
     pub gpu: bool,
     /// The ticket of `MPICH` for which it is known to fail.
     pub known_failure: Option<String>,
-    /// Whether the list was made by the generator of datatype tests.
+    /// True if the generator of datatype tests made the list.
     pub pool: bool,
 }
 
 impl Entry {
-    /// What tells it from the others, on one line.
+    /// Returns what tells it from the others, on one line.
     pub fn id(&self) -> String {
         let env = self.env.iter().filter(|(name, _)| !is_cvar(name));
         let env = env.map(|(name, value)| format!("{name}={value}"));
@@ -69,7 +69,7 @@ impl Entry {
     }
 }
 
-/// Whether a variable of the environment chooses between MPICH's own algorithms.
+/// Returns whether a variable of the environment chooses between MPICH's own algorithms.
 pub fn is_cvar(name: &str) -> bool {
     name.starts_with("MPIR_CVAR_")
 }

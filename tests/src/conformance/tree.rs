@@ -13,7 +13,7 @@ const NOT_C: [&str; 10] = ["f77", "f90", "f08", "cxx", "impls", "ckpoint", "ft",
 /// The datatypes that the generator of datatype tests is called for.
 const POOL_TYPES: &str = "--with-dtpools-datatypes=MPI_INT,MPI_INT:4+MPI_DOUBLE:8";
 
-/// Where all of this is built and run.
+/// Returns the folder where all of this is built and run.
 pub fn home() -> PathBuf {
     top().join("target/conformance")
 }
@@ -23,7 +23,7 @@ pub fn home() -> PathBuf {
 pub struct Tree {
     /// The folder `test/mpi`.
     pub folder: PathBuf,
-    /// Whether it is the one that Debian ships.
+    /// True if it is the tree that Debian ships.
     pub debian: bool,
     /// The folder of the generated lists, or nothing if there are none.
     lists: PathBuf,

@@ -5,7 +5,7 @@ use super::report::Outcome;
 use verbena_tests::apps::{App, Purpose, Run};
 use verbena_tests::world::World;
 
-/// Where these runs are, in the table.
+/// The place of these runs, in the table.
 const PLACE: &str = "shared memory";
 
 /// Builds, runs and judges.

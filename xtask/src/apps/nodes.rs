@@ -8,7 +8,7 @@ use verbena_tests::apps::{App, Purpose, Run};
 use verbena_tests::softroce::Boot;
 use verbena_tests::world::World;
 
-/// Where these runs are, in the table.
+/// The place of these runs, in the table.
 const PLACE: &str = "Soft-RoCE";
 
 /// Builds, boots, runs and judges.

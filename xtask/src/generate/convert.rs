@@ -1,4 +1,5 @@
-//! How an entry point checks and converts one parameter: a statement, and what the body is given.
+//! The checks and conversions of one parameter in an entry point: a statement, and the body's
+//! argument.
 
 use super::function::{Condition, Function, Parameter};
 use super::kind::Direction::{In, InOut, Out};
@@ -14,7 +15,7 @@ pub struct Conversion {
     pub rank: u8,
 }
 
-/// What the table calls the handles of a registry in `crate::handles`.
+/// Returns the name of the handles of a registry in `crate::handles`.
 fn registry(base: &str) -> Option<&'static str> {
     Some(match base {
         "comm" => "COMMS",
@@ -68,7 +69,7 @@ pub fn convert(function: &Function, parameter: &Parameter, large: bool) -> Conve
     Conversion { statement, argument, rank: rank(parameter) }
 }
 
-/// What the body gets for a parameter that only the large form has.
+/// Returns what the body gets for a parameter that only the large form has.
 fn absent(parameter: &Parameter) -> &'static str {
     match (parameter.kind.direction, parameter.kind.base.as_str()) {
         (In, _) => "0",
@@ -151,8 +152,8 @@ fn value(function: &Function, parameter: &Parameter, large: bool) -> Option<Stri
     })
 }
 
-/// The parameter that says how many elements of this datatype a message has; `None` if the call
-/// sends or receives no message from one process to another.
+/// Returns the parameter that says how many elements of this datatype a message has. `None` if the
+/// call sends or receives no message from one process to another.
 fn count_of_message<'a>(function: &'a Function, datatype: &str) -> Option<&'a str> {
     let names_a_message = |p: &Parameter| matches!(p.kind.base.as_str(), "dest" | "source" | "message");
     let place = function.parameters.iter().position(|p| p.name == datatype)?;

@@ -1,13 +1,13 @@
 //! C types, as C declares them and as Rust does.
 
-/// A C type: a base name, perhaps const, behind so many pointers, the outermost perhaps written as
-/// an array.
+/// A C type: a base name, perhaps const, behind a number of pointers, the outermost perhaps written
+/// as an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CType {
     base: String,
     constant: bool,
     pointers: usize,
-    /// What follows the name of a parameter: `[]`, `[][3]` or nothing.
+    /// The text after the name of a parameter: `[]`, `[][3]` or nothing.
     suffix: &'static str,
 }
 

@@ -150,7 +150,7 @@ fn turn(function: &Function) -> &'static str {
     }
 }
 
-/// What tells the body of a collective in which form it runs.
+/// Returns the argument that tells the body of a collective in which form it runs.
 fn form(function: &Function) -> Option<&'static str> {
     Some(match function.collective.as_ref()?.0 {
         Form::Blocking => "Run::Blocking(tag)",
@@ -159,7 +159,8 @@ fn form(function: &Function) -> Option<&'static str> {
     })
 }
 
-/// Whether the parameter belongs to a collective's form, so that the body need not know of it.
+/// Returns whether the parameter belongs to a collective's form, so that the body need not know of
+/// it.
 fn is_of_form(function: &Function, parameter: &Parameter) -> bool {
     function.collective.is_some() && matches!(parameter.name.as_str(), "info" | "request")
 }
@@ -170,7 +171,7 @@ pub fn ladder(function: &Function, large: bool) -> Option<String> {
     ladder_of(function, &function.rungs, large)
 }
 
-/// As [`ladder`], with these rungs.
+/// Does the work of [`ladder`], with these rungs.
 pub fn ladder_of(function: &Function, rungs: &[String], large: bool) -> Option<String> {
     if rungs.is_empty() {
         return None;

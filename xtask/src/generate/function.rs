@@ -1,4 +1,4 @@
-//! One function of the table, and the small language that describes it.
+//! A function of the table, and the small language that describes it.
 //!
 //! ```text
 //! Gather = "sendbuf: buffer, recvcount: count @root, ..., comm: comm; large, before_init"
@@ -16,7 +16,7 @@
 use super::kind::Kind;
 use anyhow::{Context, Result, bail};
 
-/// How a collective runs.
+/// The ways in which a collective runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// `MPI_X`.
@@ -46,11 +46,11 @@ pub struct Function {
     pub collective: Option<(Form, String)>,
     /// The parameters in C order.
     pub parameters: Vec<Parameter>,
-    /// Whether the C parameters end with `...`.
+    /// True if the C parameters end with `...`.
     pub variadic: bool,
-    /// Whether there is a large-count form.
+    /// True if there is a large-count form.
     pub large: bool,
-    /// Whether it may be called before initialisation and after finalisation.
+    /// True if it may be called before initialisation and after finalisation.
     pub before_init: bool,
     /// The kind that it returns; `None` for an error code.
     pub returns: Option<Kind>,
@@ -65,25 +65,25 @@ pub struct Function {
 
 /// A parameter.
 pub struct Parameter {
-    /// Its C name.
+    /// The C name.
     pub name: String,
-    /// What it is.
+    /// The kind of the parameter.
     pub kind: Kind,
-    /// Whether only the large-count form has it.
+    /// True if only the large-count form has it.
     pub large_only: bool,
-    /// When it is significant.
+    /// The conditions under which it is significant.
     pub conditions: Vec<Condition>,
 }
 
-/// When a parameter is significant.
+/// A condition under which a parameter is significant.
 pub enum Condition {
-    /// At the root.
+    /// Significant at the root.
     Root,
-    /// Anywhere but at the root of an intercommunicator.
+    /// Significant anywhere but at the root of an intercommunicator.
     Leaf,
-    /// Anywhere but beside the root of an intercommunicator.
+    /// Significant anywhere but beside the root of an intercommunicator.
     Party,
-    /// If this buffer is not `MPI_IN_PLACE`.
+    /// Significant if this buffer is not `MPI_IN_PLACE`.
     Given(String),
 }
 
@@ -162,7 +162,7 @@ impl Function {
         self.parameters.iter().filter(move |p| large || !p.large_only)
     }
 
-    /// Whether it belongs to the tool information interface, whose errors go to no handler.
+    /// Returns whether it belongs to the tool information interface, whose errors go to no handler.
     pub fn is_of_tool(&self) -> bool {
         self.owner.as_deref() == Some("tool")
     }

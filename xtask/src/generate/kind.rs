@@ -1,4 +1,4 @@
-//! What a parameter is: from its kind follow the C types of both forms.
+//! The kinds of parameters. The C types of both forms follow from the kind.
 
 use super::ctype::CType;
 use anyhow::{Context, Result, bail};
@@ -23,7 +23,7 @@ pub struct Kind {
     pub direction: Direction,
     /// The length of an array or string, as the table says.
     pub length: Option<String>,
-    /// Whether the null handle is allowed.
+    /// True if the null handle is allowed.
     pub optional: bool,
     /// The C types of the `int` and the large form; for arrays that of an element.
     int: String,
@@ -104,12 +104,12 @@ impl Kind {
         Some(Kind::new(base, direction, int, int, shape))
     }
 
-    /// Whether this is the handle `base`, read and given by value.
+    /// Returns whether this is the handle `base`, read and given by value.
     pub fn is_in(&self, base: &str) -> bool {
         self.base == base && self.direction == Direction::In
     }
 
-    /// Whether the two forms have different C types.
+    /// Returns whether the two forms have different C types.
     pub fn differs(&self) -> bool {
         self.int != self.large
     }

@@ -37,7 +37,7 @@ use std::path::{Path, PathBuf};
 pub struct Output {
     /// Path from the root of the repository.
     pub path: PathBuf,
-    /// What it holds.
+    /// The contents of the file.
     pub text: String,
 }
 

@@ -33,9 +33,9 @@ pub struct Group {
 
 /// A constant.
 pub struct Constant {
-    /// Its C name.
+    /// The C name.
     pub name: String,
-    /// Its ABI value.
+    /// The ABI value.
     pub value: i64,
     /// The constant that it is another name of.
     pub alias: Option<String>,
@@ -45,9 +45,9 @@ pub struct Constant {
 pub struct Family {
     /// The name of the file.
     pub name: String,
-    /// What it holds and where the standard tells of it.
+    /// The subject of the family, and its chapter of the standard.
     pub chapter: String,
-    /// Whether MPI-3.0 removed these.
+    /// True if MPI-3.0 removed these.
     pub removed: bool,
     /// The functions in order.
     pub functions: Vec<Function>,

@@ -9,20 +9,20 @@ use std::path::Path;
 const HEAD: &str = "# Instructions a call, as `cargo xtask instructions --update` counted them on the release build: see\n\
                     # xtask/src/instructions.rs. CI fails if one grows by more than the tolerance.\n";
 
-/// How far a count may grow where the file does not say otherwise.
+/// The growth that a count may have where the file does not say otherwise.
 const TOLERANCE_PERCENT: f64 = 3.0;
 
 /// Counts by section.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Counts {
-    /// How far a count may grow, in percent.
+    /// The growth that a count may have, in percent.
     pub tolerance_percent: f64,
     /// Instructions a call (or a pair of calls), by the name of the section in `calls.c`.
     pub instructions: BTreeMap<String, f64>,
 }
 
-/// How a count compares with the one agreed on.
+/// The comparison of a count with the one agreed on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Verdict {
     /// Nothing was agreed on.
@@ -36,8 +36,8 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Whether the guard fails on it: a section that is not in the file is not guarded, which is a
-    /// failure too.
+    /// Returns whether the guard fails on it. A section that is not in the file is not guarded,
+    /// which is a failure too.
     pub fn is_failure(self) -> bool {
         matches!(self, Verdict::Grew(_) | Verdict::New)
     }
@@ -60,7 +60,7 @@ impl Counts {
         Counts { tolerance_percent: TOLERANCE_PERCENT, instructions }
     }
 
-    /// How `now` compares with what was agreed on for `name`.
+    /// Compares `now` with the count agreed on for `name`.
     pub fn judge(&self, name: &str, now: f64) -> Verdict {
         let Some(&then) = self.instructions.get(name) else { return Verdict::New };
         let margin = then * self.tolerance_percent / 100.0;

@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 /// A library that can be measured, or the reason why it cannot.
 #[derive(Clone, Debug)]
 pub struct Contender {
-    /// Its name in tables.
+    /// The name in tables.
     pub name: &'static str,
-    /// How to run it; the error is for the report.
+    /// The way to run it; the error is for the report.
     pub setup: Result<Setup, String>,
 }
 
-/// How to run a library.
+/// The way to run a library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setup {
-    /// Its own launcher.
+    /// The library's own launcher.
     pub mpiexec: PathBuf,
-    /// What the launcher needs to be told.
+    /// The options that the launcher needs.
     pub launcher_args: &'static [&'static str],
     /// The library that the worker opens.
     pub library: PathBuf,
@@ -27,13 +27,13 @@ pub struct Setup {
 /// A peer: where it comes from and how it is run.
 #[derive(Clone, Debug)]
 pub struct Peer {
-    /// Its name in tables, and of its folder.
+    /// The name in tables, and of its folder.
     pub name: &'static str,
     /// PyPI requirements, exact.
     pub wheels: &'static [&'static str],
     /// The library within its environment.
     pub library: &'static str,
-    /// What its launcher needs to be told.
+    /// The options that its launcher needs.
     pub launcher_args: &'static [&'static str],
     /// Variables that launcher and ranks need.
     pub env: &'static [(&'static str, &'static str)],

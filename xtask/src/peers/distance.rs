@@ -1,28 +1,28 @@
-//! How far Verbena is from what the machine can do.
+//! The distance between Verbena and the machine's own speed.
 //!
 //! The floor of a message is a cache line's way plus the time to copy its bytes by the fastest
-//! known way: with `memcpy` (two copies through shared memory, of which one hides the other), or by
+//! known way. That is `memcpy` (two copies through shared memory, one hidden by the other), or a
 //! system call with both sides copying a half. The floor of a bandwidth is the faster of the two
 //! ways.
 
 use super::contender::OURS;
 use super::summary::{Floor, Row, Summary, median};
 
-/// One line of the table.
+/// A line of the table.
 #[derive(Debug, PartialEq)]
 pub struct Distance {
     /// The point, as in `latency:8`.
     pub point: String,
-    /// Its unit.
+    /// The unit of the values.
     pub unit: String,
-    /// What Verbena reached.
+    /// The value that Verbena reached.
     pub ours: f64,
-    /// What the machine can do.
+    /// The value that the machine can reach.
     pub floor: f64,
 }
 
 impl Distance {
-    /// How many times longer Verbena takes; 1 is the floor.
+    /// Returns how many times longer Verbena takes; 1 is the floor.
     pub fn factor(&self) -> f64 {
         if self.unit.ends_with("/s") { self.floor / self.ours } else { self.ours / self.floor }
     }

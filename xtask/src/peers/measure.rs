@@ -1,4 +1,4 @@
-//! One contender's turn: `verbena bench` as a program of its own, and its JSON report.
+//! The turn of one contender: `verbena bench` as a program of its own, and its JSON report.
 
 use super::contender::{Contender, Setup};
 use super::plan::{self, Part};
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// How each turn is measured.
+/// The settings of a turn.
 pub struct Turn<'a> {
     /// The `verbena` program.
     pub worker: &'a Path,
@@ -18,7 +18,7 @@ pub struct Turn<'a> {
     pub limit_s: f64,
 }
 
-/// What is read of `verbena bench --json`.
+/// The part of `verbena bench --json` that is read.
 #[derive(Debug, Deserialize)]
 pub struct Report {
     /// The machine.
@@ -29,10 +29,10 @@ pub struct Report {
     pub entries: Vec<Entry>,
 }
 
-/// What a library says of itself.
+/// The identity that a library reports.
 #[derive(Debug, Deserialize)]
 pub struct Library {
-    /// Its name and version.
+    /// The name and version of the library.
     pub name: String,
 }
 

@@ -25,7 +25,7 @@ const AT_TWO: &[&str] = &[
     "startup",
 ];
 
-/// With more ranks: those that show what sharing cores costs.
+/// The points with more ranks: those that show the cost of sharing cores.
 const AT_MORE: &[&str] = &[
     "barrier",
     "bcast:8",
@@ -39,7 +39,7 @@ const AT_MORE: &[&str] = &[
 /// Start-up is measured up to this many ranks.
 const STARTUP_RANKS_MAX: usize = 4;
 
-/// What the machine can do without MPI.
+/// The points of the machine without MPI.
 pub const FLOOR: &[&str] = &[
     "cache_line",
     "pipe",
@@ -92,8 +92,8 @@ pub fn usual(ranks: &[usize], busy: usize) -> Vec<Part> {
     ranks.iter().map(part).collect()
 }
 
-/// What BENCHMARKS.md shows: curves over the size, more ranks, and busy processes beside four
-/// ranks.
+/// Returns the points of BENCHMARKS.md: curves over the size, more ranks, and busy processes beside
+/// four ranks.
 pub fn of_page(busy: usize) -> Vec<Part> {
     let mut parts = usual(&[2, 4, 8], 0);
     let metric = |point: &str| point.split(':').next().map(String::from);

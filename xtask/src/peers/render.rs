@@ -5,7 +5,7 @@ use super::summary::{Cell, Row, Summary, median};
 use comfy_table::{CellAlignment, Table, presets};
 use std::fmt::Write;
 
-/// For the terminal.
+/// Returns the summary as text for the terminal.
 pub fn terminal(summary: &Summary) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}; medians of {} rounds", summary.machine, summary.rounds);
@@ -90,7 +90,7 @@ fn table(summary: &Summary) -> Table {
     table
 }
 
-/// What Verbena reached against what the machine can do; none if no point has a floor.
+/// Returns the table of Verbena's values against the machine's; none if no point has a floor.
 fn distance_table(summary: &Summary) -> Option<Table> {
     let distances = distances(summary);
     let mut table = Table::new();

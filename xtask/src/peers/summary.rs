@@ -1,4 +1,4 @@
-//! What the rounds say: a cell for each point, number of ranks and contender; medians; ratios.
+//! The result of the rounds: a cell for each point, number of ranks and contender; medians; ratios.
 
 use super::contender::{Contender, OURS};
 use super::measure::{Entry, Report, point_name};
@@ -41,13 +41,13 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// This many ranks, and nothing beside them.
+    /// Returns the conditions with this many ranks, and nothing beside them.
     pub fn quiet(ranks: usize) -> Conditions {
         Conditions { ranks, busy: 0 }
     }
 }
 
-/// One point under one set of conditions.
+/// A point under one set of conditions.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Row {
     /// The point, as in `latency:8`.
@@ -59,14 +59,14 @@ pub struct Row {
     pub busy: usize,
     /// The unit.
     pub unit: String,
-    /// What each contender reached.
+    /// The values that each contender reached.
     pub cells: BTreeMap<String, Cell>,
 }
 
-/// What one contender reached at one point.
+/// The values that one contender reached at one point.
 #[derive(Debug, Default, Clone, Deserialize, Serialize)]
 pub struct Cell {
-    /// One value for each round.
+    /// The values, one for each round.
     pub values: Vec<f64>,
     /// Why there are none, or no more.
     pub failure: Option<String>,
@@ -103,7 +103,8 @@ impl Row {
         Conditions { ranks: self.ranks, busy: self.busy }
     }
 
-    /// How far ahead Verbena is of the best peer; above 1 is ahead. `None` if either has no value.
+    /// Returns how far ahead Verbena is of the best peer; above 1 is ahead. `None` if either has no
+    /// value.
     pub fn ratio(&self) -> Option<f64> {
         let ours = self.cells.get(OURS)?.median()?;
         let best = self.best_peer()?.1;
@@ -117,7 +118,7 @@ impl Row {
         values.reduce(|best, next| if (next.1 > best.1) == self.higher_is_better() { next } else { best })
     }
 
-    /// Whether the unit is an amount in a time.
+    /// Returns whether the unit is an amount in a time.
     pub fn higher_is_better(&self) -> bool {
         self.unit.ends_with("/s")
     }

@@ -21,7 +21,7 @@ pub(super) enum Sanitizer {
 }
 
 impl Sanitizer {
-    /// As compilers call it.
+    /// Returns the name that compilers use.
     fn name(self) -> &'static str {
         match self {
             Sanitizer::Address => "address",
@@ -85,7 +85,8 @@ fn build(ground: &Ground, sanitizer: Sanitizer, into: &Path) -> Result<PathBuf> 
     Ok(library)
 }
 
-/// What makes a program of the library: header, instrumentation, runtime, library.
+/// Returns the options that link a program with the library: header, instrumentation, runtime,
+/// library.
 fn link_options(ground: &Ground, sanitizer: Sanitizer, library: &Path) -> Result<Vec<String>> {
     let mut rustc = Command::new("rustc");
     rustc

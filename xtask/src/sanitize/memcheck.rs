@@ -5,7 +5,7 @@ use super::programs::{run_all, trouble};
 use anyhow::{Context, Result};
 use std::process::Command;
 
-/// What valgrind exits with if it found something.
+/// The exit status of valgrind if it found something.
 const FOUND: u8 = 9;
 
 /// Runs all programs under memcheck, with the suppressions that are installed.

@@ -13,7 +13,7 @@ struct Part {
     package: &'static str,
     /// Parts of the tests' names.
     tests: &'static [&'static str],
-    /// Those of them that are left out, with the reason.
+    /// The tests that are left out, with the reason.
     without: &'static [(&'static str, &'static str)],
 }
 
@@ -96,7 +96,7 @@ impl Part {
     }
 }
 
-/// How many tests passed, by what the test programs say.
+/// Returns how many tests passed, by the output of the test programs.
 fn passed(said: &str) -> u32 {
     let counts = said.lines().filter_map(|line| line.strip_prefix("test result: ok. "));
     counts.filter_map(|rest| rest.split(' ').next()?.parse::<u32>().ok()).sum()

@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A program of `tests/programs`, and how many ranks it gets.
+/// A program of `tests/programs`, and its number of ranks.
 pub(super) struct Program {
     pub name: &'static str,
     pub ranks: u32,
@@ -15,7 +15,7 @@ const fn program(name: &'static str, ranks: u32) -> Program {
     Program { name, ranks }
 }
 
-/// Those that run through by themselves: every part of the library, threads included.
+/// The programs that run through by themselves: every part of the library, threads included.
 pub(super) const PROGRAMS: &[Program] = &[
     program("hello", 2),
     program("point", 2),
@@ -37,7 +37,7 @@ pub(super) const PROGRAMS: &[Program] = &[
 /// A job is ended after this many seconds: a hang.
 const SECONDS_MAX: &str = "600";
 
-/// What a run said, if something is wrong with it.
+/// Returns the output of a run, if something is wrong with it.
 pub(super) fn trouble(run: &mut Command, name: &str, marks: &[&str]) -> Result<Option<String>> {
     let output = run.output().with_context(|| format!("cannot run {run:?}"))?;
     let text = [&output.stdout[..], &output.stderr[..]].map(String::from_utf8_lossy).concat();
@@ -72,10 +72,10 @@ impl Program {
     }
 }
 
-/// Runs all programs and says how many were well.
+/// Runs all programs and says how many passed.
 ///
 /// # Errors
-/// Those that were not.
+/// The programs that did not pass.
 pub(super) fn run_all(run: impl Fn(&Program) -> Result<Option<String>>) -> Result<String> {
     let mut troubles = Vec::new();
     for program in PROGRAMS {

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-/// How long a target is tried before the next one has its turn.
+/// The time for which a target is tried before the next one has its turn.
 const SLICE: Duration = Duration::from_secs(10);
 
-/// What finds inputs.
+/// The driver that finds inputs.
 #[derive(Debug, Default, PartialEq, Eq)]
 enum Driver {
     /// Random and mutated inputs.
@@ -106,8 +106,8 @@ fn cargo_fuzz(top: &Path, what: &str) -> Command {
     command
 }
 
-/// What libFuzzer learns goes under `target/`; what breaks a target goes into the corpus in the
-/// tree.
+/// Returns the command of libFuzzer. The inputs that it learns from go under `target/`; those that
+/// break a target go into the corpus in the tree.
 fn libfuzzer(top: &Path, target: &str, seed: u64) -> Result<Command> {
     let learnt: PathBuf = top.join("target/soak/corpus").join(target);
     let kept = top.join("fuzz/corpus").join(target);
@@ -125,7 +125,7 @@ fn libfuzzer(top: &Path, target: &str, seed: u64) -> Result<Command> {
     Ok(command)
 }
 
-/// How many inputs the driver says that it tried.
+/// Returns the number of inputs that the driver says it tried.
 fn tried(output: &Output) -> u64 {
     let text = [&output.stdout[..], &output.stderr].concat();
     let text = String::from_utf8_lossy(&text);

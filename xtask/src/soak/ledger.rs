@@ -1,9 +1,9 @@
-//! What failed, read from a test's output and written where the tests replay it.
+//! The failures, read from a test's output and written where the tests replay them.
 
 use anyhow::{Context, Result};
 use std::path::Path;
 
-/// What stands before the seed in the words of a failing test of the simulator.
+/// The text before the seed in the output of a failing test of the simulator.
 const MARK: &str = "VERBENA_SIM_SEED=";
 
 /// The seeds that the output of a test of the simulator names as failing, each once.

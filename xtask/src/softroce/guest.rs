@@ -1,4 +1,4 @@
-//! One QEMU process and its streams.
+//! A QEMU process and its streams.
 
 use super::job::Job;
 use super::kernel::Kernel;
@@ -16,15 +16,15 @@ use verbena_fault::Fault;
 /// Time for booting, and for the guest's own report when its command's time is up.
 pub(super) const GRACE: Duration = Duration::from_secs(90);
 
-/// How long QEMU may take to make its sockets.
+/// The time that QEMU may take to make its sockets.
 const SOCKET_TIME: Duration = Duration::from_secs(30);
 
 /// The wires' MTU in bytes, as in `guest/fabric.sh`.
 const MTU: u32 = 4200;
 
-/// What the kernel is told: quiet, no rest after a panic, nothing that only real hardware needs,
-/// and no trial of the timer, which an emulated machine that gets no processor in time fails
-/// ("IO-APIC + timer doesn't work").
+/// The kernel's command line: quiet, no rest after a panic, and nothing that only real hardware
+/// needs. The trial of the timer is off: an emulated machine that gets no processor in time fails
+/// it ("IO-APIC + timer doesn't work").
 const KERNEL_WORDS: &str = "console=ttyS0 quiet loglevel=4 panic=-1 random.trust_cpu=on mitigations=off \
                             cryptomgr.notests tsc=unstable net.ifnames=0 no_timer_check";
 
@@ -55,7 +55,7 @@ impl Guest {
         Ok(Guest { node, machine, streams, console })
     }
 
-    /// Whether it has not ended yet. Once it has, all that it said is written.
+    /// Returns whether it has not ended yet. Once it has, all its output is written.
     pub(super) fn running(&mut self) -> Result<bool> {
         let ended = self.machine.try_wait()?.is_some();
         if ended {
@@ -70,7 +70,7 @@ impl Guest {
         (ended && !job.is_up(self.node)).then(|| self.lost())
     }
 
-    /// It ended without a word about the command.
+    /// Returns the fault of a guest that ended without a word about the command.
     pub(super) fn lost(&self) -> Fault {
         Fault::new(
             "A Soft-RoCE guest ended too early.",
@@ -80,7 +80,7 @@ impl Guest {
         )
     }
 
-    /// It ran on after its time.
+    /// Returns the fault of a guest that ran on after its time.
     pub(super) fn silent(&self, seconds: u32) -> Fault {
         Fault::new(
             format!(

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// What the root needs; their own needs come from `modules.dep`.
+/// The modules that the root needs; their own needs come from `modules.dep`.
 const MODULES: [&str; 4] = ["virtio_pci", "9pnet_virtio", "9p", "overlay"];
 
 const FOLDERS: [&str; 9] = ["bin", "modules", "dev", "proc", "sys", "host", "changes", "new", "run"];

@@ -1,4 +1,5 @@
-//! What the guests are told, and where they answer: a folder of this run that they share with us.
+//! The orders for the guests, and the place of their answers: a folder of this run, shared with
+//! them.
 
 use super::kernel::Kernel;
 use super::{Args, Shape, file_fault};
@@ -14,7 +15,7 @@ pub(super) fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask/ lies in the tree").to_path_buf()
 }
 
-/// One run. Its own folder goes with it.
+/// A run. Its own folder goes with it.
 pub(super) struct Job {
     folder: tempfile::TempDir,
     out: PathBuf,
@@ -47,17 +48,17 @@ impl Job {
         if made.success() { Ok(()) } else { bail!("ssh-keygen failed: {made}") }
     }
 
-    /// What the guests see as `/softroce`.
+    /// Returns the folder that the guests see as `/softroce`.
     pub(super) fn control(&self) -> PathBuf {
         self.folder.path().join("control")
     }
 
-    /// What the guests see as `/out`.
+    /// Returns the folder that the guests see as `/out`.
     pub(super) fn out(&self) -> &Path {
         &self.out
     }
 
-    /// Whether the guest of a node (of several) has told that it is ready.
+    /// Returns whether the guest of a node (of several) has reported that it is ready.
     pub(super) fn is_up(&self, node: u32) -> bool {
         self.control().join(format!("up.{node}")).exists()
     }
@@ -67,7 +68,7 @@ impl Job {
         self.folder.path().join(format!("wire.{node}"))
     }
 
-    /// Where the initramfs goes.
+    /// Returns the place of the initramfs.
     pub(super) fn initrd(&self) -> PathBuf {
         self.folder.path().join("initrd")
     }
@@ -110,7 +111,7 @@ fn script(args: &Args, kernel: &Kernel) -> Result<Vec<u8>> {
     Ok(text)
 }
 
-/// What the command's environment gets from ours.
+/// Returns the part of our environment that the command gets.
 fn environment(args: &Args) -> Result<Vec<(String, std::ffi::OsString)>> {
     let ours = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
     let mut given: Vec<_> = ours.filter(|(name, _)| name.starts_with("VERBENA_")).collect();

@@ -14,7 +14,7 @@ const NEWEST: &str = "linux-image-amd64";
 
 /// An unpacked kernel package.
 pub(super) struct Kernel {
-    /// As `uname -r` has it.
+    /// The release, as `uname -r` has it.
     pub(super) release: String,
     /// The uncompressed kernel, which QEMU starts by the PVH protocol in half the time.
     pub(super) image: PathBuf,

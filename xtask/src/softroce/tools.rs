@@ -23,7 +23,7 @@ const PROGRAMS: [&str; 13] = [
     "ib_write_lat",
 ];
 
-/// Where programs lie; a user's `PATH` often lacks the system's own.
+/// The folders of programs; a user's `PATH` often lacks the system's own.
 const FOLDERS: [&str; 6] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
 /// Installs what is missing.

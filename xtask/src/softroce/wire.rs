@@ -1,4 +1,4 @@
-//! What the wire between the nodes does to packets, as `tc netem` is told.
+//! The treatment of packets on the wire between the nodes, as options of `tc netem`.
 
 /// The options about the wire; each holds for what a node sends.
 #[derive(clap::Args, Debug, Default)]

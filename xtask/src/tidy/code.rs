@@ -1,4 +1,4 @@
-//! What is seen of Rust code by parsing it.
+//! The rules of Rust code that need parsing.
 
 use super::Finding;
 use super::rules::{Forbid, Rules};
@@ -55,7 +55,8 @@ impl Functions<'_> {
         self.check_lending(signature, block);
     }
 
-    /// Who makes a slice of an address and hands it out promises what only the caller can keep.
+    /// Checks functions that make a slice of an address and hand it out: they promise what only the
+    /// caller can keep.
     fn check_lending(&mut self, signature: &syn::Signature, block: &syn::Block) {
         let lends = matches!(&signature.output, syn::ReturnType::Type(_, of) if has_reference(of));
         if lends && signature.unsafety.is_none() && makes_slices(block.to_token_stream()) {
@@ -98,7 +99,7 @@ fn is_group_with_reference(token: &TokenTree) -> bool {
     group.stream().into_iter().any(|token| is_punct(Some(&token), '&') || is_group_with_reference(&token))
 }
 
-/// Whether the tokens name one of [`SLICE_MAKERS`].
+/// Returns whether the tokens name one of [`SLICE_MAKERS`].
 fn makes_slices(tokens: TokenStream) -> bool {
     tokens.into_iter().any(|token| match token {
         TokenTree::Ident(word) => SLICE_MAKERS.iter().any(|maker| word == maker),

@@ -21,7 +21,7 @@ pub fn check(file: &File, rules: &Rules) -> Vec<Finding> {
     above.map(|name| finding(format!("{package} may not know {name}"))).collect()
 }
 
-/// What stands before the names of packages; the page leaves it out.
+/// The prefix of the names of packages; the page leaves it out.
 const PREFIX: &str = "verbena-";
 /// The head of the page's table.
 const HEAD: [&str; 2] = ["crate", "knows"];

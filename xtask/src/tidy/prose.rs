@@ -1,4 +1,4 @@
-//! How comments and pages are written: the width of their lines, and how a doc comment begins.
+//! The style of comments and pages: the width of their lines, and the first words of a doc comment.
 
 use super::Finding;
 use super::rules::Rules;
@@ -103,7 +103,7 @@ fn first_words(file: &File, words: &[String]) -> Vec<Finding> {
     findings
 }
 
-/// Whether the text begins with exactly this word, or these words.
+/// Returns whether the text begins with exactly this word, or these words.
 fn begins_with(text: &str, word: &str) -> bool {
     text.strip_prefix(word).is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric()))
 }

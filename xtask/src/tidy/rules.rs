@@ -15,7 +15,7 @@ pub struct Rules {
     /// Which rules hold for which files.
     #[serde(default)]
     pub sources: Sources,
-    /// For each package of the workspace those that it may depend on.
+    /// The packages that each package of the workspace may depend on.
     #[serde(default)]
     pub layers: BTreeMap<String, Vec<String>>,
     /// Which pages tell what the tree is compared with.
@@ -27,7 +27,7 @@ pub struct Rules {
     /// Words that some code may not use.
     #[serde(default)]
     pub forbid: Vec<Forbid>,
-    /// What is excused.
+    /// The breaches that are excused.
     #[serde(default, rename = "exception")]
     pub exceptions: Vec<Exception>,
 }
@@ -86,7 +86,7 @@ pub struct Pages {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Supply {
-    /// Their licences, by SPDX name.
+    /// The licences that are allowed, by SPDX name.
     pub licences: Vec<String>,
     /// Crates that may not come in, not even through others.
     pub banned: Vec<String>,
@@ -108,14 +108,14 @@ pub struct Forbid {
 }
 
 impl Forbid {
-    /// Whether it holds for the file.
+    /// Returns whether it holds for the file.
     pub fn holds_for(&self, path: &str) -> bool {
         let begins = |with: &[String]| with.iter().any(|beginning| path.starts_with(beginning.as_str()));
         begins(&self.under) && !begins(&self.except)
     }
 }
 
-/// One excused breach.
+/// A breach that is excused.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exception {
@@ -143,12 +143,12 @@ impl Rules {
         Ok(rules)
     }
 
-    /// Whether a generator made the file.
+    /// Returns whether a generator made the file.
     pub fn is_generated(&self, path: &str) -> bool {
         self.sources.generated.iter().any(|beginning| path.starts_with(beginning.as_str()))
     }
 
-    /// Whether the file is input of a program.
+    /// Returns whether the file is input of a program.
     pub fn is_data(&self, path: &str) -> bool {
         self.sources.data.iter().any(|beginning| path.starts_with(beginning.as_str()))
     }

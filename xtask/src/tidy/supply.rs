@@ -34,8 +34,8 @@ fn of_package(package: &Package, rules: &Supply) -> Vec<String> {
     found
 }
 
-/// Whether one way of choosing in the SPDX expression needs allowed licences only. What cannot be
-/// read is not allowed.
+/// Returns whether one way of choosing in the SPDX expression needs allowed licences only. An
+/// expression that cannot be read is not allowed.
 fn is_allowed(text: &str, allowed: &[String]) -> bool {
     let expression = spdx::Expression::parse_mode(text, spdx::ParseMode::LAX);
     let one = |requirement: &spdx::LicenseReq| allowed.contains(&requirement.to_string());

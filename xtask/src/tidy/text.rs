@@ -1,4 +1,4 @@
-//! What can be seen of a file without understanding it.
+//! The rules of a file that need no understanding of it.
 
 use super::Finding;
 use super::rules::Rules;

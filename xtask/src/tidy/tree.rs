@@ -7,9 +7,9 @@ use std::process::Command;
 /// A text file of the repository.
 #[derive(Debug)]
 pub struct File {
-    /// From the repository's top, with `/`.
+    /// The path from the repository's top, with `/`.
     pub path: String,
-    /// Its contents.
+    /// The contents of the file.
     pub text: String,
 }
 

@@ -9,7 +9,7 @@
 //!   the other writes the other half with `process_vm_writev`.
 //! - *Pipe*: a byte from one process to another through a pipe; half the mean round trip. Each way
 //!   wakes a process.
-//! - *Polling set*: a look at a number of rings of the channel `rc` when nothing has come ([`rings`]).
+//! - *Polling set*: a look at some rings of the channel `rc` when nothing has come ([`rings`]).
 //! - *Pipe fan-out*: a byte to each of many processes and back ([`fan_out`]).
 
 mod across;

@@ -19,7 +19,7 @@ pub enum Width {
     Offset,
 }
 
-/// What a section of an array, passed as choice buffer to `mpi_f08`, becomes.
+/// The form that a section of an array takes when it is passed as choice buffer to `mpi_f08`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// A datatype of its own, in place of these parameters: count and datatype.
@@ -28,13 +28,13 @@ pub enum Shape {
     Copied,
     /// A contiguous copy until the request is complete; whether that is persistent.
     Kept(bool),
-    /// It must be contiguous.
+    /// The section must be contiguous.
     Whole,
     /// Only its address is used.
     Address,
 }
 
-/// What a parameter is.
+/// The meaning of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum What {
@@ -50,21 +50,21 @@ pub enum What {
     Logical,
     Logicals,
     Address,
-    /// By the table's word.
+    /// A handle, by the table's word.
     Handle(&'static str),
     Handles(&'static str),
     Status,
     Statuses,
     Text,
-    /// By the name of the C type.
+    /// A procedure, by the name of the C type.
     Procedure(String),
 }
 
 /// A parameter.
 pub struct Parameter {
-    /// Its name.
+    /// The name of the parameter.
     pub name: String,
-    /// What it is.
+    /// The meaning of the parameter.
     pub what: What,
     /// Which way it goes.
     pub direction: Direction,
@@ -77,7 +77,7 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// What is an address in C is a default INTEGER in MPI-1's Fortran.
+    /// Narrows an address in C to a default INTEGER, as MPI-1's Fortran has it.
     fn narrow(&mut self) {
         match self.what {
             What::Integer(Width::Address) => self.what = What::Integer(Width::Default),
@@ -88,36 +88,36 @@ impl Parameter {
     }
 }
 
-/// One form of a function.
+/// A form of a function.
 pub struct Binding<'a> {
     /// The function.
     pub function: &'a Function,
-    /// Its family.
+    /// The family of the function.
     pub family: &'a str,
-    /// Whether it is the large form.
+    /// True for the large form.
     pub large: bool,
-    /// Its C name without `MPI_`.
+    /// The C name without `MPI_`.
     pub name: String,
     /// The C function that it calls, without `MPI_`.
     pub of_c: String,
     /// Fortran's parameters without IERROR; C's that Fortran lacks are left out.
     pub parameters: Vec<Parameter>,
-    /// Whether `mpi_f08` lacks it: removed, or deprecated before there was `mpi_f08`.
+    /// True if `mpi_f08` lacks it: removed, or deprecated before there was `mpi_f08`.
     pub old: bool,
 }
 
 impl Binding<'_> {
-    /// Whether `mpi_f08` passes something otherwise than `mpi`.
+    /// Returns whether `mpi_f08` passes something in another way than `mpi`.
     pub fn differs(&self) -> bool {
         self.parameters.iter().any(|p| matches!(p.what, What::Buffer(_) | What::Detached))
     }
 
-    /// Whether `mpi_f08` passes descriptors of arrays.
+    /// Returns whether `mpi_f08` passes descriptors of arrays.
     pub fn has_buffer(&self) -> bool {
         self.parameters.iter().any(|p| matches!(p.what, What::Buffer(_)))
     }
 
-    /// Whether it takes a procedure.
+    /// Returns whether it takes a procedure.
     pub fn has_procedure(&self) -> bool {
         self.parameters.iter().any(|p| matches!(p.what, What::Procedure(_)))
     }
@@ -219,7 +219,7 @@ fn special(text: &str) -> Result<Special> {
     Ok(Special { kind: None, what: Some(what), direction, length })
 }
 
-/// What a kind of the table is in Fortran.
+/// Returns what a kind of the table is in Fortran.
 fn what(kind: &Kind, large: bool) -> Result<What> {
     let count = if large { Width::Count } else { Width::Default };
     let address = if large { Width::Count } else { Width::Address };
@@ -260,8 +260,8 @@ fn handle(kind: &Kind) -> Result<&'static str> {
     Ok(known.with_context(|| format!("Fortran has no kind for `{}`: api/fortran.toml", kind.base))?.0)
 }
 
-/// What becomes of a section: a datatype where a count and a datatype follow the buffer and mean
-/// all of it; else a copy, until the call returns or its request is complete.
+/// Returns what becomes of a section. If a count and a datatype follow the buffer and mean all of
+/// it, it is a datatype. Else it is a copy, until the call returns or its request is complete.
 fn shape(function: &Function, name: &str, rest: &[&OfC], facts: &Facts) -> Shape {
     let of_all = function.collective.as_ref().is_none_or(|(_, collective)| collective == "Bcast");
     let typed = |count: &OfC, datatype: &OfC| {

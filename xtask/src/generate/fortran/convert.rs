@@ -1,13 +1,14 @@
-//! How each kind of argument is converted, in Rust: the type that comes, statements before the
-//! call, what is passed to C, statements after the call.
+//! The conversion of each kind of argument, in Rust: the type that comes, statements before the
+//! call, the argument for C, statements after the call.
 
 use super::binding::{Binding, Parameter, Shape, What};
 use crate::generate::kind::Direction;
 
-/// How arguments come.
+/// The ways in which arguments come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// By address, as `mpif.h` and `mpi` have it, and `mpi_f08` where there is no choice buffer.
+    /// Arguments by address, as in `mpif.h` and `mpi`, and in `mpi_f08` where there is no choice
+    /// buffer.
     Old,
     /// Choice buffers and strings by descriptor.
     New,

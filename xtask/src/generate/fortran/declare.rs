@@ -1,4 +1,4 @@
-//! How a parameter is declared in an interface.
+//! The declaration of a parameter in an interface.
 
 use super::binding::{Parameter, What, Width};
 use crate::generate::kind::{Direction, HANDLES};
@@ -47,7 +47,7 @@ pub fn declaration(p: &Parameter, module: Module) -> (String, &'static str) {
     }
 }
 
-/// What IERROR's and other declarations look like.
+/// Returns the `intent` of a declaration, IERROR's too.
 pub fn intent(direction: Direction) -> &'static str {
     match direction {
         Direction::In => "intent(in)",

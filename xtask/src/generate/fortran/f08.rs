@@ -163,8 +163,8 @@ fn generics(bindings: &[&Binding<'_>], facts: &Facts) -> String {
     text
 }
 
-/// Whether the arguments of the two differ for a compiler: MPI_ADDRESS_KIND and MPI_COUNT_KIND are
-/// one kind.
+/// Returns whether a compiler can tell the arguments of the two apart: MPI_ADDRESS_KIND and
+/// MPI_COUNT_KIND are one kind.
 fn can_tell(plain: &Binding<'_>, large: &Binding<'_>) -> bool {
     let of = |binding: &Binding<'_>| -> Vec<String> { binding.parameters.iter().map(told_by).collect() };
     of(plain) != of(large)

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use toml::{Table as Toml, Value};
 
-/// What `api/fortran.toml` says.
+/// The contents of `api/fortran.toml`.
 pub struct Facts {
     families_of_c: Vec<String>,
     functions_of_c: Vec<String>,
@@ -33,22 +33,22 @@ impl Facts {
         })
     }
 
-    /// Whether Fortran has this family at all.
+    /// Returns whether Fortran has this family at all.
     pub fn has_family(&self, name: &str) -> bool {
         !self.families_of_c.iter().any(|family| family == name)
     }
 
-    /// Whether Fortran has this function of such a family.
+    /// Returns whether Fortran has this function of such a family.
     pub fn has_function(&self, name: &str) -> bool {
         !self.functions_of_c.iter().any(|function| function == name)
     }
 
-    /// Whether the function uses the address of its buffer only.
+    /// Returns whether the function uses the address of its buffer only.
     pub fn takes_address(&self, name: &str) -> bool {
         self.of_address.iter().any(|function| function == name)
     }
 
-    /// Whether the large form has a name of its own in Fortran.
+    /// Returns whether the large form has a name of its own in Fortran.
     pub fn names_large(&self, name: &str) -> bool {
         self.large_by_name.iter().any(|function| function == name)
     }

@@ -65,8 +65,8 @@ pub fn outputs(root: &Path, table: &Table, of_c: &Bodies) -> Result<Vec<Output>>
     Ok(outputs)
 }
 
-/// What must be written by hand for Fortran and cannot be tried yet, since C's side is not written:
-/// procedures that the program passes, and arrays of strings.
+/// Returns whether a function must be written by hand for Fortran and cannot be tried yet, since
+/// C's side is not written: procedures that the program passes, and arrays of strings.
 fn waits_for_c(function: &Function, of_c: &Bodies) -> bool {
     let takes_procedure = function.parameters.iter().any(|p| p.kind.base == "fn");
     (takes_procedure || function.name.starts_with("Comm_spawn")) && of_c.module(&function.body()).is_none()

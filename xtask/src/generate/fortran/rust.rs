@@ -60,7 +60,7 @@ fn sides(binding: &Binding<'_>) -> Vec<(Side, Vec<String>)> {
     sides.into_iter().filter(|(_, symbols)| !symbols.is_empty()).collect()
 }
 
-/// What `mpi_f08` appends to the name of the procedure (MPI-5.0, 19.1.5).
+/// Returns the suffix that `mpi_f08` appends to the name of the procedure (MPI-5.0, 19.1.5).
 pub fn ending(binding: &Binding<'_>) -> &'static str {
     if binding.has_buffer() { "_f08ts" } else { "_f08" }
 }

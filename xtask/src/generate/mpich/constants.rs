@@ -171,14 +171,14 @@ fn write_flags(text: &mut String, name: &str, pairs: &[(i64, i64)]) -> Result<()
     Ok(writeln!(text, "    flags(value, [{}].into_iter())\n}}", pairs.join(", "))?)
 }
 
-/// What becomes of a number that is no constant.
+/// The translation of a number that is no constant.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rest {
-    /// It stays as it is.
+    /// The number stays as it is.
     Same,
-    /// It stays as it is, unless it would be a constant on the other face.
+    /// The number stays as it is, unless it would be a constant on the other face.
     SameUnlessConstant,
-    /// It becomes one that is wrong there as well.
+    /// The number becomes one that is wrong there as well.
     Unknown,
 }
 

@@ -1,5 +1,5 @@
-//! How an entry point translates one parameter: what it does before the call, what the standard
-//! face is given, and what it does after.
+//! The translation of one parameter in an entry point: its work before the call, the argument for
+//! the standard face, and its work after the call.
 
 use super::facts::Facts;
 use crate::generate::function::{Condition, Function, Parameter};

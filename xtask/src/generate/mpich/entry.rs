@@ -76,8 +76,8 @@ fn entry(
     Ok(format!("\nface! {{ {name} P{name}({}) -> {result}{quick} {{\n{does}}} }}\n", signature.join(", ")))
 }
 
-/// How an entry point with a fast path jumps there, and what it does when that leaves the call to
-/// it: ranks are not translated yet then.
+/// Returns how an entry point with a fast path jumps there, and what it does when the fast path
+/// declines the call: ranks are not translated yet then.
 fn jump(function: &Function, does: String) -> (String, String) {
     let handle = |p: &Parameter| match p.kind.ctype(false).rust().as_str() {
         "MPI_Comm" => Some(format!("{}: Comm", p.name)),

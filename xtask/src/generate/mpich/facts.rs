@@ -1,4 +1,4 @@
-//! What is known of the MPICH ABI: `api/mpich/constants.toml` and `api/mpich/parameters.toml`.
+//! The facts about the MPICH ABI: `api/mpich/constants.toml` and `api/mpich/parameters.toml`.
 
 use crate::generate::function::{Function, Parameter};
 use crate::generate::table::{Constant, Table, read, section};
@@ -30,15 +30,15 @@ pub struct Facts {
 
 /// A constant on both faces.
 pub struct Pair {
-    /// Its name.
+    /// The name of the constant.
     pub name: String,
-    /// Its value in the MPICH ABI.
+    /// The value in the MPICH ABI.
     pub face: i64,
-    /// Its value in the standard ABI.
+    /// The value in the standard ABI.
     pub native: i64,
 }
 
-/// How the values of a class are used.
+/// The use of the values of a class.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Sort {
     /// Any number may stand there, and the constants mean something.
@@ -53,7 +53,7 @@ pub enum Sort {
 pub struct Class {
     /// The word of `parameters.toml`.
     pub name: String,
-    /// How they are used.
+    /// The use of the values.
     pub sort: Sort,
     /// The constants.
     pub pairs: Vec<Pair>,
@@ -95,12 +95,12 @@ impl Facts {
         class.map(String::as_str).filter(|class| !class.is_empty())
     }
 
-    /// Whether buffers of this family may be `MPI_IN_PLACE` and its like.
+    /// Returns whether buffers of this family may be `MPI_IN_PLACE` and its like.
     pub fn has_special_buffers(&self, family: &str) -> bool {
         self.families.iter().any(|name| name == family)
     }
 
-    /// Whether the parameter may be `MPI_UNWEIGHTED` and its like.
+    /// Returns whether the parameter may be `MPI_UNWEIGHTED` and its like.
     pub fn is_weights(&self, parameter: &Parameter) -> bool {
         self.weights.contains(&parameter.name)
     }
@@ -163,7 +163,8 @@ mod tests {
     use super::*;
     use crate::generate::root;
 
-    /// What has the same value on both faces, or means nothing to a program that is built.
+    /// The classes that have the same value on both faces, or mean nothing to a program that is
+    /// built.
     const NOT_TRANSLATED: [&str; 4] = ["version", "fortran", "special", "size"];
 
     #[test]

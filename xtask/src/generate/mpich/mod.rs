@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `generated/constants.rs`: constants both ways | [`constants`] |
 //! | `generated/types.rs`: C types of this face | [`super::types`] |
-//! | the table between the two libraries: its types (`crates/faces`) and what fills it | [`table`] |
+//! | the table between the two libraries: its types (`crates/faces`) and the code that fills it | [`table`] |
 //! | `generated/<family>.rs`: the entry points | [`entry`], [`convert`] |
 
 mod constants;

@@ -39,8 +39,8 @@ fn quick(table: &Table) -> impl Iterator<Item = (&str, &Function)> {
         .map(|(family, _, function, _)| (family, function))
 }
 
-/// Whether the first rung needs nothing of the library, so that the MPICH face takes it itself, by
-/// `<name>_<rung>` in `crates/mpich/src/calls/rest.rs`: a jump would cost a third more.
+/// Returns whether the first rung needs nothing of the library, so that the MPICH face takes it
+/// itself, by `<name>_<rung>` in `crates/mpich/src/calls/rest.rs`: a jump would cost a third more.
 pub fn takes_first_itself(function: &Function) -> bool {
     function.rungs.first().is_some_and(|rung| rung == "sent")
 }
@@ -119,7 +119,7 @@ fn jumps(table: &Table) -> String {
     text + "};\n"
 }
 
-/// What `crates/mpich` does for these calls itself.
+/// Writes the part of these calls that `crates/mpich` does itself.
 pub fn write_fallbacks(table: &Table) -> String {
     let mut text = format!(
         "//! What the fast paths leave to this face. {HEAD}\n\

@@ -11,12 +11,12 @@ use verbena_sim::Random;
 pub enum Until {
     /// A number of inputs: the same ones each time.
     Inputs(u64),
-    /// Until that time.
+    /// The time at which the drive ends.
     Time(Instant),
 }
 
 impl Until {
-    /// So long from now on.
+    /// Returns the end after this time from now.
     pub fn after(time: Duration) -> Until {
         Until::Time(Instant::now() + time)
     }

@@ -121,8 +121,8 @@ fn run(
     finish(&all, output, model)
 }
 
-/// All rounds. What is known is written after each experiment, since the machine may be taken away
-/// at any moment.
+/// Measures all rounds. The results so far are written after each experiment, since the machine may
+/// be taken away at any moment.
 fn measure(all: &mut [Measured], between: &Between, rounds: usize, output: &Output) -> Result<()> {
     let steps: usize = all.iter().map(|measured| measured.series.len()).sum();
     let mut bar = Bar::new(steps * rounds);

@@ -97,7 +97,7 @@ impl Boot {
 }
 
 impl Check {
-    /// Why the check failed, if it did.
+    /// Returns why the check failed, if it did.
     fn judge(&self, number: usize, out: &Path) -> Option<String> {
         let read = |kind: &str| fs::read(out.join(format!("{number}.{kind}"))).unwrap_or_default();
         let text = |kind: &str| String::from_utf8_lossy(&read(kind)).into_owned();

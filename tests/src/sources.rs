@@ -30,7 +30,7 @@ impl Tools {
         }
     }
 
-    /// `VARIABLE=PATH` for `make` and `configure`.
+    /// Returns `VARIABLE=PATH` for `make` and `configure`.
     pub fn cc(&self, variable: &str) -> String {
         format!("{variable}={}", self.mpicc.display())
     }

@@ -101,7 +101,7 @@ fn results_of_a_fixed_form_program_are_those_of_other_libraries() {
     }
 }
 
-/// Nothing of ours in it.
+/// Builds a program with nothing of ours in it.
 fn built_by_intel(file: &str) -> PathBuf {
     let name = format!("intel.fortran.{}", std::process::id());
     let include = format!("-I{}", INTEL.file("include/mpif.h").with_file_name("").display());

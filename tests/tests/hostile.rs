@@ -55,7 +55,8 @@ impl Busy {
     }
 }
 
-/// No process of this job is there, `mpiexec` included, after a moment for the kernel to clear up.
+/// Checks that no process of this job is there, `mpiexec` included, after a moment for the kernel
+/// to clear up.
 #[track_caller]
 fn nothing_runs(name: &str) {
     let patience = Instant::now();

@@ -1,5 +1,5 @@
-//! `make install` and `make uninstall`: what root does with a build that another user made, and
-//! what is said where something is missing.
+//! `make install` and `make uninstall`: root's use of a build that another user made, and the
+//! messages where something is missing.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -38,7 +38,7 @@ fn make(scratch: &Path, time: SystemTime, words: &[&str]) -> Command {
     command
 }
 
-/// Every file and link below a folder.
+/// Returns every file and link below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.expect("an entry").path());
     entries
@@ -131,7 +131,8 @@ fn a_stale_build_and_no_cargo_are_said() {
     assert_fault(&output, &["LIBDIR=elsewhere"]);
 }
 
-/// `install-deps PURPOSE` where only these programs are, beside those that a shell script needs.
+/// Runs `install-deps PURPOSE` where only these programs are, beside those that a shell script
+/// needs.
 fn install_deps(name: &str, purpose: &str, stubs: &[(&str, &str)]) -> Output {
     let folder = scratch(name);
     for tool in

@@ -1,4 +1,4 @@
-//! Wrong answers that are none: what did not happen, or cannot be right, is an error.
+//! Wrong answers that are none: a result that did not happen, or cannot be right, is an error.
 
 use verbena_tests::{job, program};
 
@@ -79,7 +79,7 @@ fn collectives_that_do_not_match_are_named() {
     mismatches(4, 0, None);
 }
 
-/// Over a board.
+/// The ranks meet over a board.
 #[test]
 fn collectives_that_do_not_match_are_named_on_a_board() {
     mismatches(2, 6, None);

@@ -99,7 +99,7 @@ impl Run {
         self.modules.join(" ")
     }
 
-    /// Empty if all is as expected.
+    /// Returns the failures; empty if all is as expected.
     fn judge(&self, ended: &Ended, ranks: u32, place: &str) -> String {
         let title = format!("{} {} at {ranks} ranks ({place})", self.name(), self.arguments.join(" "));
         println!("{:6.1} s  {title}: {}", ended.took.as_secs_f64(), summary(ended));
@@ -131,7 +131,7 @@ fn runs(module: &str, ranks: u32, expectations: &[Entry]) -> Vec<Run> {
     runs
 }
 
-/// Which ABI mpi4py speaks.
+/// The ABI that mpi4py speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Face {
     Standard,

@@ -64,7 +64,7 @@ fn programs_built_with_intel_mpi_s_header() {
     }
 }
 
-/// See mismatch.rs.
+/// The same test as in `mismatch.rs`, on this face.
 #[test]
 fn a_function_that_is_not_written_ends_the_job() {
     let program = built_by(MPICH, "unwritten");
@@ -102,7 +102,7 @@ fn the_library_names_itself_and_the_abi() {
     assert!(ended.stdout.contains("Verbena") && ended.stdout.contains("MPICH ABI"), "{ended:?}");
 }
 
-/// Copied without the library that it is a face of, it says what is missing.
+/// A copy without the library that it is a face of says what is missing.
 #[test]
 fn alone_it_says_what_is_missing() {
     let program = built_by(MPICH, "hello");

@@ -120,7 +120,7 @@ fn nobody_is_reached_if_libfabric_is_left_out() {
 struct Cable(u32);
 
 impl Cable {
-    /// `None` where this process may not make any.
+    /// Creates the cable; `None` where this process may not make any.
     fn new() -> Option<Cable> {
         let cable = Cable(std::process::id());
         let id = cable.0;

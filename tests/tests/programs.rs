@@ -25,7 +25,7 @@ fn long_messages() {
     }
 }
 
-/// Over shared memory and in one copy; beside.c says what it proves.
+/// The program runs over shared memory and in one copy; beside.c says what it proves.
 #[test]
 fn a_long_message_arrives_while_its_receiver_computes() {
     let program = program("beside");

@@ -186,7 +186,7 @@ fn typical_us(line: &str) -> Option<f64> {
     (words.len() > 8 && words[1] == "300").then(|| words[4].parse().ok()).flatten()
 }
 
-/// Long messages between two nodes, going that way.
+/// Returns a script for long messages between two nodes, going that way.
 fn long_messages(way: &str) -> String {
     let large = program("large").display().to_string();
     format!("VERBENA_LARGE={way} VERBENA_CHANNELS=loopback,rc mpiexec -hosts node0,node1 -n 2 {large}")

@@ -42,7 +42,7 @@ impl Package {
     }
 }
 
-/// All packages, and who is linked into whom.
+/// All packages, and the links between them.
 #[derive(Debug)]
 pub struct Graph {
     packages: BTreeMap<String, Package>,

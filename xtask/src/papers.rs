@@ -1,6 +1,6 @@
-//! `cargo xtask papers`: every figure and table of the five papers in one report, from all that
-//! this machine has: shared memory, the simulator, and virtual nodes with Soft-RoCE (`cargo xtask
-//! softroce`).
+//! `cargo xtask papers`: every figure and table of the five papers in one report, from every part
+//! of this machine: shared memory, the simulator, and virtual nodes with Soft-RoCE
+//! (`cargo xtask softroce`).
 //!
 //! It builds the program `verbena-papers`, which is not installed, and puts it beside the staged
 //! library. `verbena-papers report` measures here first, then in a guest between two nodes, and at

@@ -86,7 +86,7 @@ impl Ground {
         }
     }
 
-    /// Cargo of the nightly toolchain, in the tree.
+    /// Returns cargo of the nightly toolchain, in the tree.
     fn cargo(&self) -> Command {
         let mut cargo = Command::new("cargo");
         cargo.arg(format!("+{}", self.toolchain)).current_dir(&self.top);

@@ -64,7 +64,7 @@ pub fn run() -> Result<()> {
     }
 }
 
-/// Everything that is untidy under `top`.
+/// Returns everything that is untidy under `top`.
 fn check(top: &Path) -> Result<Vec<Finding>> {
     let rules = Rules::read(&top.join("xtask/tidy.toml"))?;
     let files = tree::files(top)?;

@@ -22,7 +22,7 @@ pub struct Campaign {
     pub ranks: Vec<usize>,
     /// The number of times that the whole is repeated.
     pub rounds: usize,
-    /// Effort a point.
+    /// The effort for a point.
     pub effort: Effort,
 }
 
@@ -100,14 +100,14 @@ struct Job {
     sort: Sort,
 }
 
-/// Why some points have a job of their own.
+/// The reason why some points have a job of their own.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Sort {
-    /// Most points can follow each other in one job.
+    /// A point that can follow another in one job.
     Plain,
-    /// Under `MPI_THREAD_MULTIPLE`, which costs the other points time.
+    /// A point under `MPI_THREAD_MULTIPLE`, which costs the other points time.
     Threads,
-    /// Nobody may have spoken to anybody yet.
+    /// A point before which no ranks may have spoken to each other.
     Fresh,
 }
 

@@ -9,7 +9,7 @@ use std::fmt::Write;
 /// The heights of a block.
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Every curve with at least three points, on a line each.
+/// Draws every curve with at least three points, on a line each.
 pub fn render(report: &Report) -> String {
     let mut out = String::new();
     for (entry, points) in curves(&report.entries) {

@@ -53,7 +53,7 @@ pub enum End {
 
 /// The launcher's last words that a report carries, in bytes.
 const STDERR_BYTES_MAX: usize = 2000;
-/// Between asking the launcher to end and making it end.
+/// The time between asking the launcher to end and making it end.
 const GRACE: Duration = Duration::from_secs(3);
 
 impl Launch {

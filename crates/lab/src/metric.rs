@@ -70,7 +70,7 @@ pub enum Metric {
     /// The time of SMG2000 (cycles of a semicoarsening multigrid): many small messages to many
     /// ranks.
     KernelSmg,
-    /// Everyone speaks to everyone for the first time.
+    /// The first time that every rank speaks to every other.
     Connect,
     /// The processor's time of a rank for it.
     ConnectProcessor,
@@ -94,8 +94,8 @@ pub enum Metric {
     Pipe,
     /// A look at a number of rings of the channel `rc` when nothing has come, without MPI.
     PollingSet,
-    /// Half the round trip between two ranks of a node, while one of them is connected with another
-    /// node.
+    /// Half the round trip between two ranks of a node, while one of them also has a connection to
+    /// another node.
     NodeLatency,
     /// Half the round trip between two nodes, while one of the ranks has a partner on its node.
     NetworkLatency,
@@ -116,19 +116,19 @@ pub enum Metric {
 /// The ways to measure a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// Between two ranks.
+    /// Measured between two ranks.
     Pair,
-    /// Between threads of two ranks.
+    /// Measured between threads of two ranks.
     Threads,
     /// Measured by all ranks of `MPI_COMM_WORLD`.
     Collective,
-    /// Between several pairs of ranks at once.
+    /// Measured between several pairs of ranks at once.
     Pairs,
     /// Measured by all ranks: many operations of several sizes.
     Kernel,
     /// Measured by all ranks of a job that has just started.
     Everyone,
-    /// Between three of four ranks on two nodes.
+    /// Measured between three of four ranks on two nodes.
     Mixed,
     /// Measured between two ranks, one of which computes.
     Overlap,

@@ -76,7 +76,7 @@ calls! {
     alltoallv = "MPI_Alltoallv"(Address, *const c_int, *const c_int, Handle, Address, *const c_int, *const c_int, Handle, Handle);
 }
 
-/// Which binary interface a library speaks.
+/// The binary interface that a library speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Abi {

@@ -1,5 +1,5 @@
-//! Standard output of this command: a reader that goes away ends the command quietly, and what
-//! cannot be written otherwise is an error.
+//! Standard output of this command: a reader that goes away ends the command quietly, and any other
+//! failure to write is an error.
 
 use anyhow::{Context, Result};
 use std::io::{ErrorKind, Write};

@@ -20,8 +20,8 @@ pub fn mpiexec() -> Result<PathBuf> {
     find("the launcher mpiexec", &["mpiexec"], "--mpiexec")
 }
 
-/// Verbena's library: installed in `../lib` or `../lib64`, or beside this program in a build
-/// folder.
+/// Returns the path of Verbena's library: installed in `../lib` or `../lib64`, or beside this
+/// program in a build folder.
 ///
 /// # Errors
 /// It is not there.

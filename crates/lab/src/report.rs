@@ -7,7 +7,7 @@ use crate::place;
 use serde::{Deserialize, Serialize};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Everything that one `verbena bench` measured.
+/// The results of one `verbena bench`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// The command line.
@@ -29,7 +29,7 @@ pub struct Entry {
     pub metric: Metric,
     /// Size in bytes; 0 where the metric has none.
     pub bytes: usize,
-    /// Number of ranks; 1 for what is measured without MPI.
+    /// The number of ranks; 1 for floors, measured without MPI.
     pub ranks: usize,
     /// The unit of the values.
     pub unit: String,
@@ -40,7 +40,7 @@ pub struct Entry {
     pub samples: Vec<f64>,
     /// Iterations of the last repetition.
     pub iterations: u64,
-    /// Why there is no value.
+    /// The reason why there is no value.
     pub failure: Option<String>,
 }
 
@@ -52,7 +52,7 @@ impl Entry {
         Entry { metric, bytes, ranks, unit, value: None, samples: Vec::new(), iterations: 0, failure: None }
     }
 
-    /// Which point it is.
+    /// Returns the point that was measured.
     pub fn point(&self) -> Point {
         Point { metric: self.metric, bytes: self.bytes }
     }

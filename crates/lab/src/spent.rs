@@ -5,7 +5,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use std::time::Instant;
 
-/// Time that something took.
+/// The time that something took.
 pub struct Spent {
     /// The time by the clock, in seconds.
     pub wall_s: f64,

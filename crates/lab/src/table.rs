@@ -127,7 +127,7 @@ pub fn readable(unit: &str, largest: f64) -> (&str, f64) {
     }
 }
 
-/// Three significant digits; whole numbers from 100 on.
+/// Formats a value with three significant digits; whole numbers from 100 on.
 pub fn format_value(value: f64) -> String {
     match value.abs() {
         v if v >= 100.0 => format!("{value:.0}"),

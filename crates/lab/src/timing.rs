@@ -22,10 +22,10 @@ pub struct Effort {
     pub window: usize,
 }
 
-/// Whose clock counts.
+/// The choice of the clock that counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
-    /// Rank 0's: it starts the exchange and sees its end.
+    /// The clock of rank 0: it starts the exchange and sees its end.
     Root,
     /// The slowest rank's.
     Slowest,

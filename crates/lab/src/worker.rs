@@ -43,7 +43,7 @@ pub enum Line {
     Library(Identity),
     /// A point is measured.
     Point {
-        /// Which.
+        /// The point that was measured.
         point: Point,
         /// The values of the repetitions, in the metric's unit.
         samples: Vec<f64>,
@@ -52,9 +52,9 @@ pub enum Line {
     },
     /// A point could not be measured; the worker goes on with the next.
     Failed {
-        /// Which.
+        /// The point that failed.
         point: Point,
-        /// Why.
+        /// The reason of the failure.
         reason: String,
     },
 }

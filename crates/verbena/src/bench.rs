@@ -1,4 +1,4 @@
-//! `verbena bench`: micro-benchmarks of an MPI library on this machine. What measures is in
+//! `verbena bench`: micro-benchmarks of an MPI library on this machine. The measuring code is in
 //! `verbena_lab`.
 
 use anyhow::{Context, Result, anyhow, bail};

@@ -1,7 +1,7 @@
 //! `verbena trace`: where the time of messages went, in paper 1's seven components (section 6.3.2,
 //! figure 16).
 //!
-//! It joins what sender and receiver of each message traced (the setting `VERBENA_TRACE`), by the
+//! It joins the traces of sender and receiver of each message (the setting `VERBENA_TRACE`), by the
 //! two processes and the packet's number. Only messages that went eagerly, and that arrived while
 //! their receiver waited in `MPI_Recv` or `MPI_Wait`, are counted: a ping-pong is the program to
 //! trace.

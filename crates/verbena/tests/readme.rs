@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// KiB of address space for the command and each of its ranks.
+/// The address space, in KiB, for the command and each of its ranks.
 const LIMIT_KIB: u64 = 3 << 20;
 /// A command that takes minutes is ended after this time; it must not have failed before.
 const LONG: Duration = Duration::from_secs(15);
@@ -18,11 +18,11 @@ const LONG: Duration = Duration::from_secs(15);
 enum End {
     /// Ends by itself, with success.
     Success,
-    /// After a first stretch, by this test: it measures for minutes.
+    /// Ended after a first stretch by this test: it measures for minutes.
     Long,
 }
 
-/// Every command `verbena ...` and how it ends.
+/// The commands `verbena ...` and how they end.
 const COMMANDS: [(&str, End); 9] = [
     ("verbena info", End::Success),
     ("verbena info --settings", End::Success),

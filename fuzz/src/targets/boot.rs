@@ -131,7 +131,7 @@ pub fn agent(data: &[u8]) {
     assert!(find_answer(answer.as_bytes(), &key).is_some(), "noise before the answer does not hide it");
 }
 
-/// Every message that is read survives being sent.
+/// Checks that every message that is read survives being sent.
 fn popped<T: serde::de::DeserializeOwned + serde::Serialize + PartialEq + Debug>(data: &[u8]) {
     let mut frames = Frames::of_at_most(FRAME_BYTES_MAX);
     frames.push(data);

@@ -10,7 +10,7 @@ use verbena_mpi::datatype::array::{ORDER_C, ORDER_FORTRAN};
 use verbena_mpi::datatype::construct::Unit;
 use verbena_mpi::generated::constants as mpi;
 
-/// More bytes than this a datatype of the naive list has never.
+/// The largest number of bytes of a datatype in the naive list.
 const BYTES_MAX: usize = 4000;
 /// A buffer of more bytes is not made.
 const SPAN_MAX: i64 = 1 << 16;
@@ -184,8 +184,8 @@ fn check(made: &Made) {
     assert_eq!(datatype.true_extent(), (low as isize, (high - low) as isize));
 }
 
-/// Packing and unpacking some elements, whole and in part, touch the bytes of the list and no
-/// others.
+/// Checks that packing and unpacking some elements, whole and in part, touch the bytes of the list
+/// and no others.
 fn copies(input: &mut Unstructured<'_>, made: &Made) -> Result<()> {
     let count = input.int_in_range(0..=3)?;
     let bytes = made.block(count);
@@ -215,7 +215,7 @@ fn copies(input: &mut Unstructured<'_>, made: &Made) -> Result<()> {
     Ok(())
 }
 
-/// Any number, most often one at an edge.
+/// Returns any number, most often one at an edge.
 fn number(input: &mut Unstructured<'_>) -> Result<i64> {
     Ok(match input.int_in_range(0..=3)? {
         0 => input.int_in_range(-3..=70_000)?,
@@ -224,7 +224,7 @@ fn number(input: &mut Unstructured<'_>) -> Result<i64> {
     })
 }
 
-/// Any arguments: an error or a datatype whose size and bounds can be told.
+/// Tries any arguments. They give an error, or a datatype whose size and bounds are defined.
 fn wild(input: &mut Unstructured<'_>, old: &Arc<Datatype>) -> Result<()> {
     let mut old = old.clone();
     for _ in 0..3 {

@@ -347,7 +347,7 @@ impl Run {
     }
 }
 
-/// No completion says that more came than there was room for.
+/// Checks that no completion reports more than there was room for.
 fn judge(completion: &Completion, len: usize) {
     assert!(completion.bytes <= len as u64, "{completion:?} of a buffer of {len} bytes");
 }

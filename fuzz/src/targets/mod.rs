@@ -21,7 +21,7 @@ pub mod wire;
 use verbena_infiniband::{rc, ud};
 use verbena_node::shm;
 
-/// Something that must hold of any input.
+/// A rule that must hold of any input.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     /// The name, also of the folder of inputs.

@@ -24,7 +24,7 @@ pub fn ofi_frame(data: &[u8]) {
     assert_eq!(Frame::parse(&[&frame.emit()[..], rest].concat()), Some((frame, rest)));
 }
 
-/// Both cards of `ofi`.
+/// Tests both cards of `ofi`.
 pub fn ofi_card(data: &[u8]) {
     if let Some(notice) = Notice::parse(data) {
         assert_eq!(Notice::parse(&notice.emit()), Some(notice));

@@ -1,4 +1,4 @@
-//! `verbena-papers bulk`: what paper 5 measured of long messages, on the verbs devices of this
+//! `verbena-papers bulk`: paper 5's measurements of long messages, on the verbs devices of this
 //! machine.
 //!
 //! It runs where verbs devices are: `cargo xtask softroce -- verbena-papers bulk`, for two rails

@@ -1,5 +1,5 @@
-//! `verbena-papers polling`: what paper 3, section 3.3, measured of polling, on two nodes with two
-//! ranks each.
+//! `verbena-papers polling`: the measurements of polling in paper 3, section 3.3, on two nodes with
+//! two ranks each.
 //!
 //! It runs where verbs devices are (`cargo xtask softroce --nodes 2 -- verbena-papers polling`):
 //! latency within the node and over the network by the ratio of polls (figure 2), and the discovery

@@ -70,7 +70,7 @@ pub fn direction(measured: &Measured) -> Vec<Goal> {
     )]
 }
 
-/// Five slots against the median of more: the best of four others would be the luckiest.
+/// Compares five slots with the median of more: the best of four others would be the luckiest.
 pub fn slots(measured: &Measured) -> Vec<Goal> {
     let goal = |point: &Point| {
         let others: Option<Vec<f64>> = ["10 slots", "20 slots", "50 slots", "100 slots"]

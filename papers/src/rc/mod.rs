@@ -1,4 +1,4 @@
-//! `verbena-papers rc`: what papers 1 and 2 measured, on the verbs device of this machine.
+//! `verbena-papers rc`: the measurements of papers 1 and 2, on the verbs device of this machine.
 //!
 //! It runs where verbs devices are: on a cluster's node, or inside Soft-RoCE
 //! (`cargo xtask softroce -- verbena-papers rc`). What an experiment is, and how the result is

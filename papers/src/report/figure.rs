@@ -13,9 +13,9 @@ use verbena_lab::table::readable;
 pub struct Figure {
     /// The subject of the figure.
     pub title: String,
-    /// SVG.
+    /// The picture as SVG.
     pub drawn: Option<String>,
-    /// Why not.
+    /// The reason why there is none.
     pub reason: String,
 }
 

@@ -56,7 +56,7 @@ fn head(out: &mut String, page: &Page) {
     overview(out, page);
 }
 
-/// All rows in short.
+/// Writes all rows in short.
 fn overview(out: &mut String, page: &Page) {
     out.push_str("<details open><summary>Overview</summary><table><thead><tr><th>Paper</th><th>Place</th><th>What</th><th>Where</th><th>Claimed</th><th>Seen</th><th></th></tr></thead><tbody>\n");
     for part in &page.parts {

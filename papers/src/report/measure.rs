@@ -1,5 +1,5 @@
-//! Running the plan: experiment after experiment, round by round, until time is up. What was not
-//! reached is noted with that reason.
+//! The run of the plan: experiment after experiment, round by round, until time is up. Experiments
+//! that were not reached are noted with that reason.
 
 use super::plan::{Section, experiments};
 use super::record::Record;
@@ -13,11 +13,11 @@ use verbena_lab::report::Report;
 
 /// The time for all measurements.
 pub struct Budget {
-    /// After this nothing new begins.
+    /// The time after which nothing new begins.
     pub until: Instant,
     /// Rounds of each experiment.
     pub rounds: usize,
-    /// Few sizes and variants.
+    /// True for few sizes and variants.
     pub quick: bool,
 }
 
@@ -56,7 +56,7 @@ pub fn section(section: Section, between: &Between, budget: &Budget, record: &mu
     Ok(())
 }
 
-/// Why what goes between nodes is not measured.
+/// The reason why experiments between nodes are not measured.
 pub const NO_NODES: &str = "no nodes were named (--hosts), so nothing between nodes was measured";
 
 /// Runs one round of an experiment. Returns whether the time sufficed for it.

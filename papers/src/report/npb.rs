@@ -15,7 +15,7 @@ use verbena_sim::figures::Table;
 const PROGRAMS: [&str; 7] = ["is", "mg", "lu", "cg", "ft", "sp", "bt"];
 /// Classes, the one that is preferred first: a larger one takes minutes here.
 const CLASSES: [&str; 2] = ["W", "S"];
-/// Ranks: what all of them can be divided among.
+/// The number of ranks: one that all programs can be divided among.
 const RANKS: usize = 4;
 /// The longest that a program may take.
 const LIMIT: Duration = Duration::from_secs(120);

@@ -27,12 +27,12 @@ pub struct Part {
     pub rows: Vec<Row>,
     /// The paper's pictures.
     pub theirs: Vec<Figure>,
-    /// Ours.
+    /// The pictures of ours.
     pub ours: Vec<Figure>,
 }
 
 impl Page {
-    /// All items, with what the results have of them.
+    /// Returns all items, with their results.
     ///
     /// # Errors
     /// A picture cannot be drawn.

@@ -42,9 +42,9 @@ pub const fn pick(experiment: &'static str, series: &'static str, metric: &'stat
 /// The value that was found for a pick.
 #[derive(Clone, Debug)]
 pub struct Found<'a> {
-    /// Where.
+    /// The series that holds the value.
     pub series: &'a Series,
-    /// What.
+    /// The measurement itself.
     pub measured: &'a Measured,
 }
 

@@ -71,7 +71,7 @@ impl Record {
         self.write()
     }
 
-    /// All of it.
+    /// Returns all of it.
     pub fn document(&self) -> Value {
         let Report { command, started_unix_s, machine, .. } = Report::of_this_command();
         json!({"command": command, "written_unix_s": started_unix_s, "machine": machine,

@@ -51,7 +51,7 @@ pub struct Measured {
     pub ranks: usize,
     /// The value: the median of the samples.
     pub value: Option<f64>,
-    /// Why there is none.
+    /// The reason why there is no value.
     pub failure: Option<String>,
 }
 

@@ -33,13 +33,13 @@ pub struct Row {
 pub enum Outcome {
     /// The value is as claimed.
     Kept,
-    /// Measured, and not as claimed.
+    /// The value was measured, and is not as claimed.
     Missed,
     /// A value without a claim.
     Shown,
-    /// Not measured in this run.
+    /// The value was not measured in this run.
     Unmeasured,
-    /// Nothing here can.
+    /// The value cannot be measured here.
     Nothing,
 }
 

@@ -37,7 +37,7 @@ fn kept(table: &Table, columns: &[&str]) -> Table {
     other
 }
 
-/// All of them.
+/// Runs all figures of the simulator.
 ///
 /// # Errors
 /// The simulator hung, or the file cannot be written.

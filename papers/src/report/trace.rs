@@ -15,12 +15,12 @@ use verbena_sim::figures::Table;
 const SIZES: [usize; 3] = [8, 256, 1024];
 /// Messages of each length that are left out at the beginning.
 const SKIP: usize = 20;
-/// Long enough for many more messages than these, on an emulated machine too.
+/// A time long enough for many more messages than these, on an emulated machine too.
 const POINT_MS_MIN: u64 = 100;
 /// The stages of the receiver until the message is handed over.
 const RECEIVER: [&str; 2] = ["r_completion", "r_protocol"];
 
-/// Both traces: within a node, and between nodes if there are any.
+/// Runs both traces: within a node, and between nodes if there are any.
 ///
 /// # Errors
 /// The file cannot be written. A trace that fails is noted.

@@ -12,7 +12,7 @@ struct Way {
     settings: Vec<Set>,
 }
 
-/// Larger than any message.
+/// A size larger than any message.
 const NEVER: u64 = 1 << 40;
 
 fn ways() -> Vec<Way> {

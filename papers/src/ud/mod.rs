@@ -1,4 +1,4 @@
-//! `verbena-papers ud`: what paper 4 measured of datagrams, on the verbs device of this machine.
+//! `verbena-papers ud`: paper 4's measurements of datagrams, on the verbs device of this machine.
 //!
 //! It runs where verbs devices are: on a cluster's node, or inside Soft-RoCE
 //! (`cargo xtask softroce -- verbena-papers ud`); for a wire that loses packets

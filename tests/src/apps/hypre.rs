@@ -45,7 +45,7 @@ pub fn runs(world: &World, purpose: Purpose) -> Vec<Run> {
     }
 }
 
-/// hypre's own script on these tests.
+/// Runs hypre's own script on these tests.
 fn script(drivers: &Path, tests: &str, number: usize, ranks: u32) -> Run {
     let drivers = drivers.display();
     Run {

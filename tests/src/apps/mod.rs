@@ -30,7 +30,7 @@ pub enum Purpose {
     Checked,
     /// A part of them that is short on virtual nodes, which are slow.
     Nodes,
-    /// Long enough to be timed beside other libraries.
+    /// A run long enough to be timed beside other libraries.
     Timed,
 }
 
@@ -114,7 +114,7 @@ pub struct App {
     pub runs: Runs,
 }
 
-/// All of them. `npb` is the folder of the NAS Parallel Benchmarks, if there is one.
+/// Returns all applications. `npb` is the folder of the NAS Parallel Benchmarks, if there is one.
 pub fn all(npb: Option<PathBuf>) -> Vec<App> {
     let app = |name, runs: fn(&World, Purpose) -> Vec<Run>| App { name, runs: Box::new(runs) };
     let mut all = vec![

@@ -6,7 +6,7 @@ use crate::sources::{Tools, built, make};
 use crate::world::World;
 use std::path::PathBuf;
 
-/// NetPIPE's MPI program, built from the unmodified upstream archive.
+/// Builds NetPIPE's MPI program from the unmodified upstream archive.
 fn program(tools: &Tools) -> PathBuf {
     let home = built(tools, "netpipe", "1", |home| {
         shell(make(home).arg("mpi").arg(tools.cc("MPICC")));

@@ -11,7 +11,7 @@ const RANKS: [u32; 3] = [2, 4, 8];
 /// BT and SP divide a square among a square.
 const SQUARES: [u32; 2] = [4, 9];
 
-/// Which classes are run.
+/// The classes that are run.
 const CLASSES: [&str; 2] = ["S", "W"];
 
 /// Returns the runs: one for each benchmark, class and number of ranks for which there is a

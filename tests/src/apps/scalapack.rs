@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 /// Testers for the nodes, and to be timed.
 const FEW: [&str; 2] = ["PBLAS/dpb2tst", "PBLAS/zpb3tst"];
 
-/// Not run: the first calls `mpi_wtime_`; the others compare VL and VU, which they never set for
-/// their first request, with themselves ("IL, IU, VL or VU altered"), so what they say depends on
-/// whether there is a NaN in that memory.
+/// The testers that are not run: the first calls `mpi_wtime_`; the others compare VL and VU, which
+/// they never set for their first request, with themselves ("IL, IU, VL or VU altered"), so what
+/// they say depends on whether there is a NaN in that memory.
 const LEFT_OUT: [&str; 3] = ["xdhseqr", "xdsyevr", "xzheevr"];
 
 /// The number of ranks that Debian runs them with.

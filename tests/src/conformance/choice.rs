@@ -1,12 +1,14 @@
-//! Which entries are run: those that say something about the standard, at the ranks that there are.
+//! The choice of the entries: those that say something about the standard, at the ranks that there
+//! are.
 
 use super::testlist::{Entry, is_cvar};
 use std::collections::BTreeSet;
 
-/// More memory than this, in GB, is not asked of a machine.
+/// The most memory, in GB, that is asked of a machine.
 const MEMORY_GB_MAX: f64 = 4.0;
 
-/// Larger counts of the generated datatype tests take minutes and show nothing new.
+/// The largest count of the generated datatype tests: larger ones take minutes and show nothing
+/// new.
 const POOL_COUNT_MAX: u64 = 1024;
 
 /// The number of layouts of each generated datatype test that are run.

@@ -28,7 +28,7 @@ pub struct Family {
     pub folders: Vec<String>,
     /// The issue in which they are written.
     pub issue: u32,
-    /// Why.
+    /// The reason why.
     pub reason: String,
 }
 
@@ -42,7 +42,7 @@ pub struct Exception {
     pub expect: Expect,
     /// The trees that it holds for; all, if not given.
     pub tree: Option<TreeKind>,
-    /// Why.
+    /// The reason why.
     pub reason: String,
 }
 
@@ -58,7 +58,7 @@ pub enum Expect {
     Skip,
 }
 
-/// Which source tree.
+/// The source tree of the suite.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum TreeKind {

@@ -49,13 +49,13 @@ use tree::Tree;
 pub struct Options {
     /// The suite's sources; Debian's, if not given.
     pub source: Option<PathBuf>,
-    /// Another library than the staged one: a prefix, or the name of a peer.
+    /// The library, if not the staged one: a prefix, or the name of a peer.
     pub library: Option<PathBuf>,
     /// The number of ranks for entries that ask for more.
     pub ranks_max: u32,
-    /// Only entries whose line fits.
+    /// The pattern that the lines of entries must fit.
     pub only: Option<Regex>,
-    /// Only entries of these folders; empty for all that are written.
+    /// The folders whose entries are run; empty for all that are written.
     pub folders: Vec<String>,
     /// The number of programs that are built, or entries that are run, at a time.
     pub jobs: usize,
@@ -132,7 +132,7 @@ fn is_asked_for(entry: &Entry, options: &Options) -> bool {
     options.folders.is_empty() || options.folders.iter().any(|folder| is_within(&entry.folder, folder))
 }
 
-/// Why the expectations keep an entry from being run.
+/// Returns why the expectations keep an entry from being run.
 fn unwritten(entry: &Entry, options: &Options, expectations: &Expectations, ours: bool) -> Option<String> {
     if !ours {
         return None;

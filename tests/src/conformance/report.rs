@@ -69,7 +69,7 @@ impl Report {
         text
     }
 
-    /// Everything, for programs.
+    /// Returns everything, for programs.
     pub fn json(&self) -> String {
         let result = |outcome: &Outcome| {
             serde_json::json!({

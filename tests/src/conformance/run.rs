@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 /// The variable by which every process of a run is found again, however the launcher forks.
 const MARK: &str = "CONFORMANCE_RUN";
 
-/// More output than this is not looked at.
+/// The bytes of output after which nothing more is looked at.
 const OUTPUT_BYTES_MAX: u64 = 200_000;
 
-/// Above this many seconds no test list may ask for more.
+/// The most seconds that a test list may ask for.
 const SECONDS_MAX: u64 = 300;
 
 /// The outcome of a run.
@@ -42,7 +42,7 @@ pub struct Outcome {
     pub entry: Entry,
     /// The outcome of the run.
     pub verdict: Verdict,
-    /// Why, in words; empty if it passed.
+    /// The reason, in words; empty if it passed.
     pub why: String,
     /// The first lines of its output, unless it passed.
     pub output: Vec<String>,

@@ -30,8 +30,8 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Debian's, fetched once and kept; or the one in `source` (MPICH's top folder, or `test/mpi`
-    /// in it).
+    /// Finds the tree: Debian's, fetched once and kept; or the one in `source` (MPICH's top folder,
+    /// or `test/mpi` in it).
     ///
     /// # Errors
     /// There is no such suite in `source`.
@@ -53,7 +53,7 @@ impl Tree {
         Ok(Tree { folder, debian: source.is_none(), lists })
     }
 
-    /// All entries of the lists, in their order.
+    /// Returns all entries of the lists, in their order.
     ///
     /// # Errors
     /// A list cannot be read.
@@ -102,7 +102,7 @@ fn read(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
 }
 
-/// Debian's source package, which is kept.
+/// Returns Debian's source package, which is kept.
 fn fetched() -> PathBuf {
     let folder = home().join("mpich");
     if !folder.exists() {

@@ -20,7 +20,7 @@ pub struct Outcome {
     pub seconds: f64,
     /// The application's own figures: name, value, unit.
     pub figures: Vec<(String, f64, &'static str)>,
-    /// Why it failed, if it did.
+    /// The reason why it failed, if it did.
     pub failure: Option<String>,
 }
 

@@ -153,7 +153,7 @@ fn report(run: &Run, figures: impl Iterator<Item = Figure>) -> Report {
     Report { machine: String::new(), library: None, entries: figures.map(entry).collect() }
 }
 
-/// Which figures are worse than the best peer's by more than the noise.
+/// Lists the figures that are worse than the best peer's by more than the noise.
 fn verdict(summary: &Summary) -> String {
     let behind: Vec<String> = summary.rows.iter().filter_map(behind).collect();
     match behind.is_empty() {

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Which module holds which body.
+/// The module that holds each body.
 pub struct Bodies {
     modules: BTreeMap<String, String>,
 }

@@ -39,7 +39,8 @@ fn rust_type(group: &Group, constant: &Constant) -> &'static str {
     }
 }
 
-/// Handle types of the tool interface stand among the constants with a type of their own.
+/// Returns whether it is a handle type of the tool interface. Those stand among the constants with
+/// a type of their own.
 fn is_handle(name: &str) -> bool {
     name.starts_with("MPI_T_") && !matches!(name, "MPI_T_cb_safety" | "MPI_T_source_order")
 }

@@ -204,7 +204,7 @@ fn valued(function: &Function, name: &str, signature: &str, module: &str, kind: 
     )
 }
 
-/// Whose error handler gets an error: that of the first parameter that can have one.
+/// Returns whose error handler gets an error: that of the first parameter that can have one.
 fn owner(function: &Function) -> String {
     if function.is_of_tool() {
         return "Owner::Tool".into();

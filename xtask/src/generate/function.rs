@@ -54,8 +54,8 @@ pub struct Function {
     pub before_init: bool,
     /// The kind that it returns; `None` for an error code.
     pub returns: Option<Kind>,
-    /// Whose error handler gets errors, if no parameter says so: `file` (that of `MPI_FILE_NULL`)
-    /// or `tool` (nobody's).
+    /// The owner of the error handler that gets errors, if no parameter says so: `file` (that of
+    /// `MPI_FILE_NULL`) or `tool` (nobody's).
     pub owner: Option<String>,
     /// Version of the standard that deprecated it.
     pub deprecated: Option<String>,

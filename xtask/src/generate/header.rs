@@ -140,7 +140,7 @@ const STATUSES: [(&str, &str, &str); 6] = [
     ("f082f", "MPI_F08_status", "MPI_Fint"),
 ];
 
-/// These are macros, for the preprocessor and for the lengths of arrays in C.
+/// Returns whether these are macros, for the preprocessor and for the lengths of arrays in C.
 fn is_macro(group: &Group) -> bool {
     matches!(group.name.as_str(), "version" | "size")
 }
@@ -173,7 +173,7 @@ fn write_cast(text: &mut String, group: &Group) -> Result<()> {
     Ok(())
 }
 
-/// Enumerators; a group named like a type defines that type.
+/// Writes enumerators; a group named like a type defines that type.
 fn write_enumeration(text: &mut String, group: &Group) -> Result<()> {
     let typed = group.name.starts_with("MPI_");
     let tag = if typed { format!("typedef enum {}", group.name) } else { "enum".into() };

@@ -3,14 +3,14 @@
 use super::ctype::CType;
 use anyhow::{Context, Result, bail};
 
-/// Which way a value goes.
+/// The direction of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// The call reads it.
     In,
     /// The call sets it.
     Out,
-    /// Both.
+    /// The call reads and sets it.
     InOut,
 }
 
@@ -19,7 +19,7 @@ pub enum Direction {
 pub struct Kind {
     /// The word of the table: `count`, `comm`, `ints` ...
     pub base: String,
-    /// Which way it goes.
+    /// The direction of the value.
     pub direction: Direction,
     /// The length of an array or string, as the table says.
     pub length: Option<String>,
@@ -175,7 +175,7 @@ fn array(base: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// Function types that take counts have a large form of their own.
+/// Returns the kind of a callback. Function types that take counts have a large form of their own.
 fn callback(name: &str) -> Kind {
     let int = format!("{name} *");
     let counts = matches!(name, "MPI_User_function" | "MPI_Datarep_conversion_function");

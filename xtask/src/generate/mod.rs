@@ -1,5 +1,5 @@
-//! `cargo xtask generate`: what is made from the API table in `api/`, and the licences of what is
-//! linked.
+//! `cargo xtask generate`: makes files from the API table in `api/`, and the licences of the linked
+//! crates.
 //!
 //! | made | by |
 //! | --- | --- |

@@ -25,13 +25,13 @@ pub struct Counts {
 /// The comparison of a count with the one agreed on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Verdict {
-    /// Nothing was agreed on.
+    /// No count was agreed on.
     New,
-    /// Within the tolerance.
+    /// The count is within the tolerance.
     Kept,
-    /// Lower than the one given by more than the tolerance.
+    /// The count is lower than the one given by more than the tolerance.
     Fell(f64),
-    /// Higher by more than the tolerance.
+    /// The count is higher by more than the tolerance.
     Grew(f64),
 }
 
@@ -55,7 +55,7 @@ impl Display for Verdict {
 }
 
 impl Counts {
-    /// New counts with the usual tolerance.
+    /// Creates counts with the usual tolerance.
     pub fn new(instructions: BTreeMap<String, f64>) -> Counts {
         Counts { tolerance_percent: TOLERANCE_PERCENT, instructions }
     }

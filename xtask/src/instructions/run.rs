@@ -1,4 +1,4 @@
-//! Compiling and running the program under callgrind, and reading what callgrind wrote.
+//! The run under callgrind: compiling the program, running it, and reading callgrind's files.
 
 use super::counts::Counts;
 use anyhow::{Context, Result, bail, ensure};
@@ -80,8 +80,8 @@ fn succeed(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Name and total of the section that a file of callgrind is about; `None` for the one at the
-/// program's end.
+/// Returns name and total of the section that a file of callgrind is about; `None` for the one at
+/// the program's end.
 fn total(text: &str) -> Option<(String, f64)> {
     let name = text.lines().find_map(|line| line.strip_prefix("desc: Trigger: Client Request: "))?;
     let total = text.lines().find_map(|line| line.strip_prefix("totals: "))?;

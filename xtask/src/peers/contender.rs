@@ -42,7 +42,7 @@ pub struct Peer {
 /// The name of Verbena among the contenders.
 pub const OURS: &str = "verbena";
 
-/// Verbena, from an installation.
+/// Returns Verbena, from an installation.
 pub fn ours(stage: &Path) -> Contender {
     let (mpiexec, library) = (stage.join("bin/mpiexec"), stage.join("lib/libmpi_abi.so.1"));
     let setup = present(Setup { mpiexec, launcher_args: &[], library, env: &[] });

@@ -49,7 +49,7 @@ pub struct Entry {
     pub unit: String,
     /// The median.
     pub value: Option<f64>,
-    /// Why there is none.
+    /// The reason why there is no value.
     pub failure: Option<String>,
 }
 

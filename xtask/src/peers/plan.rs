@@ -1,8 +1,8 @@
-//! Which points are measured at which number of ranks.
+//! The points, and the numbers of ranks at which they are measured.
 
 use super::summary::Conditions;
 
-/// Between two ranks, and of the collectives at two ranks.
+/// The points between two ranks, and of the collectives at two ranks.
 const AT_TWO: &[&str] = &[
     "latency:8",
     "latency:1024",
@@ -36,7 +36,7 @@ const AT_MORE: &[&str] = &[
     "alltoall:1024",
 ];
 
-/// Start-up is measured up to this many ranks.
+/// The largest number of ranks for which start-up is measured.
 const STARTUP_RANKS_MAX: usize = 4;
 
 /// The points of the machine without MPI.

@@ -30,7 +30,7 @@ pub fn markdown_table(summary: &Summary) -> String {
     format!("{table}\n")
 }
 
-/// Everything as Markdown, with the distance to the floor.
+/// Returns everything as Markdown, with the distance to the floor.
 pub fn markdown(summary: &Summary) -> String {
     let mut out = String::new();
     let date = date(summary.started_unix_s);
@@ -132,7 +132,7 @@ pub fn value(cell: &Cell) -> String {
     }
 }
 
-/// Three significant digits; whole numbers from 100 on.
+/// Formats a number with three significant digits; whole numbers from 100 on.
 pub fn number(value: f64) -> String {
     match value {
         v if v >= 100.0 => format!("{v:.0}"),
@@ -142,7 +142,7 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// `latency:65536` as `latency 64 KiB`.
+/// Returns `latency:65536` as `latency 64 KiB`.
 pub fn title(point: &str) -> String {
     let Some((metric, bytes)) = point.split_once(':') else { return point.to_string() };
     match bytes.parse::<usize>() {

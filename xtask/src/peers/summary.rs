@@ -17,7 +17,7 @@ pub struct Summary {
     pub commit: Option<String>,
     /// The machine.
     pub machine: String,
-    /// Rounds.
+    /// The number of rounds.
     pub rounds: usize,
     /// Each contender, in the order of the tables, with what its library says of itself.
     pub contenders: Vec<(String, String)>,
@@ -68,7 +68,7 @@ pub struct Row {
 pub struct Cell {
     /// The values, one for each round.
     pub values: Vec<f64>,
-    /// Why there are none, or no more.
+    /// The reason why there are none, or no more.
     pub failure: Option<String>,
 }
 
@@ -125,7 +125,7 @@ impl Row {
 }
 
 impl Summary {
-    /// Nothing measured yet.
+    /// Creates a summary without measurements.
     pub fn new(contenders: &[Contender], rounds: usize) -> Summary {
         let commit =
             std::process::Command::new("git").args(["describe", "--always", "--dirty"]).output().ok();

@@ -104,7 +104,7 @@ fn payload(image: &[u8]) -> Result<&[u8]> {
     image.get(start..start + length - 4).ok_or_else(|| anyhow::anyhow!("the kernel's image is cut short"))
 }
 
-/// Through the program that the first bytes ask for.
+/// Decompresses with the program that the first bytes ask for.
 fn decompress(bytes: &[u8]) -> Result<Vec<u8>> {
     let program = match bytes {
         [0xfd, b'7', b'z', ..] => "xz",

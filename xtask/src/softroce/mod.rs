@@ -139,7 +139,8 @@ fn execute(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::from(job.exit_code().ok_or_else(|| guests[0].lost())?))
 }
 
-/// Set when somebody asks us to end: then the guests are ended and the folders removed first.
+/// Returns a flag that is set when somebody asks us to end: then the guests are ended and the
+/// folders removed first.
 fn interruptions() -> Result<Arc<AtomicBool>> {
     let asked = Arc::new(AtomicBool::new(false));
     let set = asked.clone();

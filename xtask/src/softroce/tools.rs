@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use verbena_fault::Fault;
 
-/// Here and in the guest, whose files are these.
+/// The programs used here and in the guest, which sees the files of this machine.
 const PROGRAMS: [&str; 13] = [
     "qemu-system-x86_64",
     "busybox",

@@ -29,7 +29,7 @@ fn finding(file: &File, rule: &'static str, line: usize, what: String) -> Findin
     Finding { rule, path: file.path.clone(), line, what }
 }
 
-/// Every file begins by saying what it is.
+/// Checks that every file begins by saying what it is.
 fn header(file: &File) -> Option<Finding> {
     let first =
         file.text.lines().find(|line| !line.trim().is_empty() && !line.starts_with("#!")).unwrap_or("");

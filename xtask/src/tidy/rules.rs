@@ -5,23 +5,23 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// All of the data.
+/// The whole of the data.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rules {
     /// Numbers of lines.
     #[serde(default)]
     pub limits: Limits,
-    /// Which rules hold for which files.
+    /// The files for which each rule holds.
     #[serde(default)]
     pub sources: Sources,
     /// The packages that each package of the workspace may depend on.
     #[serde(default)]
     pub layers: BTreeMap<String, Vec<String>>,
-    /// Which pages tell what the tree is compared with.
+    /// The pages that describe what the tree is compared with.
     #[serde(default)]
     pub pages: Pages,
-    /// Which crates of others may be used.
+    /// The crates of others that may be used.
     #[serde(default)]
     pub supply: Supply,
     /// Words that some code may not use.
@@ -36,9 +36,9 @@ pub struct Rules {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
-    /// Above this a file needs an exception.
+    /// The lines above which a file needs an exception.
     pub file_lines: usize,
-    /// Above this no exception helps.
+    /// The lines above which no exception helps.
     pub file_lines_hard: usize,
     /// A function's lines, from `fn` to the closing brace.
     pub function_lines: usize,
@@ -50,7 +50,7 @@ pub struct Limits {
     pub page_columns: usize,
 }
 
-/// Which rules hold for which files.
+/// The files for which each rule holds.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sources {
@@ -82,7 +82,7 @@ pub struct Pages {
     pub glossary: String,
 }
 
-/// Which crates of others may be used.
+/// The crates of others that may be used.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Supply {
@@ -123,7 +123,7 @@ pub struct Exception {
     pub rule: String,
     /// The file.
     pub path: String,
-    /// Why.
+    /// The reason why it is excused.
     pub reason: String,
 }
 

@@ -22,7 +22,7 @@ fn finding(file: &File, rule: &'static str, line: usize, what: String) -> Findin
     Finding { rule, path: file.path.clone(), line, what }
 }
 
-/// Tabs, blanks at a line's end, a missing newline at the file's end.
+/// Finds tabs, blanks at a line's end, and a missing newline at the file's end.
 fn spaces(file: &File, rules: &Rules) -> Vec<Finding> {
     let mut findings = Vec::new();
     let no_tabs = rules.sources.no_tabs.iter().any(|ending| ending == file.ending());

@@ -25,7 +25,8 @@ pub fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
 }
 
-/// Every text file that git tracks or does not ignore. Files that are no UTF-8 are no texts.
+/// Returns every text file that git tracks or does not ignore. Files that are not UTF-8 are not
+/// texts.
 ///
 /// # Errors
 /// Git is missing, or a file cannot be read.

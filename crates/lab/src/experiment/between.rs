@@ -25,7 +25,7 @@ pub struct Between {
     pub devices: Vec<String>,
     /// The folder where the peers are installed.
     pub peers: PathBuf,
-    /// Effort of a point, its window aside.
+    /// The effort for a point, its window aside.
     pub effort: Effort,
     /// The longest that one point may take.
     pub limit: Duration,
@@ -91,7 +91,7 @@ impl Between {
         })
     }
 
-    /// Another library's launcher, library and variables instead of ours.
+    /// Replaces our launcher, library and variables by those of another library.
     fn foreign(&self, peer: Peer, transport: Transport, ours: Launch) -> Launch {
         let home = self.peers.join(peer.folder());
         let own = peer.environment().iter().chain(UCX).copied();

@@ -36,7 +36,7 @@ impl Timing {
         if self.quick { 1 } else { self.rounds }
     }
 
-    /// Effort and time limit of a point.
+    /// Returns the effort and time limit of a point.
     ///
     /// # Errors
     /// A number is 0.
@@ -82,7 +82,7 @@ const PEERS: &str = "target/peers";
 const GID_INDEX: u32 = 1;
 
 impl Nodes {
-    /// These nodes, with nothing else said.
+    /// Creates the options for these nodes, the rest by default.
     pub fn of(hosts: &[String]) -> Nodes {
         let devices = DEVICES.map(String::from).to_vec();
         Nodes { hosts: hosts.to_vec(), launcher: None, gid_index: GID_INDEX, devices, peers: PEERS.into() }

@@ -11,12 +11,12 @@ use serde::Serialize;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// Which work request.
+/// The kinds of work requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Verb {
-    /// RDMA write into memory that the other side polls.
+    /// An RDMA write into memory that the other side polls.
     Write,
-    /// Send, into a receive buffer that was posted before.
+    /// A send, into a receive buffer that was posted before.
     Send,
     /// Sends by datagrams, which may be lost.
     Datagram,
@@ -29,7 +29,7 @@ const LATENCY_BYTES: usize = 8 << 20;
 /// The longest datagram of the largest MTU there is; perftest leaves its prefix (GRH) out of the
 /// size.
 const DATAGRAM_BYTES_MAX: usize = 4096;
-/// Between two tries to reach the server, which takes a moment to listen.
+/// The time between two tries to reach the server, which takes a moment to listen.
 const RETRY_TIME: Duration = Duration::from_millis(50);
 /// The number of times that perftest may fail to find the speed of the clock.
 const CLOCK_TRIES: usize = 4;

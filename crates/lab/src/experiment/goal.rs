@@ -19,9 +19,9 @@ pub struct Goal {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
-    /// No more.
+    /// The ratio is no more than this.
     AtMost(f64),
-    /// No less.
+    /// The ratio is no less than this.
     AtLeast(f64),
 }
 

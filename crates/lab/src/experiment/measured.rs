@@ -35,12 +35,12 @@ pub fn points(metric: Metric, sizes: &[usize]) -> Vec<Point> {
     sizes.iter().map(|&bytes| Point { metric, bytes }).collect()
 }
 
-/// Which variants of an experiment are measured.
+/// The choice of the variants of an experiment.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    /// Only these; all if there is none.
+    /// The names of the variants; all if there is none.
     pub only: Vec<String>,
-    /// None that hangs where the wire loses packets.
+    /// True to leave out variants that hang where the wire loses packets.
     pub reliable: bool,
 }
 
@@ -54,7 +54,7 @@ impl Wanted {
 
 /// An experiment and what was measured of its variants.
 pub struct Measured {
-    /// Which.
+    /// The experiment itself.
     pub experiment: Experiment,
     /// The measurements of each variant, in order.
     pub series: Vec<Series>,
@@ -102,7 +102,8 @@ impl Measured {
         self.experiment.points.iter().copied().filter(move |point| point.metric == metric)
     }
 
-    /// Every point at every number of ranks that some variant has, in the order of the experiment.
+    /// Returns every point at every number of ranks that some variant has, in the order of the
+    /// experiment.
     pub fn rows(&self) -> Vec<(Point, usize)> {
         let mut rows = Vec::new();
         for &point in &self.experiment.points {

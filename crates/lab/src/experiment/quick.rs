@@ -1,4 +1,4 @@
-//! Which samples may be compared where a device has several speeds.
+//! The choice of samples that may be compared where a device has several speeds.
 //!
 //! On Soft-RoCE a latency test comes out quick or slow by where the kernel runs the device's work:
 //! within the sender's call, or in a thread of its own that must be woken first (26 or 41 us for

@@ -12,11 +12,11 @@ use anyhow::Result;
 
 /// A variant of an experiment, with its measurements.
 pub struct Series {
-    /// Which.
+    /// The variant itself.
     pub variant: Variant,
     /// The command that measures it, and the values.
     pub report: Report,
-    /// How; one for each number of ranks.
+    /// The campaigns, one for each number of ranks.
     campaigns: Vec<Campaign>,
 }
 
@@ -109,7 +109,7 @@ impl Series {
         self.report.entries.iter().find(|entry| entry.point() == point && entry.ranks == ranks)
     }
 
-    /// Why points were not measured; each reason once.
+    /// Returns why points were not measured; each reason once.
     pub fn failures(&self) -> Vec<&str> {
         let mut reasons: Vec<&str> =
             self.report.entries.iter().filter_map(|entry| entry.failure.as_deref()).collect();

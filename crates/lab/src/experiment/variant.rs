@@ -149,7 +149,7 @@ impl Variant {
         Variant { at: Some(place), ..self }
     }
 
-    /// Not where the wire loses packets.
+    /// Marks a variant that is not measured where the wire loses packets.
     pub fn unreliable(self) -> Variant {
         Variant { is_unreliable: true, ..self }
     }

@@ -13,8 +13,8 @@ const STOP: u64 = u64::MAX;
 /// Round trips between two looks at the clock.
 const BATCH: u64 = 1000;
 
-/// Half the mean round trip in microseconds, one value for each repetition; round trips of the
-/// last.
+/// Returns half the mean round trip in microseconds, one value for each repetition, and the round
+/// trips of the last.
 pub(super) fn cache_line(share: Duration, repetitions: usize) -> Result<(Vec<f64>, u64)> {
     let processors = two_processors()?;
     let (there, back) = (Line(AtomicU64::new(0)), Line(AtomicU64::new(0)));

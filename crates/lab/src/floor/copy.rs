@@ -16,7 +16,7 @@ pub(super) fn by_one(bytes: usize, share: Duration, repetitions: usize) -> (Vec<
     (runs.iter().map(|run| run.0).collect(), runs.last().map_or(0, |run| run.1))
 }
 
-/// Two pinned threads copy a half each; the sum of their speeds.
+/// Copies a half with each of two pinned threads. Returns the sum of their speeds.
 pub(super) fn by_both(bytes: usize, share: Duration, repetitions: usize) -> Result<(Vec<f64>, u64)> {
     let processors = two_processors()?;
     let (from, mut to) = (vec![1u8; bytes], vec![2u8; bytes]);

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 /// Round trips between two looks at the clock.
 const BATCH: u64 = 16;
 
-/// Half the mean round trip in microseconds, one value for each repetition; round trips of the
-/// last. Neither process is pinned: the kernel places them as it places ranks.
+/// Returns half the mean round trip in microseconds, one value for each repetition, and the round
+/// trips of the last. Neither process is pinned: the kernel places them as it places ranks.
 pub(super) fn pipe(share: Duration, repetitions: usize) -> Result<(Vec<f64>, u64)> {
     let mut partner = Partner::start(Role::Echo, 0, share)?;
     partner.round_trip()?;

@@ -25,7 +25,7 @@ type Entry = (u32, f64);
 pub struct Gradient {
     row: Line,
     transpose: usize,
-    /// Which part of the row's segment goes to the transpose.
+    /// The part of the row's segment that goes to the transpose.
     part: usize,
     columns: std::ops::Range<usize>,
     unknowns: usize,

@@ -96,7 +96,7 @@ pub fn edge(values: usize, least: usize) -> usize {
     edge
 }
 
-/// Sixty-four bits that look like chance, the same for the same number (the finaliser of
+/// Returns sixty-four bits that look random, the same for the same number (the finaliser of
 /// SplitMix64: G. Steele et al., Fast splittable pseudorandom number generators, 2014).
 pub fn hash(number: u64) -> u64 {
     let mut bits = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);

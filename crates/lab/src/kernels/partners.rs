@@ -1,4 +1,4 @@
-//! Whom a rank speaks to in each kernel, for counting (paper 1, table 1).
+//! The partners of a rank in each kernel, for counting (paper 1, table 1).
 
 use super::grid::{Line, cube, plane};
 use crate::metric::Metric;

@@ -32,7 +32,7 @@ impl Sort {
         (key >> (self.bits - BUCKET_BITS)) as usize
     }
 
-    /// Which rank gets each bucket, by the histogram of all keys.
+    /// Returns the rank that gets each bucket, by the histogram of all keys.
     fn owners(all: &[f64], ranks: usize) -> Vec<usize> {
         let total: f64 = all.iter().sum();
         let before = all.iter().scan(0.0, |before, count| {
@@ -71,8 +71,8 @@ fn counted(keys: &[u32], bits: u32) -> Result<Vec<u32>> {
     Ok(counts.iter().enumerate().flat_map(of).collect())
 }
 
-/// Number, sum, and sum of the hashes of keys: the same for the same keys in any order, and exact
-/// as long as it is below 2^53.
+/// Returns the number, sum, and sum of the hashes of keys: the same for the same keys in any order,
+/// and exact as long as it is below 2^53.
 fn sums(keys: &[u32]) -> [f64; 3] {
     let mixed = |key: &u32| (hash(u64::from(*key)) >> 40) as f64;
     [keys.len() as f64, keys.iter().map(|key| f64::from(*key)).sum(), keys.iter().map(mixed).sum()]

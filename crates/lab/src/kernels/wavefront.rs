@@ -27,7 +27,7 @@ pub struct Wavefront {
     lower_corner: f64,
 }
 
-/// Which way a sweep goes.
+/// The direction of a sweep.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     Up,

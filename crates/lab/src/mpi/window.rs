@@ -38,8 +38,8 @@ impl<'w> Window<'w> {
         self.wait_all()
     }
 
-    /// `messages` times `MPI_Irecv` into the same bytes, then `MPI_Waitall`. What the bytes are
-    /// afterwards is nobody's business: all messages of a window carry the same.
+    /// `messages` times `MPI_Irecv` into the same bytes, then `MPI_Waitall`. All messages of a
+    /// window carry the same bytes.
     pub fn receive(&mut self, buffer: &Buffer, bytes: usize, messages: usize, peer: i32) -> Result<()> {
         self.start_recvs(buffer, bytes, messages, peer)?;
         self.wait_all()

@@ -20,7 +20,7 @@ pub struct Finding {
     pub channel: String,
     /// The findings of the first of the two processes.
     pub found: Option<Found>,
-    /// Why there is nothing.
+    /// The reason why there are no findings.
     pub failure: Option<String>,
 }
 
@@ -122,7 +122,7 @@ fn lines(stream: impl Read + Send + 'static) -> Receiver<String> {
     receiver
 }
 
-/// Everything until the stream's end, as one text.
+/// Reads everything until the stream's end, as one text.
 fn all(mut stream: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {

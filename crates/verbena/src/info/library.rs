@@ -14,7 +14,7 @@ use verbena_lab::place;
 pub enum Outcome {
     /// The library that was found.
     Found(Library),
-    /// Why nothing was.
+    /// The reason why none was found.
     Missing(String),
 }
 

@@ -1,4 +1,4 @@
-//! `verbena info`: what this installation is and what it finds on this machine.
+//! `verbena info`: describes this installation and its findings on this machine.
 //!
 //! Nothing is invented: the library is opened and asked, the channels are opened between two
 //! processes and asked, the launcher's variables are read by the very code that a rank uses.
@@ -43,7 +43,7 @@ pub struct InfoArgs {
     library: Option<PathBuf>,
 }
 
-/// Everything that `verbena info` says.
+/// The contents of `verbena info`.
 #[derive(Debug, Serialize)]
 struct Info {
     /// The version of this program.

@@ -30,7 +30,7 @@ fn line(out: &mut String, name: &str, value: &str) {
     let _ = writeln!(out, "  {name:<12} {}", indented(value));
 }
 
-/// Further lines of a value stand under the first.
+/// Indents the further lines of a value under the first.
 fn indented(text: &str) -> String {
     text.trim_end().replace('\n', "\n               ")
 }

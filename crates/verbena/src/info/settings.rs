@@ -1,4 +1,4 @@
-//! Every setting of Verbena as it would be for a program that is started from here.
+//! Every setting of Verbena, with the value for a program that is started from here.
 
 use serde::Serialize;
 use verbena_settings::{Setting, When, all, load};
@@ -22,7 +22,7 @@ pub struct Value {
     pub help: &'static str,
     /// The part of Verbena that it belongs to.
     pub category: &'static str,
-    /// Whose values must be alike: process, node or job.
+    /// The processes whose values must be alike: process, node or job.
     pub scope: &'static str,
     /// True if it may change after `MPI_Init`.
     pub changes_while_running: bool,
@@ -30,7 +30,7 @@ pub struct Value {
     pub source: &'static str,
 }
 
-/// Every setting and its value.
+/// Returns every setting and its value.
 pub fn describe() -> Vec<Value> {
     load();
     all().map(value).collect()

@@ -1,4 +1,4 @@
-//! InfiniBand and RoCE: what the channel `rc` finds, by the very code that it opens a device with.
+//! InfiniBand and RoCE: the findings of the channel `rc`, by the code that it opens a device with.
 
 use serde::Serialize;
 use verbena_fault::Fault;
@@ -9,7 +9,7 @@ use verbena_infiniband::rc;
 /// The findings about verbs.
 #[derive(Debug, Serialize)]
 pub struct Verbs {
-    /// Why InfiniBand cannot be used, if neither libibverbs nor a device is there.
+    /// The reason why InfiniBand cannot be used, if neither libibverbs nor a device is there.
     pub missing: Option<String>,
     /// The answer whether a program may fork while memory is registered; none without the library.
     pub fork: Option<String>,

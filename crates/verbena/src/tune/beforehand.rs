@@ -26,7 +26,7 @@ pub fn may_write(path: &Path, force: bool) -> Result<()> {
 
 /// The time for which the processors are watched before anything is measured.
 const WATCH: Duration = Duration::from_millis(300);
-/// Other programs may take this part of all processors' time, in percent.
+/// The part of all processors' time, in percent, that other programs may take.
 const BUSY_PERCENT_MAX: u64 = 10;
 
 /// Refuses to measure beside other programs, unless that was asked for.
@@ -51,7 +51,8 @@ pub fn is_quiet(busy_ok: bool) -> Result<()> {
     Ok(())
 }
 
-/// All time and the idle part of it, in the kernel's ticks, from the first line of `/proc/stat`.
+/// Returns all time and the idle part of it, in the kernel's ticks, from the first line of
+/// `/proc/stat`.
 fn times(stat: &str) -> Option<(u64, u64)> {
     let line = stat.lines().next()?.strip_prefix("cpu ")?;
     let ticks: Vec<u64> = line.split_whitespace().map_while(|field| field.parse().ok()).collect();

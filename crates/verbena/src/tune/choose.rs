@@ -11,7 +11,7 @@ use verbena_lab::timing::median;
 pub struct Choice {
     /// The value.
     pub value: String,
-    /// Why, in a few lines.
+    /// The reason for the choice, in a few lines.
     pub reason: Vec<String>,
     /// The ratio to the best candidate at the worst size; 1 is the best.
     pub worst: f64,
@@ -46,7 +46,7 @@ fn better_quartile(metric: Metric, samples: &[f64]) -> Option<f64> {
 /// A point at a number of ranks, and the costs of all candidates there.
 type Row = ((Point, usize), Vec<f64>);
 
-/// All rows by size and ranks; those that some candidate lacks are left out.
+/// Returns all rows by size and ranks; those that some candidate lacks are left out.
 fn costs(knob: &Knob, candidates: &[Series]) -> Vec<Row> {
     let of = |point: Point, ranks: usize| {
         let value = |candidate: &Series| Some(cost(knob.metric, value_of(candidate, (point, ranks))?));
@@ -154,7 +154,7 @@ fn value(knob: &Knob, candidates: &[Series], costs: &[Row]) -> Choice {
     Choice { value: knob.values()[chosen].0.clone(), reason, worst: by(chosen).1 }
 }
 
-/// All candidates in one row, in words.
+/// Writes all candidates in one row, in words.
 fn line((point, ranks): (Point, usize), candidates: &[Series]) -> String {
     let value = |candidate: &Series| {
         let value = value_of(candidate, (point, ranks));
@@ -169,7 +169,7 @@ fn line((point, ranks): (Point, usize), candidates: &[Series]) -> String {
 /// A profile against the best candidate at one size.
 #[derive(Clone, Debug)]
 pub struct Compared {
-    /// Where.
+    /// The place of the row.
     pub place: String,
     /// The cost, divided by that of the best candidate.
     pub ratio: f64,

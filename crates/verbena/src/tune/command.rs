@@ -112,7 +112,8 @@ fn wanted(args: &TuneArgs, between: &Between) -> Result<Vec<Knob>> {
     Ok(knobs)
 }
 
-/// More ranks than processors are slow in a way of their own, so nobody gets them unasked.
+/// Returns the number of ranks. More ranks than processors are slow in a way of their own, so
+/// nobody gets them unasked.
 fn ranks(args: &TuneArgs) -> usize {
     args.ranks.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from))
 }

@@ -32,7 +32,7 @@ pub enum Sort {
     Threshold {
         /// Both ways in words: the one for the less, and the one for the more.
         ways: [&'static str; 2],
-        /// Which side of the threshold the setting is.
+        /// The side of the threshold on which the setting is.
         edge: Edge,
         /// The quantity that the setting counts.
         counts: Counts,
@@ -41,7 +41,7 @@ pub enum Sort {
     Values(&'static [&'static str]),
 }
 
-/// Which side of a threshold a setting is.
+/// The side of a threshold on which a setting is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edge {
     /// The least that goes the second way.
@@ -87,7 +87,7 @@ pub struct Knob {
     pub sizes: Vec<usize>,
     /// The numbers of ranks; several, ascending, only for a setting that counts ranks.
     pub ranks: Vec<usize>,
-    /// Between two nodes.
+    /// True for a knob between two nodes.
     pub network: bool,
     /// The way in which its value follows.
     pub sort: Sort,
@@ -98,7 +98,7 @@ pub struct Knob {
 /// Messages in flight in the window tests.
 const WINDOW: usize = 16;
 
-/// Larger than any message.
+/// A size larger than any message.
 const NEVER: u64 = 1 << 40;
 
 fn sizes(from: u32, to: u32) -> Vec<usize> {

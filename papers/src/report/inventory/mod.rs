@@ -26,7 +26,7 @@ use super::pick::Pick;
 /// A figure, a table, or a passage with numbers.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// Which paper, 1 to 5.
+    /// The paper, 1 to 5.
     pub paper: u8,
     /// The place in the paper, such as `figure 12` or `table 1`; `text` for numbers that only the
     /// text has.
@@ -41,7 +41,7 @@ pub struct Item {
     pub claims: Vec<Claim>,
     /// The pictures that are drawn of our results.
     pub shows: Vec<Show>,
-    /// Why there is nothing of ours, or less than in the paper.
+    /// The reasons why there is nothing of ours, or less than in the paper.
     pub lacks: Vec<&'static str>,
 }
 
@@ -63,14 +63,14 @@ pub struct Claim {
     pub what: &'static str,
     /// The ratio that the paper claims; none where it only shows.
     pub claimed: Option<Claimed>,
-    /// Ours.
+    /// The values of ours.
     pub seen: Vec<Seen>,
 }
 
 /// A ratio that is claimed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Claimed {
-    /// Near this.
+    /// Near this value.
     About(f64),
     /// At least this.
     AtLeast(f64),
@@ -92,7 +92,7 @@ pub struct Seen {
 /// The divisor of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum To {
-    /// Another value of ours.
+    /// A value of ours, too.
     Ours(Pick),
     /// A number of the paper, in the value's unit.
     Paper(f64),
@@ -168,7 +168,7 @@ impl Seen {
     }
 }
 
-/// Everything, by paper and place.
+/// Returns everything, by paper and place.
 pub fn all() -> Vec<Item> {
     [
         one::items(),

@@ -1,4 +1,4 @@
-//! Paper 1 from section 6.3.3 on: collectives, programs, memory, and what it costs to poll.
+//! Paper 1 from section 6.3.3 on: collectives, programs, memory, and the cost of polling.
 
 use super::Claimed::{About, AtMost};
 use super::{Item, against, ratio, value};

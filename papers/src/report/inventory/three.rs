@@ -1,4 +1,4 @@
-//! Paper 3: which channel is looked at how often, and what each is good for.
+//! Paper 3: how often each channel is polled, and the uses of each.
 
 use super::Claimed::{About, AtLeast, AtMost};
 use super::{Item, against, ratio, value};

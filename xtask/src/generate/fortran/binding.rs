@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 /// The kind of an INTEGER.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
-    /// Default.
+    /// The default kind.
     Default,
     /// `MPI_ADDRESS_KIND`.
     Address,
@@ -30,7 +30,7 @@ pub enum Shape {
     Kept(bool),
     /// The section must be contiguous.
     Whole,
-    /// Only its address is used.
+    /// The call uses only the address.
     Address,
 }
 
@@ -66,7 +66,7 @@ pub struct Parameter {
     pub name: String,
     /// The meaning of the parameter.
     pub what: What,
-    /// Which way it goes.
+    /// The direction of the value.
     pub direction: Direction,
     /// The length of an array or string, as the table says.
     pub length: Option<String>,

@@ -1,4 +1,4 @@
-//! Which constants Fortran has, and their values there (MPI-5.0, 2.5.4 and appendix A.1).
+//! The constants that Fortran has, and their values there (MPI-5.0, 2.5.4 and appendix A.1).
 
 use crate::generate::table::{Constant, Group, Table};
 

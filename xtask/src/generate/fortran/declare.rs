@@ -3,7 +3,7 @@
 use super::binding::{Parameter, What, Width};
 use crate::generate::kind::{Direction, HANDLES};
 
-/// Which module the interface is in.
+/// The module of the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Module {
     /// `mpi`.

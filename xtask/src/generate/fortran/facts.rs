@@ -58,7 +58,7 @@ impl Facts {
         self.instead.get(function).map(String::as_str)
     }
 
-    /// Fortran's kind of a parameter, where it differs.
+    /// Returns Fortran's kind of a parameter, where it differs.
     pub fn kind(&self, function: &str, parameter: &str) -> Option<&str> {
         self.kinds.get(&format!("{function}.{parameter}")).map(String::as_str)
     }

@@ -67,7 +67,8 @@ const EXTRA: &str = "
   end interface
 ";
 
-/// Types, integers and the comparison of handles, for both modules (MPI-5.0, 19.1.2 and 19.1.3).
+/// Writes types, integers and the comparison of handles, for both modules (MPI-5.0, 19.1.2 and
+/// 19.1.3).
 fn write_types(text: &mut String, table: &Table) -> std::fmt::Result {
     *text += "module mpi_verbena_types\n  implicit none\n  public\n\n";
     for (name, value) in KINDS.into_iter().chain(integers(table)) {

@@ -41,11 +41,11 @@ pub struct Pair {
 /// The use of the values of a class.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Sort {
-    /// Any number may stand there, and the constants mean something.
+    /// Any number may stand there, not only the constants.
     Open,
-    /// Only the constants may.
+    /// Only the constants may stand there.
     Closed,
-    /// Sums of constants may.
+    /// Sums of constants may stand there.
     Flags,
 }
 

@@ -6,7 +6,7 @@ use verbena_lab::metric::Metric;
 
 /// Ranks where the number does not matter beyond that it is more than two.
 const FOUR: usize = 4;
-/// More than few ([`verbena_settings::COLL_SHORT_MANY_BYTES_MAX`]).
+/// The number of ranks that is more than few ([`verbena_settings::COLL_SHORT_MANY_BYTES_MAX`]).
 const MANY: usize = 17;
 /// Ranks of windows: more than the widest.
 const WIDE: usize = 8;
@@ -63,7 +63,7 @@ fn short() -> Vec<Knob> {
     ]
 }
 
-/// Long allreduces of two ranks; those over the board are what remains without `cma`.
+/// Returns the knobs of long allreduces of two ranks; those over the board remain without `cma`.
 fn of_two() -> Vec<Knob> {
     let both = [set("CHANNELS", "shm,cma")];
     let shm = [set("CHANNELS", "shm")];

@@ -34,7 +34,7 @@ const AROUND: u32 = 110;
 const LETTERS_MAX: usize = 46;
 const LETTER: u32 = 7;
 
-/// The picture, so wide.
+/// Returns the picture, `width` pixels wide.
 ///
 /// # Errors
 /// It cannot be drawn.

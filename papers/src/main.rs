@@ -1,5 +1,5 @@
-//! The command `verbena-papers`, for Verbena's developers: what the five papers measured, on the
-//! devices of this machine.
+//! The command `verbena-papers`, for Verbena's developers: the measurements of the five papers, on
+//! the devices of this machine.
 //!
 //! `cargo xtask papers` builds and runs it. It is not installed; it measures the installation that
 //! `VERBENA_PREFIX` names, or the build that it lies in.

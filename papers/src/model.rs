@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::fmt;
 use verbena_sim::figures::Table;
 
-/// Tables that nobody measured, under a line that says so.
+/// Computed tables, under a line that says that nobody measured them.
 pub struct Model {
     title: &'static str,
     tables: Vec<Table>,

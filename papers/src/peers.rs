@@ -5,7 +5,7 @@ use verbena_lab::experiment::variant::{Peer, Place, Transport, Variant, set};
 use verbena_lab::experiment::{Experiment, Measured, points};
 use verbena_lab::metric::{Metric, Point};
 
-/// The comparison over one channel of ours, and what of UCX is like it.
+/// Compares one channel of ours with UCX's transport of the same kind.
 pub fn against(title: &'static str, channel: &str, transport: Transport) -> Experiment {
     Experiment {
         name: "peers",

@@ -221,8 +221,8 @@ fn legend_part(lines: &[Line], (width, height): (u32, u32)) -> (f64, f64) {
     (across as f64 / f64::from(width.max(1)), up as f64 / f64::from(height.max(1)))
 }
 
-/// The ranges of both axes, with a little air above and below: up to whole powers of two, which are
-/// then what is labelled.
+/// Returns the ranges of both axes, with a little air above and below: up to whole powers of two,
+/// which are then labelled.
 fn ranges(lines: &[Line]) -> ((f64, f64), (f64, f64)) {
     let all = || lines.iter().flat_map(|line| &line.points);
     let span = |values: &mut dyn Iterator<Item = f64>| {

@@ -5,8 +5,7 @@ use crate::{job, top};
 use std::fmt;
 use std::path::Path;
 
-/// The channels that runs go over: what is chosen by default, shared memory in one copy or two, the
-/// network's.
+/// The channels of the runs: the default choice, shared memory in one copy or two, the network's.
 pub const CHANNELS: [&str; 4] = ["default", "loopback,shm", "loopback,shm,cma", "loopback,ofi"];
 
 /// A run.

@@ -195,7 +195,7 @@ impl Job {
         self
     }
 
-    /// The command itself, for what else a test wants of it.
+    /// Returns the command itself, for further needs of a test.
     pub fn command(&mut self) -> &mut Command {
         &mut self.command
     }

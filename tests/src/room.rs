@@ -48,8 +48,8 @@ pub fn room(script: &str) -> Ended {
     let file = build_dir().join(file);
     let text = format!("{SET_UP}{LEFTOVERS}\n{script}\n");
     std::fs::write(&file, text).expect("writable");
-    // The shell is the room's first process: what loses its parent becomes the shell's, which reaps
-    // it.
+    // The shell is the room's first process: a process that loses its parent becomes the shell's,
+    // which reaps it.
     let mut unshare = Command::new("timeout");
     unshare.args([
         "-k",

@@ -16,7 +16,7 @@ const BOOT_SECONDS_MAX: u32 = 120;
 /// The exit code of the script with the checks once it has done them all: one that no failure has.
 const DONE: i32 = 42;
 
-/// The nodes, and what is to be checked on them.
+/// The nodes, and the checks on them.
 pub struct Boot {
     options: Vec<String>,
     checks: Vec<Check>,

@@ -8,7 +8,7 @@ use std::process::Command;
 /// The tools that build programs.
 #[derive(Clone, Debug)]
 pub struct Tools {
-    /// The name of the library that they are of, and of the folder for what is built with them.
+    /// The name of their library, and of the folder for what is built with them.
     pub name: &'static str,
     /// The compiler wrapper for C.
     pub mpicc: PathBuf,

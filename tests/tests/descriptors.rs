@@ -3,7 +3,7 @@
 
 use verbena_tests::{Job, build_dir, job, program};
 
-/// A job of `closes`, whose ranks check that what is theirs was not touched.
+/// Returns a job of `closes`, whose ranks check that nothing of theirs was touched.
 fn closes(ranks: u32, name: &str) -> Job {
     job(ranks, program("closes")).arg(build_dir().join(name))
 }

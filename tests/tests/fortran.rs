@@ -57,9 +57,9 @@ fn programs_with_the_module_mpi_f08() {
     passes(&fortran("modern.F90", "modern", &[]), "modern");
 }
 
-/// C code that Fortran hands its handles and statuses to: unmodified, with what the standard's C
-/// interface has beside the ABI, so the program runs on MPICH's library as well, which has no such
-/// functions.
+/// Fortran hands its handles and statuses to C code. The code is unmodified and uses functions of
+/// the standard's C interface that the ABI lacks and the header has, so the program runs on MPICH's
+/// library as well, which has no such functions.
 #[test]
 fn handles_and_statuses_pass_between_fortran_and_c() {
     let object = build_dir().join(format!("integers.{}.o", std::process::id()));
@@ -72,7 +72,7 @@ fn handles_and_statuses_pass_between_fortran_and_c() {
     assert!(ended.stdout.contains("integers: ok with 2 ranks"), "{ended:?}");
 }
 
-/// Explicit interfaces find what the include file lets through.
+/// Explicit interfaces find the errors that the include file lets through.
 #[test]
 fn the_modules_refuse_wrong_arguments() {
     for module in ["mpi", "mpi_f08"] {

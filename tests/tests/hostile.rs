@@ -38,8 +38,8 @@ impl Busy {
         self.pids[rank]
     }
 
-    /// Kills the rank hard after a pause, and answers with what `mpiexec` said. The job must be
-    /// over in time.
+    /// Kills the rank hard after a pause, and returns the output of `mpiexec`. The job must be over
+    /// in time.
     fn kill(mut self, rank: usize, pause: Duration) -> (bool, String) {
         let pid = self.pid(rank);
         std::thread::sleep(pause);

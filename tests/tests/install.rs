@@ -33,7 +33,7 @@ fn make(scratch: &Path, time: SystemTime, words: &[&str]) -> Command {
     let path = format!("{}:{}", tools.display(), std::env::var("PATH").expect("PATH"));
     let mut command = Command::new("make");
     command.args(words).arg(format!("CARGO_TARGET_DIR={}", target.display())).current_dir(top());
-    // A `make test` around this one tells its own options to every make below it.
+    // A `make test` around this one passes its own options to every make below it.
     command.env("PATH", path).env_remove("MAKEFLAGS").env_remove("MAKELEVEL").env_remove("MFLAGS");
     command
 }

@@ -53,7 +53,7 @@ fn after_a_time_limit() {
     leaves_nothing("$mpiexec --timeout 1 -n 4 $busy large; [ $? != 0 ] || exit 1");
 }
 
-/// Starts the job, waits until every rank has told its process and has talked for a while.
+/// Starts the job, and waits until every rank has reported its process and has talked for a while.
 const START: &str = r#"
 $mpiexec -n 4 $busy large 2>/dev/shm/said & job=$!
 until [ "$(grep -c 'is process' /dev/shm/said)" = 4 ]; do sleep 0.01; done

@@ -29,7 +29,7 @@ fn a_function_that_is_not_written_goes_to_the_error_handler() {
     assert_eq!(ended.stderr, "", "{ended:?}");
 }
 
-/// Ways to call what does not match (mismatch.c), and what the message must name.
+/// The calls that do not match (mismatch.c), and the words that the message must name.
 const WAYS: &[(&str, &[&str])] = &[
     ("bcast-allreduce", &["MPI_Bcast", "MPI_Allreduce"]),
     ("allreduce-bcast", &["MPI_Bcast", "MPI_Allreduce"]),

@@ -287,7 +287,7 @@ fn between_nodes(run: &Run, ranks: u32, wire: &str, channels: &str) -> String {
     let words: Vec<String> = run.words().iter().map(|word| format!("'{word}'")).collect();
     let each = ranks.div_ceil(2);
     let wire = if wire.is_empty() { String::new() } else { format!("wire {wire} || exit\n") };
-    // As a rank waits that knows of two on its processor.
+    // A rank waits like this if it knows of two on its processor.
     let sharing = "export VERBENA_WAIT_SPINS=0 VERBENA_WAIT_YIELDS=100 VERBENA_WAIT_YIELD_EVERY=1\n";
     let shares = if ranks > GUEST_CORES { sharing } else { "" };
     format!(

@@ -157,7 +157,7 @@ impl Cable {
 impl Drop for Cable {
     fn drop(&mut self) {
         for end in ["a", "b"] {
-            // What was not made cannot be deleted.
+            // A thing that was not made cannot be deleted.
             let _ = Command::new("ip").args(["netns", "delete", &format!("vb{}-{end}", self.0)]).output();
         }
     }

@@ -160,8 +160,8 @@ const WIRE: &str = "wire delay 500us loss 1% reorder 99%";
 /// others and one is garbled.
 const BAD: &str = "wire delay 500us loss 5% duplicate 5% reorder 95% corrupt 1%";
 
-/// A job that talks for ever, until the last of its ranks that started is killed. Only words of the
-/// shell look for it: the ranks leave little time to other processes.
+/// A job that talks for ever, until the last of its ranks that started is killed. The search uses
+/// only builtins of the shell: the ranks leave little time to other processes.
 fn killed(busy: &str) -> String {
     format!("{RC} {TWO} {busy} small & job=$!\n{KILL_ONE}\nwait $job")
 }

@@ -66,7 +66,7 @@ fn hello() -> String {
     format!("VERBENA_RC_CONNECT_SECONDS_MAX=3 {JOB} -hosts node0,node1 {} deaf 1", busy())
 }
 
-/// All have spoken and wait for what never comes.
+/// Returns a script whose ranks have all spoken and wait for a message that never comes.
 fn waiting(then: &str) -> String {
     format!("{JOB} -hosts node0,node1 {} listen & job=$!\nsleep 8\n{then}\nwait $job", busy())
 }

@@ -78,7 +78,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(if report.is_fine() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Takes out what excuses nothing; failures that nothing excuses stay failures.
+/// Takes out exceptions that excuse nothing; failures that nothing excuses stay failures.
 fn update(report: &Report) -> Result<ExitCode> {
     let (path, idle) = (expectations::path(), report.idle());
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;

@@ -48,8 +48,8 @@ pub fn run(args: &Args) -> Result<()> {
     }
     let agreed = counts::read(&file)?;
     let mut grown = report(&agreed, &counted);
-    // Which rank is first differs from run to run, and with it the way of a message now and then:
-    // growth must show in every run.
+    // The first rank differs from run to run, and with it the way of a message now and then: growth
+    // must show in every run.
     for _ in 1..RUNS_MAX {
         if args.check && grown > 0 {
             println!("counted again:");

@@ -102,7 +102,7 @@ fn program(stage: &Path) -> Result<PathBuf> {
     place().with_context(|| format!("cannot fill {}", home.display()))
 }
 
-/// A folder without what an earlier run left there.
+/// Returns a folder without the files of an earlier run.
 fn cleared(folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let left = folder.join("measured.json");

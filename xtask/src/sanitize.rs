@@ -90,7 +90,7 @@ impl Ground {
     fn cargo(&self) -> Command {
         let mut cargo = Command::new("cargo");
         cargo.arg(format!("+{}", self.toolchain)).current_dir(&self.top);
-        // What the surrounding cargo says of its own toolchain must not reach this one.
+        // The surrounding cargo's variables for its own toolchain must not reach this one.
         ["RUSTUP_TOOLCHAIN", "RUSTC", "RUSTFLAGS", "CARGO"].iter().for_each(|name| {
             cargo.env_remove(name);
         });

@@ -1,5 +1,5 @@
-//! `cargo xtask soak`: looks for this many minutes for what no test has found yet, and keeps what
-//! it finds.
+//! `cargo xtask soak`: looks for failures that no test has found yet, for `--minutes`, and keeps
+//! what it finds.
 //!
 //! Three parts take turns: fuzzers on everything that comes from outside (`fuzz/`), the simulator,
 //! and random MPI programs on the stage (`tests/programs/anything.c`). All seeds come from the

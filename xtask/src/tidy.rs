@@ -1,4 +1,4 @@
-//! `cargo xtask tidy`: keeps what a machine can keep of the house rules.
+//! `cargo xtask tidy`: checks the house rules that a machine can check.
 //!
 //! The rules' numbers, lists and exceptions are data: `xtask/tidy.toml`. A check looks at one file
 //! and returns what it found; here the findings are gathered, exceptions are taken out, and
@@ -92,7 +92,7 @@ fn of_file(file: &File, rules: &Rules, top: &Path) -> Vec<Finding> {
     findings
 }
 
-/// Takes out what is excused; adds the exceptions that excuse nothing.
+/// Takes out the breaches that are excused; adds the exceptions that excuse nothing.
 fn excuse(findings: Vec<Finding>, rules: &Rules) -> Vec<Finding> {
     let matches = |finding: &Finding, exception: &rules::Exception| {
         finding.rule == exception.rule && finding.path == exception.path

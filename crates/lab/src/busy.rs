@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 pub struct Busy(Vec<Child>);
 
 impl Busy {
-    /// Starts `count` of them.
+    /// Starts `count` processes.
     ///
     /// # Errors
     /// A process cannot be started.
@@ -30,8 +30,7 @@ impl Busy {
 impl Drop for Busy {
     fn drop(&mut self) {
         for child in &mut self.0 {
-            // It may have been killed by somebody else: then it is gone, which is what is wanted
-            // here.
+            // Somebody else may have killed it: then it is gone, which is the aim here.
             let _ = child.kill();
             let _ = child.wait();
         }

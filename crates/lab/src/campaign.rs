@@ -147,7 +147,8 @@ fn workers(launch: &Launch, report: &mut Report, job: Job, told: &mut dyn FnMut(
             break;
         }
         let reason = describe(&end);
-        // A job that never came up fails as a whole; otherwise only the point it was at.
+        // A job that never came up fails as a whole; otherwise only the point that it was
+        // measuring.
         let lost = if up { 1 } else { left.len() };
         for point in left.drain(..lost) {
             told(&format!("{point}, {ranks} ranks: {reason}"));

@@ -23,8 +23,8 @@ pub fn render(report: &Report) -> String {
     out
 }
 
-/// A block for each value, as high as its logarithm lies between those of the least and the
-/// greatest.
+/// Draws a block for each value. Its height is the logarithm's place between those of the least and
+/// the greatest.
 fn blocks(values: &[f64]) -> String {
     let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
     let (low, high) = logs

@@ -8,8 +8,8 @@
 //! add doubles.
 //!
 //! *Fan-out* is no collective of MPI: rank 0 sends a byte to each other rank, which answers with
-//! one. With more ranks than cores it shows what it costs to wake a rank; its floor is the same
-//! over pipes, without MPI.
+//! one. With more ranks than cores it shows the cost of waking a rank. Its floor is the same
+//! exchange over pipes, without MPI.
 
 use super::metric::{Metric, Point};
 use super::timing::{Clock, Effort, measure};
@@ -75,7 +75,7 @@ fn fan_out(world: &World, from: &Buffer, to: &Buffer) -> Result<()> {
     (1..world.size()).try_for_each(|rank| world.recv(to, 1, rank))
 }
 
-/// Checks the last double of what came: every rank contributed ones.
+/// Checks the last double of the result: every rank contributed ones.
 fn verify(world: &World, point: Point, to: &Buffer) -> Result<()> {
     let expected = match point.metric {
         Metric::Allreduce | Metric::ReduceScatter => f64::from(world.size()),

@@ -33,8 +33,8 @@ pub struct Launch {
     pub window: usize,
     /// Variables that launcher and ranks get besides ours.
     pub environment: Vec<(String, String)>,
-    /// Variables that single ranks get besides, those of rank 0 first; without any all ranks are
-    /// alike.
+    /// Variables that single ranks get besides, those of rank 0 first. Without any, all ranks have
+    /// the same.
     pub of_ranks: Vec<(String, String)>,
     /// The longest that one point (and the start) may take.
     pub limit: Duration,

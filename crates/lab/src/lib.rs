@@ -1,4 +1,5 @@
-//! The laboratory: what `verbena bench`, `verbena tune` and the papers' comparisons measure with.
+//! The laboratory: the code by which `verbena bench`, `verbena tune` and the papers' comparisons
+//! measure.
 //!
 //! | module | job |
 //! | --- | --- |

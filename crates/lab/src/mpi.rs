@@ -157,7 +157,7 @@ fn open(path: &Path) -> Result<&'static Library> {
     Ok(Box::leak(Box::new(opened)))
 }
 
-/// Tells the ABI by what the library exports.
+/// Finds the ABI by the symbols that the library exports.
 fn detect(library: &Library) -> Result<Abi> {
     // SAFETY: only presence is asked; nothing is called or read.
     let has = |name: &str| unsafe { library.get::<*mut c_void>(name) }.is_ok();

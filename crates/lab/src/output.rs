@@ -4,7 +4,8 @@
 use anyhow::{Context, Result};
 use std::io::{ErrorKind, Write};
 
-/// The exit code of a command whose reader is gone: what a shell reports of SIGPIPE (128+13).
+/// The exit code of a command whose reader is gone: the one that a shell reports for SIGPIPE
+/// (128+13).
 const READER_GONE: i32 = 141;
 
 /// Writes the text to standard output.

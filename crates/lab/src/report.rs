@@ -64,9 +64,9 @@ impl Entry {
         self.iterations = iterations;
     }
 
-    /// Makes the value what all repetitions took together, each as long as the others, instead of
-    /// their median: where packets are lost, a few recoveries take most of the time, and the median
-    /// of short repetitions is that of those in which nothing was lost.
+    /// Replaces the value, the median of the repetitions, by the mean: all repetitions together,
+    /// each as long as the others. Where packets are lost, a few recoveries take most of the time,
+    /// and the median of short repetitions shows only those without a loss.
     pub fn take_mean(&mut self) {
         let mean = |values: &[f64]| {
             Some(values.iter().sum::<f64>() / values.len() as f64).filter(|mean| mean.is_finite())
@@ -79,7 +79,7 @@ impl Entry {
         };
     }
 
-    /// Notes that a round failed; what earlier rounds measured stays.
+    /// Notes that a round failed; the measurements of earlier rounds stay.
     pub fn fail(&mut self, reason: &str) {
         self.failure = Some(reason.to_string());
     }

@@ -11,8 +11,8 @@ use verbena_node::shm::headroom;
 /// A point may need at most one in this many bytes of the available memory.
 const PART: u64 = 4;
 
-/// Bytes that measuring the point takes on this machine, roughly and rather too many: the buffers
-/// of all ranks, and as much again for what the library keeps of them.
+/// Returns about how many bytes the measuring takes on this machine, rather too many: the buffers
+/// of all ranks, and as much again for the library's own copies.
 fn needed(point: Point, ranks: usize) -> u64 {
     let (bytes, ranks) = (point.bytes as u64, ranks as u64);
     let buffers = match point.metric {
@@ -44,8 +44,8 @@ pub fn check(point: Point, ranks: usize, available: u64) -> Result<(), Fault> {
     ))
 }
 
-/// Bytes that this process may still take: what the machine, the control group and the limit on
-/// address space leave, the smallest of them.
+/// Returns the bytes that this process may still take: the smallest of what the machine, the
+/// control group and the limit on address space leave.
 pub fn available() -> u64 {
     let limit = getrlimit(Resource::RLIMIT_AS).map_or(u64::MAX, |(soft, _)| soft);
     headroom::bytes().min(limit.saturating_sub(address_space()))

@@ -14,10 +14,10 @@ pub struct Spent {
 }
 
 impl Spent {
-    /// Does it, and says what that took.
+    /// Runs a function, and returns the time that it took.
     ///
     /// # Errors
-    /// It fails itself, or the kernel does not tell.
+    /// The function fails, or the kernel does not report the time.
     pub fn by(what: impl FnOnce() -> Result<()>) -> Result<Spent> {
         let (start, before) = (Instant::now(), processor_s()?);
         what()?;

@@ -117,8 +117,8 @@ pub fn cell(entry: &Entry) -> String {
     }
 }
 
-/// The unit in which a value can be read, and what values are multiplied by to be in it: speeds of
-/// an emulated network are a small part of GB/s.
+/// Returns a unit in which a value can be read, and the factor that converts values to it: speeds
+/// of an emulated network are a small part of GB/s.
 pub fn readable(unit: &str, largest: f64) -> (&str, f64) {
     match unit {
         "GB/s" if largest < 1e-3 => ("kB/s", 1e6),

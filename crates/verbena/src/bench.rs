@@ -160,7 +160,7 @@ fn launch(args: &BenchArgs, point_ms: u64, limit: Duration) -> Result<Launch> {
     })
 }
 
-/// The points that WHAT, --sizes and --quick stand for.
+/// Returns the points that WHAT, --sizes and --quick select.
 fn points(args: &BenchArgs) -> Result<Vec<Point>> {
     let mut points = Vec::new();
     for metric in Metric::ALL.into_iter().filter(|&metric| asked(args.what, metric)) {
@@ -172,7 +172,7 @@ fn points(args: &BenchArgs) -> Result<Vec<Point>> {
             }
             match point.checked() {
                 Ok(point) => points.push(point),
-                // A list of sizes for several metrics may hold some that one of them cannot have.
+                // A list of sizes for several metrics may hold some that one metric cannot have.
                 Err(_) if args.what == What::All || args.what == What::Collectives => {}
                 Err(reason) => bail!(reason),
             }

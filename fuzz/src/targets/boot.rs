@@ -51,7 +51,8 @@ fn frames(data: &[u8], piece: usize, dialect: Dialect) -> (Vec<String>, Option<S
     (frames, None)
 }
 
-/// Texts of PMI: the same frames however they come, and a message that is sent is what arrives.
+/// Tests texts of PMI: they give the same frames however they are cut, and a message arrives as it
+/// was sent.
 pub fn pmi_text(data: &[u8]) {
     for dialect in DIALECTS {
         let (whole, wrong) = frames(data, data.len(), dialect);
@@ -123,7 +124,7 @@ pub fn agent(data: &[u8]) {
     if let Some((_, range)) = find_answer(data, &key) {
         assert!(data[range].ends_with(format!(" {key}\n").as_bytes()));
     }
-    // What a shell prints does not know the key.
+    // A shell does not know the key, so it cannot print it.
     if data.windows(32).any(|window| window == key.to_string().as_bytes()) {
         return;
     }

@@ -335,7 +335,7 @@ impl Run {
         Ok(())
     }
 
-    /// Probes, and receives what was found.
+    /// Probes, and receives the message that was found.
     fn look(&mut self, input: &mut Unstructured<'_>) -> Result<()> {
         let _ = self.engine.probe(CONTEXT, ANY_SOURCE, ANY_TAG);
         let Some((message, _)) = self.engine.match_probe(CONTEXT, ANY_SOURCE, ANY_TAG) else { return Ok(()) };

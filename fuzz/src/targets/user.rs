@@ -29,7 +29,7 @@ pub fn hosts(data: &[u8]) {
     }
 }
 
-/// The command line of `mpiexec`, a word on each line: what is started is within bounds.
+/// Tests the command line of `mpiexec`, a word on each line: what it starts is within bounds.
 pub fn command_line(data: &[u8]) {
     // Files that never end are no matter of the command line.
     if ["/dev", "/proc", "/sys"].iter().any(|place| data.windows(place.len()).any(|w| w == place.as_bytes()))
@@ -49,8 +49,8 @@ pub fn command_line(data: &[u8]) {
     assert!(ranks.into_iter().eq(0..order.size()), "every rank has one host");
 }
 
-/// Settings by variables (lines before an empty one) and by a file (the rest): each stays within
-/// its range, and what it says of its value can be set again.
+/// Tests settings by variables (lines before an empty one) and by a file (the rest). Each stays
+/// within its range, and the value that it reports can be set again.
 pub fn settings(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let (variables, file) = text.split_once("\n\n").unwrap_or((&text, ""));

@@ -5,7 +5,8 @@ use verbena_channel::packet::{HEADER_BYTES, Header, Kind};
 use verbena_ofi::card::{Contact, Notice};
 use verbena_ofi::frame::Frame;
 
-/// The header of a packet: what is read says itself the same way again, byte by byte.
+/// Tests the header of a packet: a header that was read is written the same way again, byte by
+/// byte.
 pub fn packet(data: &[u8]) {
     let Some(bytes) = data.first_chunk::<HEADER_BYTES>() else { return };
     let Some(header) = Header::parse(bytes) else {

@@ -3,8 +3,7 @@
 //!
 //! It runs where verbs devices are: `cargo xtask softroce -- verbena-papers bulk`, for two rails
 //! with `--rails 2`. What goes on within one node (overlap over shared memory) is measured
-//! everywhere. What an experiment is, and how the result is written, is said in
-//! [`verbena_lab::experiment`].
+//! everywhere. [`verbena_lab::experiment`] describes experiments and the result file.
 //!
 //! | module | job |
 //! | --- | --- |

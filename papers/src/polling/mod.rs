@@ -4,8 +4,8 @@
 //! It runs where verbs devices are (`cargo xtask softroce --nodes 2 -- verbena-papers polling`):
 //! latency within the node and over the network by the ratio of polls (figure 2), and the discovery
 //! of bursts by the update rate of the dynamic scheme (figure 3). `--model` adds the figures of a
-//! model of the paper's costs. What an experiment is, and how the result is written, is said in
-//! [`verbena_lab::experiment`].
+//! model of the paper's costs. [`verbena_lab::experiment`] describes experiments and the result
+//! file.
 //!
 //! | module | job |
 //! | --- | --- |

@@ -28,7 +28,7 @@ pub enum Name {
     Peers,
 }
 
-/// The settings that turn the rings off: nobody comes into the polling set.
+/// The settings that turn the rings off: no peer comes into the polling set.
 const NO_RINGS: (&str, &str) = ("RC_POLL_POLICY", "none");
 /// Paper 2's ring: 128 KiB in slots that hold a chunk of 16 KiB each, and what goes with a chunk.
 const RING: [(&str, &str); 3] = [("RC_SLOTS", "8"), ("RC_SLOT_BYTES", "16640"), ("CHUNK_BYTES", "16384")];

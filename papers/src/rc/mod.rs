@@ -1,8 +1,8 @@
 //! `verbena-papers rc`: the measurements of papers 1 and 2, on the verbs device of this machine.
 //!
 //! It runs where verbs devices are: on a cluster's node, or inside Soft-RoCE
-//! (`cargo xtask softroce -- verbena-papers rc`). What an experiment is, and how the result is
-//! written, is said in [`verbena_lab::experiment`].
+//! (`cargo xtask softroce -- verbena-papers rc`). [`verbena_lab::experiment`] describes experiments
+//! and the result file.
 //!
 //! | module | job |
 //! | --- | --- |

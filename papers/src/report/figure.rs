@@ -166,7 +166,7 @@ fn bars_of(show: &Show, series: &[&Series], title: &str) -> Bars {
             bars.push(Bar { label: bar_label(show, each, first, series.len()), value, group });
         }
     }
-    // What only other series have: a scheme has its own place.
+    // Places that only other series have: a scheme has its own place.
     for (group, each) in series.iter().enumerate().skip(1) {
         let known = |point: &Measured| {
             series[0].points.iter().any(|first| {

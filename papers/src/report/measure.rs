@@ -29,7 +29,7 @@ impl Budget {
 }
 
 /// Measures the experiments of a section: one round of all of them before a second of any, so that
-/// what the time does not suffice for costs rounds and no experiments.
+/// a lack of time costs rounds and no experiments.
 ///
 /// # Errors
 /// Our launcher cannot be started, or the file cannot be written. A point that fails is noted in
@@ -76,7 +76,7 @@ fn one_round(
     Ok(true)
 }
 
-/// Gives what was never measured its reason.
+/// Notes for experiments that were never measured why not.
 fn unreached(measured: &mut Measured, record: &mut Record) -> Result<()> {
     let entries = measured.series.iter_mut().flat_map(|series| &mut series.report.entries);
     let untried = entries.filter(|entry| entry.samples.is_empty() && entry.failure.is_none());

@@ -6,8 +6,8 @@ use verbena_lab::metric::format_size;
 /// A value of the results.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pick {
-    /// The experiment, as in `rc latency`; what begins with `sim` is the simulator's, with `node`
-    /// of this machine's shared memory.
+    /// The experiment, as in `rc latency`. Those that begin with `sim` are the simulator's, those
+    /// with `node` of this machine's shared memory.
     pub experiment: &'static str,
     /// The series: a variant, a candidate, a column.
     pub series: &'static str,

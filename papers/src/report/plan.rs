@@ -47,7 +47,7 @@ impl Section {
 /// The number of ranks, between nodes, where all take part. The machine that emulates the nodes
 /// does not have this many processors.
 const RANKS: usize = 4;
-/// Ranks of what all take part in, on this node.
+/// The numbers of ranks, on this node, where all take part.
 const NODE_RANKS: [usize; 3] = [2, 4, 8];
 /// Bytes of a rank's main array in the kernels.
 const SHARE: usize = 64 << 10;

@@ -3,9 +3,8 @@
 //!
 //! All of them hold reports (`entries`), each beside the name of what was measured (`variant` or
 //! `name`), some below the name of an `experiment`; the simulator's figures are tables (`columns`
-//! and `rows`). That is all that is relied on, so that a result of a comparison that is written
-//! later is read too. The experiment's name begins with the word of the command, as in
-//! `rc latency`.
+//! and `rows`). Nothing else is relied on, so that results of later comparisons can be read too.
+//! The experiment's name begins with the word of the command, as in `rc latency`.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -76,7 +75,7 @@ impl Results {
         Ok(())
     }
 
-    /// Adds what a document holds.
+    /// Adds the contents of a document.
     pub fn add(&mut self, document: &Value) {
         let command = document["command"].as_str().unwrap_or("").to_string();
         let word = comparison(&command).to_string();

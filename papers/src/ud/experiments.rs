@@ -64,7 +64,8 @@ fn channels() -> Vec<Variant> {
     ]
 }
 
-/// The same, with what reliability costs, and the bare device by datagrams and by connection.
+/// Returns the same variants, with the cost of reliability, and the bare device by datagrams and by
+/// connection.
 fn by_size() -> Vec<Variant> {
     let mut variants = channels();
     variants.insert(1, ours("ud unreliable", "ud", &[("UD_RELIABLE", "0")]).unreliable());

@@ -2,9 +2,9 @@
 //!
 //! It runs where verbs devices are: on a cluster's node, or inside Soft-RoCE
 //! (`cargo xtask softroce -- verbena-papers ud`); for a wire that loses packets
-//! `cargo xtask softroce --loss 1% -- verbena-papers ud --lossy --note "1% loss"`. What an
-//! experiment is, and how the result is written, is said in [`verbena_lab::experiment`]. `--model`
-//! adds the simulator's figures for up to 4,096 ranks.
+//! `cargo xtask softroce --loss 1% -- verbena-papers ud --lossy --note "1% loss"`.
+//! [`verbena_lab::experiment`] describes experiments and the result file. `--model` adds the
+//! simulator's figures for up to 4,096 ranks.
 //!
 //! | module | job |
 //! | --- | --- |

@@ -28,7 +28,7 @@ use std::process::Command;
 pub enum Purpose {
     /// The application's own checks.
     Checked,
-    /// A part of them that is short on virtual nodes, which are slow.
+    /// A part of those checks that is short on virtual nodes, which are slow.
     Nodes,
     /// A run long enough to be timed beside other libraries.
     Timed,

@@ -154,7 +154,8 @@ impl<'a> Builder<'a> {
         self.folder.join(format!("libmtest_{kind}.a"))
     }
 
-    /// The code that programs share, as an archive: a program takes of it what it uses.
+    /// Builds the code that programs share as an archive: a program takes only the parts that it
+    /// uses.
     fn support(&self, kind: &str, threaded: bool) -> Result<(), String> {
         let archive = self.archive(kind);
         if archive.exists() {

@@ -143,7 +143,7 @@ fn unwritten(entry: &Entry, options: &Options, expectations: &Expectations, ours
     family.or_else(|| hangs.map(|exception| format!("it would hang: {}", exception.reason)))
 }
 
-/// Builds and runs; what was late and is not excused is run again, alone.
+/// Builds and runs the entries. Those that were late and are not excused are run again, alone.
 fn executed(
     tree: &Tree,
     library: &Library,

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 /// The number of lines of a failure's output that are shown.
 const LINES_MAX: usize = 12;
 
-/// All results, and what was expected.
+/// All results, and the expectations.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The results, in the order of the lists.

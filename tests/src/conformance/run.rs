@@ -118,7 +118,7 @@ impl Run<'_> {
         }
     }
 
-    /// A folder of its own, with the program and the data that lie beside its source.
+    /// Makes a folder of its own, with the program and the data that lie beside its source.
     fn furnish(&self, folder: &Path) {
         fs::create_dir_all(folder).expect("target/ is writable");
         let link = |path: PathBuf| {

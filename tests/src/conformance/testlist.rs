@@ -46,7 +46,7 @@ impl Entry {
         start.into_iter().chain(self.args.iter().cloned()).chain(env).collect::<Vec<_>>().join(" ")
     }
 
-    /// The first folder of its path: what results are counted by.
+    /// Returns the first folder of its path, by which results are counted.
     pub fn family(&self) -> &str {
         self.folder.split('/').next().unwrap_or("")
     }

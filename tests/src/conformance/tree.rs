@@ -87,7 +87,7 @@ impl Tree {
         Ok(())
     }
 
-    /// A folder's list; a template is read only where nothing was made of it.
+    /// Reads a folder's list; a template is read only where no list was made of it.
     fn list(&self, folder: &str) -> Result<String, String> {
         let folder = self.folder.join(folder);
         let names = ["testlist", "testlist.in"].map(|name| folder.join(name));

@@ -94,8 +94,8 @@ fn world(name: &'static str, setup: &Setup) -> Result<World> {
     Ok(world)
 }
 
-/// A folder with a library of the name by which Debian's binaries ask for MPICH's, and nothing in
-/// it but the need of the real one: a link would not do, since that looks for its own libraries
+/// Makes a folder with a library of the name by which Debian's binaries ask for MPICH's. All that
+/// it has is the need of the real one: a link would not do, since that looks for its own libraries
 /// beside itself.
 fn renamed(library: &Path, name: &str) -> Result<PathBuf> {
     let folder = top().join("target/apps/stock").join(name);

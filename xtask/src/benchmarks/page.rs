@@ -69,7 +69,7 @@ fn overview(summary: &Summary) -> String {
     format!("Verbena is ahead of the best peer at {ahead} of {} points.", ratios.len())
 }
 
-/// The first words of what a library says of itself, which may be a whole page.
+/// Returns the first words of a library's version text, which may be a whole page.
 fn shortened(words: &str) -> String {
     match words.lines().next().unwrap_or("") {
         "" => "did not run".into(),

@@ -40,9 +40,9 @@ const REMOVED: &str = "
 ";
 
 /// Fortran's INTEGER in C. The functions are no part of the ABI, because it does not know how long
-/// an INTEGER is (MPI-5.0, 20.4): so they are macros and inline functions here, and a program that
-/// was compiled with them asks a library for functions of the ABI only. That handle conversions may
-/// be macros says 2.6.4.
+/// an INTEGER is (MPI-5.0, 20.4). So they are macros and inline functions here, and a program that
+/// was compiled with them asks a library for functions of the ABI only. Handle conversions may be
+/// macros (2.6.4).
 const FORTRAN: &str = "
 /* Handles and statuses of Fortran in C (MPI-5.0, 19.3.4 and 19.3.5), for an INTEGER as long as an int. */
 typedef int MPI_Fint;

@@ -66,7 +66,7 @@ impl Turn<'_> {
         Ok(report.machine)
     }
 
-    /// Measures one contender under the conditions of one part; what fails is noted in its cells.
+    /// Measures one contender under the conditions of one part; failures are noted in its cells.
     pub fn take(&self, contender: &Contender, part: &Part, summary: &mut Summary) {
         let under = part.under;
         let points = summary.wanted(contender.name, under, &part.points);

@@ -152,7 +152,7 @@ pub fn title(point: &str) -> String {
     }
 }
 
-/// The reasons of what failed, each once.
+/// Returns the reasons of the failures, each once.
 pub fn failures(summary: &Summary) -> String {
     let mut seen: Vec<(&String, &String)> = Vec::new();
     let mut out = String::new();

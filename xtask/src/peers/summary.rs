@@ -13,13 +13,13 @@ pub struct Summary {
     pub command: String,
     /// Seconds since 1970 when it started.
     pub started_unix_s: u64,
-    /// The commit that was measured, if git tells.
+    /// The commit that was measured, if git reports it.
     pub commit: Option<String>,
     /// The machine.
     pub machine: String,
     /// The number of rounds.
     pub rounds: usize,
-    /// Each contender, in the order of the tables, with what its library says of itself.
+    /// Each contender, in the order of the tables, with the identity that its library reports.
     pub contenders: Vec<(String, String)>,
     /// The machine's own speed.
     pub floor: Floor,

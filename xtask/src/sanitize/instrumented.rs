@@ -37,8 +37,8 @@ impl Sanitizer {
         }
     }
 
-    /// The variable of its options, and these. Leaks are memcheck's, since what lives as long as
-    /// the process is none.
+    /// Returns the variable of its options, and these. Leaks are memcheck's job: memory that lives
+    /// as long as the process is no leak.
     fn options(self) -> (&'static str, &'static str) {
         match self {
             Sanitizer::Address => ("ASAN_OPTIONS", "detect_leaks=0:exitcode=66"),

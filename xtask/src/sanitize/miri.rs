@@ -1,4 +1,4 @@
-//! Miri on what makes no system call that it does not know: the table of handles, memory, layouts,
+//! Miri on the code that makes no system call unknown to it: the table of handles, memory, layouts,
 //! packets, parsers.
 //!
 //! Tests under loom switch stacks by themselves, which Miri cannot follow; they check the same code

@@ -29,7 +29,7 @@ pub struct Fuzzers {
 }
 
 impl Fuzzers {
-    /// Builds what drives the targets, and says what that is.
+    /// Builds the driver of the targets, and says which it is.
     ///
     /// # Errors
     /// It cannot be built.
@@ -59,7 +59,7 @@ impl Fuzzers {
         Ok(Fuzzers { driver, targets, next: 0 })
     }
 
-    /// The next targets, for so long.
+    /// Tries the next targets for this long.
     ///
     /// # Errors
     /// A fuzzer cannot be run.

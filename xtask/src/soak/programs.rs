@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use verbena_tests::anything::Run;
 use verbena_tests::program;
 
-/// Runs of seeds from this one on, for so long.
+/// Runs the seeds from this one on, for this long.
 ///
 /// # Errors
 /// A run that failed cannot be kept.

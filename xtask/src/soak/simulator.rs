@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use std::path::Path;
 use std::process::Command;
 
-/// The tests that take their seeds from outside, what of them, and seeds for one turn.
+/// The tests that take their seeds from outside: file, test, and seeds for one turn.
 const TESTS: [(&str, &str, u64); 8] = [
     ("point_to_point", "a_thousand_seeds", 300),
     ("collectives", "every_collective", 100),
@@ -24,7 +24,7 @@ pub struct Simulator {
 }
 
 impl Simulator {
-    /// The next test, with seeds from this one on.
+    /// Runs the next test, with seeds from this one on.
     ///
     /// # Errors
     /// The test cannot be run, or a seed not be kept.
@@ -52,8 +52,8 @@ impl Simulator {
     }
 }
 
-/// Keeps the seeds that failed. A failure that names none is one of what the runs must have met
-/// together.
+/// Keeps the seeds that failed. A failure without a seed means that the runs together did not meet
+/// what they must.
 fn failed(top: &Path, test: &str, first: u64, text: &str) -> Result<Vec<String>> {
     let seeds = ledger::seeds_in(text);
     for seed in &seeds {

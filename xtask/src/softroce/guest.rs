@@ -44,7 +44,7 @@ impl Guest {
         command.args(machine(args)).args(streams(&console)).args(folders(job)).args(wires(args, job, node));
         command.arg("-kernel").arg(&kernel.image).arg("-initrd").arg(job.initrd());
         command.args(["-append", &format!("{KERNEL_WORDS} SOFTROCE_NODE={node}")]);
-        // A group of its own: what the keyboard interrupts is we, and we end the guest.
+        // A group of its own: the keyboard interrupts us, and we end the guest.
         command.process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut machine = command.spawn().context("QEMU does not start")?;
@@ -204,7 +204,7 @@ fn forward(mut from: impl Read + Send + 'static, mut to: impl Write + Send + 'st
     std::thread::spawn(move || {
         let mut bytes = [0; 16384];
         while let Ok(count @ 1..) = from.read(&mut bytes) {
-            // Nobody may be reading ours any more; the guest must not wait for that.
+            // Perhaps nobody reads our stream any more; the guest must not wait for that.
             let _ = to.write_all(&bytes[..count]).and_then(|()| to.flush());
         }
     })

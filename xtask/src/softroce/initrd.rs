@@ -37,7 +37,7 @@ pub(super) fn write(kernel: &Kernel, file: &Path) -> Result<()> {
     Ok(fs::write(file, archive.finish())?)
 }
 
-/// The files of the modules and of all that they need, each after what it needs.
+/// Returns the files of the modules and of all that they need, each after those it needs.
 fn in_order<'a>(dependencies: &'a str, names: &[&str]) -> Result<Vec<&'a str>> {
     let mut order = Vec::new();
     for name in names {
@@ -45,7 +45,7 @@ fn in_order<'a>(dependencies: &'a str, names: &[&str]) -> Result<Vec<&'a str>> {
         let (file, needs) = line
             .and_then(|line| line.split_once(':'))
             .with_context(|| format!("the kernel has no {name}"))?;
-        // The line names what must be loaded last first.
+        // The line names first the file that must be loaded last.
         for file in needs.split_whitespace().rev().chain([file]) {
             if !order.contains(&file) {
                 order.push(file);

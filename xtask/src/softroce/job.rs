@@ -22,7 +22,7 @@ pub(super) struct Job {
 }
 
 impl Job {
-    /// Makes the folders and writes down what is to be done.
+    /// Makes the folders and writes the orders.
     ///
     /// # Errors
     /// A folder cannot be written.

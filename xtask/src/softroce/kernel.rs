@@ -65,7 +65,7 @@ fn unpack(name: &str, folder: &Path) -> bool {
     Command::new(unpacker).arg(name).arg(folder).status().is_ok_and(|status| status.success())
 }
 
-/// Makes what installing the package would have made, and says so in a file.
+/// Makes the files that installing the package would have made, and says so in a file.
 fn complete(folder: &Path) -> Result<()> {
     let kernel = open(folder)?;
     let depmod = super::tools::find("depmod").unwrap_or("depmod".into());
@@ -100,7 +100,7 @@ fn payload(image: &[u8]) -> Result<&[u8]> {
         bail!("the kernel package holds no bootable x86 image");
     };
     let start = (usize::from(image[0x1f1]) + 1) * 512 + offset;
-    // Its last four bytes are the length of what comes out.
+    // The last four bytes are the length of the decompressed data.
     image.get(start..start + length - 4).ok_or_else(|| anyhow::anyhow!("the kernel's image is cut short"))
 }
 

@@ -83,7 +83,8 @@ fn name(manifest: &Table) -> Option<&str> {
     manifest.get("package")?.get("name")?.as_str()
 }
 
-/// The names of what a package is built with, on any platform. Tests may depend on what they like.
+/// Returns the names of the packages that a package is built with, on any platform. Tests may
+/// depend on any.
 fn dependencies(manifest: &Table) -> Vec<String> {
     let platforms = manifest.get("target").and_then(Value::as_table);
     let platforms = platforms.into_iter().flat_map(Table::values).filter_map(Value::as_table);

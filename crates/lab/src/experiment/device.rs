@@ -56,7 +56,7 @@ impl Verb {
         bytes > 0 && (!self.is_datagram() || bytes <= DATAGRAM_BYTES_MAX)
     }
 
-    /// The beginning of the programs' names, and what they are told about the transport.
+    /// The beginning of the programs' names, and their options for the transport.
     fn program(self) -> (&'static str, &'static str) {
         match self {
             Verb::Write => ("ib_write", ""),
@@ -147,7 +147,7 @@ fn in_unit(point: Point, output: &Output) -> Result<f64> {
     let text = String::from_utf8_lossy(&output.stdout);
     let number = text.split_whitespace().next_back().and_then(|word| word.parse::<f64>().ok());
     let number = number.with_context(|| format!("perftest printed no number: {}", words(output)))?;
-    // It tells microseconds, and gigabits a second.
+    // perftest reports microseconds, and gigabits a second.
     Ok(if point.metric == Metric::Latency { number } else { number / 8.0 })
 }
 

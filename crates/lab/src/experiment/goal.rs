@@ -7,7 +7,7 @@ use serde::Serialize;
 pub struct Goal {
     /// The two things that are compared.
     pub what: String,
-    /// The ratio; none if something of it was not measured.
+    /// The ratio; none if a part of it was not measured.
     pub ratio: Option<f64>,
     /// The bound that the ratio must keep.
     pub bound: Bound,

@@ -52,7 +52,7 @@ impl Wanted {
     }
 }
 
-/// An experiment and what was measured of its variants.
+/// An experiment and the measurements of its variants.
 pub struct Measured {
     /// The experiment itself.
     pub experiment: Experiment,

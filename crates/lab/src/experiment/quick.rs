@@ -4,9 +4,8 @@
 //! within the sender's call, or in a thread of its own that must be woken first (26 or 41 us for
 //! the same perftest). A median over both says mostly how often each came up. So latencies are
 //! compared by their *quick* samples, on both sides by the same rule: those that take at most
-//! [`SPREAD`] times the least, if they are at least [`FEWEST`]; their median counts. Whether the
-//! quick speed was seen at all is checked by what no device does: a write that takes longer than a
-//! send.
+//! [`SPREAD`] times the least, if they are at least [`FEWEST`]; their median counts. No device
+//! takes longer for a write than for a send: where it seems so, the quick speed was not seen.
 
 use crate::timing::median;
 

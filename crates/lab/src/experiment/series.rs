@@ -83,8 +83,8 @@ impl Series {
         let Some(effort) = self.campaigns.first().map(|campaign| campaign.effort) else { return };
         for entry in self.report.entries.iter_mut().filter(|entry| entry.failure.is_none()) {
             let point = entry.point();
-            // As many runs as ours has repetitions: each one comes out quick or slow by where the
-            // kernel puts its work.
+            // As many runs as ours has repetitions: each one is quick or slow, by where the kernel
+            // puts its work.
             let runs = (0..effort.repetitions)
                 .map(|_| device::measure(verb, between, point, effort.window, between.limit));
             match runs.collect::<Result<Vec<f64>>>() {

@@ -13,8 +13,8 @@ const BATCH: u64 = 4;
 
 /// Returns GB/s, one value for each repetition, and the copies of the last. If `both`, this process
 /// reads the first half of the other's memory while that one writes the second half into this
-/// one's; neither waits for the other, so the sum of their speeds is what two sides that never have
-/// to agree would reach.
+/// one's. Neither waits for the other, so the sum of their speeds is that of two sides that never
+/// have to agree.
 pub(super) fn read(bytes: usize, both: bool, share: Duration, repetitions: usize) -> Result<(Vec<f64>, u64)> {
     verbena_node::cma::allow_tracers();
     // A thread of its own, so that only it is pinned.

@@ -3,7 +3,7 @@
 use crate::mpi::World;
 use anyhow::Result;
 
-/// The ranks, and what they say to each other. Messages between two ranks match in the order in
+/// The ranks, and their messages to each other. Messages between two ranks match in the order in
 /// which they are started.
 pub trait Comm {
     /// Returns this rank.

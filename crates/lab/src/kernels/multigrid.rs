@@ -1,7 +1,7 @@
 //! MG: a periodic Poisson problem on a cube, by multigrid cycles. The cube is divided in three
 //! dimensions; on each of ever coarser grids the six faces go to the neighbours, dimension by
 //! dimension so that edges and corners come along, until a rank has a single point in some
-//! dimension. The solution is chance, so that all frequencies are in it.
+//! dimension. The solution is random, so that all frequencies are in it.
 
 use super::Kernel;
 use super::comm::Comm;
@@ -75,7 +75,8 @@ impl Grid {
                 (below, above) = (high, low);
             } else {
                 let (previous, next) = (line.previous(), line.next());
-                // Where both neighbours are one rank, its first message is what it sends downwards.
+                // If both neighbours are one rank, its first message is the one that it sends
+                // downwards.
                 comm.exchange(
                     &[(previous, &low), (next, &high)],
                     &mut [(next, &mut above), (previous, &mut below)],

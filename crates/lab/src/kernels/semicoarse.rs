@@ -160,7 +160,7 @@ impl Semicoarse {
     }
 
     /// Solves at some points, with their neighbours as they are: planes by a cycle over rows, rows
-    /// by elimination. `diagonal` is what the dimensions before this one add to it.
+    /// by elimination. `diagonal` is the share of the dimensions before this one.
     fn relax(
         &self,
         comm: &dyn Comm,

@@ -10,7 +10,7 @@ use anyhow::{Result, ensure};
 
 /// Values of a point, as in the original.
 const PARTS: usize = 5;
-/// The solution rises by so much from point to point in each dimension.
+/// The rise of the solution from point to point in each dimension.
 const SLOPES: [f64; 3] = [1.0, 2.0, 3.0];
 /// The amount by which a value exceeds the mean of the three before it.
 const STEP: f64 = (SLOPES[0] + SLOPES[1] + SLOPES[2]) / 3.0;

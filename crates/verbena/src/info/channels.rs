@@ -65,7 +65,7 @@ impl Drop for Member {
 fn probe() -> Result<Vec<Found>> {
     let job = format!("verbena-info-{}", std::process::id());
     let mut members = (0..PROCESSES).map(|me| Member::start(me, &job)).collect::<Result<Vec<_>>>()?;
-    // Cards are told in one round or two; then comes the answer, which is a list in JSON.
+    // Cards are exchanged in one round or two. Then comes the answer, a list in JSON.
     loop {
         let lines = members.iter_mut().map(Member::hear).collect::<Result<Vec<_>>>()?;
         if lines[0].starts_with('[') {
@@ -96,7 +96,7 @@ impl Member {
         Ok(Member { child, stdin, lines, words })
     }
 
-    /// The next line, or what the process said when it died instead.
+    /// Returns the next line, or the last words of a process that died instead.
     fn hear(&mut self) -> Result<String> {
         if let Ok(line) = self.lines.recv_timeout(LIMIT) {
             return Ok(line);

@@ -81,7 +81,7 @@ pub fn run(args: &InfoArgs) -> Result<()> {
     }
 }
 
-/// Shows the settings, and on standard error what is wrong with those of this environment.
+/// Shows the settings, and on standard error the faults of those in this environment.
 fn show_settings(json: bool) -> Result<()> {
     let values = settings::describe();
     match json {

@@ -6,7 +6,7 @@ use verbena_channel::trace::{Log, Way};
 use verbena_lab::components::{COMPONENTS, Row};
 use verbena_lab::metric::format_size;
 
-/// The table, and what one has to know to read it.
+/// Returns the table, with an explanation for its reader.
 pub fn render(rows: &[Row], logs: &[Log]) -> String {
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED);

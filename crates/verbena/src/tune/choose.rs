@@ -120,8 +120,8 @@ fn threshold(knob: &Knob, candidates: &[Series], costs: &[Row], edge: Edge) -> C
     Choice { value: edge_of(knob, &rows, cut, edge).to_string(), reason, worst: by(cut).1 }
 }
 
-/// The setting's value if everything before the cut goes the first way. What was not measured goes
-/// the way of what is next to it.
+/// Returns the setting's value if everything before the cut goes the first way. Points that were
+/// not measured go the way of the next one.
 fn edge_of(knob: &Knob, rows: &[(Point, usize)], cut: usize, edge: Edge) -> i64 {
     let Sort::Threshold { counts, .. } = knob.sort else { return 0 };
     let range = knob.range();

@@ -58,7 +58,7 @@ pub struct TuneArgs {
 /// the rounds.
 const ROUNDS_TIMES_MAX: usize = 3;
 
-/// A knob, what was measured of its candidates, and what follows.
+/// A knob, the measurements of its candidates, and the choice.
 struct Trial {
     knob: Knob,
     measured: Measured,

@@ -194,8 +194,8 @@ impl Knob {
         verbena_settings::all().find(named).unwrap_or_else(|| panic!("there is no setting {}", self.setting))
     }
 
-    /// The experiment: one variant for each value, all under what was found before; at last, if
-    /// there is such a file, one that leaves the value to that, under which all are then.
+    /// Returns the experiment: one variant for each value, all under the values found before. If
+    /// there is a profile, all run under it, and a last variant leaves the value to it.
     pub fn experiment(&self, found: &[Set], profile: Option<&str>) -> Experiment {
         let place = if self.network { Place::Nodes } else { Place::Node };
         let is_free = |set: &&Set| set.0 != self.setting && self.fixed.iter().all(|fixed| fixed.0 != set.0);

@@ -31,7 +31,7 @@ pub struct Item {
     /// The place in the paper, such as `figure 12` or `table 1`; `text` for numbers that only the
     /// text has.
     pub place: &'static str,
-    /// The section that speaks of it.
+    /// The section that describes it.
     pub section: &'static str,
     /// The subject, in our words.
     pub about: &'static str,

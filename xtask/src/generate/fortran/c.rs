@@ -12,7 +12,7 @@ pub fn write(bindings: &[Binding<'_>]) -> String {
          use crate::generated::types::*;\n\
          use std::ffi::{c_char, c_double, c_int, c_void};\n\n",
     );
-    // What MPI-3.0 removed calls something else.
+    // Functions that MPI-3.0 removed call something else.
     let bindings = || bindings.iter().filter(|binding| binding.name == binding.of_c);
     for Binding { name, function, large, .. } in bindings().filter(|b| !b.function.variadic) {
         let (types, result) = (types(function, *large), result(function));

@@ -2,7 +2,8 @@
 
 use crate::generate::table::{Constant, Group, Table};
 
-/// Kinds, positions in a status and what else only Fortran has; `true` and `false` are LOGICALs.
+/// Kinds, positions in a status and other numbers that only Fortran has; `true` and `false` are
+/// LOGICALs.
 pub const KINDS: [(&str, i64); 8] = [
     ("MPI_INTEGER_KIND", 4),
     ("MPI_ADDRESS_KIND", 8),
@@ -15,7 +16,7 @@ pub const KINDS: [(&str, i64); 8] = [
 ];
 
 /// Variables that are known by address: name, common block, declaration in `mpif.h` and `mpi` (its
-/// type and what follows its name), type in `mpi_f08` where that differs.
+/// type and the text after its name), type in `mpi_f08` where that differs.
 pub const BLOCKS: [(&str, &str, &str, &str, Option<&str>); 10] = [
     ("MPI_BOTTOM", "verbena_bottom", "INTEGER", "", None),
     ("MPI_IN_PLACE", "verbena_in_place", "INTEGER", "", None),

@@ -59,7 +59,7 @@ pub fn piece(p: &Parameter, binding: &Binding<'_>, side: Side) -> Piece {
                 after: vec![],
             }
         }
-        // The address of a procedure; what it is called with is the body's business.
+        // The address of a procedure; the body decides how to call it.
         What::Procedure(_) => Piece { takes: "usize".into(), passes: p.name.clone(), ..Piece::default() },
         What::Address if p.direction == Direction::In => {
             Piece { takes: "*const MPI_Aint".into(), passes: format!("*{}", p.name), ..Piece::default() }

@@ -14,7 +14,7 @@ pub enum Module {
     F08Keeps,
 }
 
-/// The declaration without the name, and what follows the name.
+/// Returns the declaration without the name, and the text after the name.
 pub fn declaration(p: &Parameter, module: Module) -> (String, &'static str) {
     let new = module != Module::Mpi;
     let intent = intent(p.direction);
@@ -91,7 +91,7 @@ fn status(p: &Parameter, new: bool) -> (String, &'static str) {
     }
 }
 
-/// Declarations of all, those alike on one line.
+/// Returns the declarations of all, those that are alike on one line.
 pub fn lines(parameters: &[Parameter], module: Module) -> Vec<(String, Vec<String>)> {
     let mut lines: Vec<(String, Vec<String>)> = Vec::new();
     for p in parameters {

@@ -141,8 +141,8 @@ fn twin(binding: &Binding<'_>) -> String {
     list(2, &format!("procedure({name}){bound} "), &twin, "")
 }
 
-/// The names that programs use. Both forms of a call have one name, where a compiler can tell them
-/// apart.
+/// Writes the names that programs use. Both forms of a call have one name, if a compiler can tell
+/// them apart.
 fn generics(bindings: &[&Binding<'_>], facts: &Facts) -> String {
     let mut text = String::new();
     for (at, binding) in bindings.iter().enumerate() {

@@ -11,8 +11,8 @@ use toml::{Table as Toml, Value};
 pub struct Facts {
     /// Predefined handles: name, value here, value on the standard face.
     pub handles: Vec<Pair>,
-    /// Handles that only this ABI has, and the name of what they are on the standard face; programs
-    /// are given these.
+    /// Handles that only this ABI has, each with the name of its like on the standard face;
+    /// programs get these.
     pub like: Vec<(Pair, String)>,
     /// Classes of constants.
     pub classes: Vec<Class>,

@@ -7,7 +7,7 @@ fn count(text: &str, part: &str) -> usize {
     text.matches(part).count()
 }
 
-/// By default a function that is not written ends the job, and one rank of the node says so.
+/// A function that is not written ends the job by default, and one rank of the node says so.
 #[test]
 fn a_function_that_is_not_written_ends_the_job() {
     let program = program("unwritten");

@@ -14,7 +14,7 @@ use crate::timing::median;
 pub const SPREAD: f64 = 1.2;
 /// The fewest quick samples to compare: a lucky one proves nothing.
 pub const FEWEST: usize = 3;
-/// By noise, a write may seem to take this many times as long as a send.
+/// A write may seem, by noise, to take this many times as long as a send.
 const WRITE_TO_SEND: f64 = 1.05;
 
 /// The median of the quick samples, and their number; `None` if they are too few.

@@ -1,4 +1,4 @@
-//! How this process was started, found by the code that a rank uses.
+//! The start of this process, as the code that a rank uses sees it.
 
 use serde::Serialize;
 use verbena_boot::environment::{Lookup, Plan, Surroundings, plan};

@@ -24,7 +24,7 @@ fn dev_shm_may_be_full_tiny_read_only_or_missing() {
     }
 }
 
-/// The same programs must die if the kernel kills a process that copies from another: or the tests
+/// These programs must die if the kernel kills a process that copies from another: or the tests
 /// below would refuse what nobody asks for.
 #[test]
 fn single_copy_is_used_where_it_may_be() {

@@ -64,7 +64,7 @@ fn programs_built_with_intel_mpi_s_header() {
     }
 }
 
-/// The same test as in `mismatch.rs`, on this face.
+/// This face passes a test of `mismatch.rs`.
 #[test]
 fn a_function_that_is_not_written_ends_the_job() {
     let program = built_by(MPICH, "unwritten");

@@ -10,7 +10,7 @@ pub enum Rule {
     /// The output is one line `No Errors`, nothing else, and the exit code 0.
     #[default]
     Plain,
-    /// The same, but the library may warn.
+    /// The output is one line `No Errors`, and the library may warn; exit code 0.
     Warned,
     /// The exit code must not be 0; any output will do.
     Fatal,

@@ -1,4 +1,4 @@
-//! The same work on each of many items, several at a time.
+//! Work on many items, several at a time.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

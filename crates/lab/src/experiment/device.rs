@@ -18,13 +18,13 @@ pub enum Verb {
     Write,
     /// A send, into a receive buffer that was posted before.
     Send,
-    /// Sends by datagrams, which may be lost.
+    /// A send by datagrams, which may be lost.
     Datagram,
 }
 
-/// Bytes that one run of a bandwidth test moves about, so that each takes about as long.
+/// About the bytes that one run of a bandwidth test moves, so that each takes about as long.
 const BANDWIDTH_BYTES: usize = 16 << 20;
-/// The same limit for a latency test of long messages.
+/// About the bytes that one run of a latency test of long messages moves.
 const LATENCY_BYTES: usize = 8 << 20;
 /// The longest datagram of the largest MTU there is; perftest leaves its prefix (GRH) out of the
 /// size.

@@ -104,8 +104,8 @@ pub mod threads {
         start(ranks, false, what)
     }
 
-    /// The same; rank 1 changes the values of each message between two ranks, and of each block,
-    /// that it sends.
+    /// Runs a function as [`run`] does, but rank 1 changes the values of each message between two
+    /// ranks, and of each block, that it sends.
     pub fn run_garbled<T: Send>(ranks: usize, what: impl Fn(&dyn Comm) -> T + Sync) -> Vec<T> {
         start(ranks, true, what)
     }

@@ -114,7 +114,7 @@ mod tests {
 
     const RULES: &str = r#"
         limits = { file_lines = 9, file_lines_hard = 9, function_lines = 9, comment_columns = 20, page_columns = 20 }
-        sources = { code = [], no_tabs = [], generated = ["gen/"], unwritten = [], safe = [], first_words = ["What", "The same"] }
+        sources = { code = [], no_tabs = [], generated = ["gen/"], unwritten = [], first_words = ["What", "The same"] }
     "#;
 
     fn found(rules: &str, path: &str, text: &str) -> Vec<(&'static str, usize)> {

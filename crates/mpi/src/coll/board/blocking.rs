@@ -227,11 +227,15 @@ pub fn allreduce(
     reduction: Reduction,
 ) -> Done {
     let ranks = comm.size() as usize;
+    let done = fold(process, comm, call, operands, reduction, 0..ranks, (0, operands.count));
+    if done.is_some() {
+        return done;
+    }
     match TABLE.allreduce_on_board(ranks, operands.bytes()) {
         OnBoard::Direct(piece) if is_plain(reduction) => {
             allreduce_directly(process, comm, call, operands, reduction, piece).transpose()
         }
-        _ => fold(process, comm, call, operands, reduction, 0..ranks, (0, operands.count)),
+        _ => None,
     }
 }
 

@@ -22,8 +22,8 @@ impl Cut {
         Cut { bytes, part_bytes: part_bytes_max.min(bytes).max(bytes.div_ceil(PARTS_MAX.into())) }
     }
 
-    /// Cuts for two copiers: two halves, each of which stays in the cache of its copier; more parts
-    /// if the message is long, so that a copier that comes late finds some.
+    /// Cuts for two copiers. Each takes a half, which then is in its cache. A long message has more
+    /// parts, so that a copier that comes late finds some.
     pub fn for_both(bytes: u64, part_bytes_max: u64) -> Cut {
         let half = bytes.div_ceil(2).next_multiple_of(PAGE_BYTES);
         Cut::for_one(bytes, half.min(part_bytes_max))
@@ -108,7 +108,7 @@ impl Parts {
         self.cut.part(part)
     }
 
-    /// Ends the division, of which the sender took `last` parts.
+    /// Ends the division. The sender took `last` parts.
     pub fn end(&mut self, last: u32) {
         (self.division, self.last) = (None, last);
     }

@@ -44,7 +44,7 @@ impl Span {
         self.start < other.end && other.start < self.end
     }
 
-    /// Returns the pages as a region, a part of which was given as one.
+    /// Returns the whole pages as a region. The caller was given a region within them.
     ///
     /// # Safety
     /// All pages are mapped as long as the region is used, and only what was given as a region is

@@ -43,7 +43,7 @@ impl Candidate {
         }
     }
 
-    /// Returns whether this port is used too, beside `used` others, the best of which is `best`.
+    /// Returns whether this port is used too. `used` ports are used already, `best` is the best.
     /// Unless the user says how many, it must be of the same sort: a slower port, or one of another
     /// network, is likely to be there for something else.
     pub fn is_rail_beside(&self, best: Option<&Candidate>, used: usize, options: &Options) -> bool {

@@ -47,7 +47,7 @@ impl Pace {
         Pace { left: 1, looks: 1, read_ns: 0, trouble_ns: 0, tour_ns: 0 }
     }
 
-    /// Counts a look, of which several idle polls make one. Returns whether to read the clock now.
+    /// Counts a look; several idle polls make one look. Returns whether to read the clock now.
     #[inline]
     pub fn is_due(&mut self) -> bool {
         self.left -= 1;

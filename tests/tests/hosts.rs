@@ -1,6 +1,6 @@
 //! Jobs over several hosts, which are this machine: under other names, as containers that share its
 //! network, and as hosts that share nothing with each other. `mpiexec` itself over hosts is tested
-//! in `crates/launch`.
+//! in `crates/start/launch`.
 
 use verbena_tests::{Job, program, staged};
 

@@ -198,7 +198,7 @@ fn count_of(said: &str, name: &str) -> u64 {
     count.unwrap_or_else(|| panic!("no {name} in {said}"))
 }
 
-/// The program that tries the real device, `crates/infiniband/examples/adapter_check`.
+/// The program that tries the real device, `crates/channels/infiniband/examples/adapter_check`.
 fn adapter_check() -> String {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
     command.args(["build", "--quiet", "--package", "verbena-infiniband", "--example", "adapter_check"]);

@@ -4,8 +4,8 @@
 //! Three parts take turns: fuzzers on everything that comes from outside (`fuzz/`), the simulator,
 //! and random MPI programs on the stage (`tests/programs/anything.c`). All seeds come from the
 //! clock, so that each run tries new ones. A failure becomes a test: an input in `fuzz/corpus`, a
-//! line in `crates/sim/seeds.txt` or in `tests/programs/anything.seeds`. The ordinary tests replay
-//! all of these.
+//! line in `crates/tools/sim/seeds.txt` or in `tests/programs/anything.seeds`. The ordinary tests
+//! replay all of these.
 
 mod fuzzers;
 mod ledger;

@@ -1,5 +1,5 @@
 //! Packets, frames and cards of the channels. Those of `rc`, `ud` and `shm` that nobody else may
-//! see have their targets beside the code (`crates/{node,infiniband}/src/*/fuzzing.rs`).
+//! see have their targets beside the code (`crates/channels/{node,infiniband}/src/*/fuzzing.rs`).
 
 use verbena_channel::packet::{HEADER_BYTES, Header, Kind};
 use verbena_ofi::card::{Contact, Notice};

@@ -1,5 +1,5 @@
-//! Finds the hand-written bodies: `pub fn name(` in `crates/abi/src/calls/*.rs`,
-//! `pub unsafe fn name(` in `crates/mpich/src/calls`.
+//! Finds the hand-written bodies: `pub fn name(` in `crates/entry/abi/src/calls/*.rs`,
+//! `pub unsafe fn name(` in `crates/entry/mpich/src/calls`.
 
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;

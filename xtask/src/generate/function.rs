@@ -59,7 +59,8 @@ pub struct Function {
     pub owner: Option<String>,
     /// Version of the standard that deprecated it.
     pub deprecated: Option<String>,
-    /// The rungs of its fast path in the order in which they are tried (`crates/abi/src/quick`).
+    /// The rungs of its fast path in the order in which they are tried
+    /// (`crates/entry/abi/src/quick`).
     pub rungs: Vec<String>,
 }
 

@@ -4,12 +4,12 @@
 //! | made | by |
 //! | --- | --- |
 //! | `include/mpi.h` | [`header`] |
-//! | `crates/mpi/src/generated/constants.rs` | [`constants`] |
-//! | `crates/abi/src/generated/types.rs` | [`types`] |
-//! | `crates/abi/src/generated/<family>.rs` | [`entry`] |
+//! | `crates/core/mpi/src/generated/constants.rs` | [`constants`] |
+//! | `crates/entry/abi/src/generated/types.rs` | [`types`] |
+//! | `crates/entry/abi/src/generated/<family>.rs` | [`entry`] |
 //! | `docs/COVERAGE.md` | [`coverage`] |
-//! | `crates/mpich/src/generated` | [`mpich`] |
-//! | `crates/fortran/src/generated`, `bindings/fortran` | [`fortran`] |
+//! | `crates/entry/mpich/src/generated` | [`mpich`] |
+//! | `crates/entry/fortran/src/generated`, `bindings/fortran` | [`fortran`] |
 //! | `packaging/THIRD-PARTY.txt` | [`licences`] |
 //!
 //! All of it is made in memory first; `--check` and a test compare that with the files.
@@ -55,19 +55,19 @@ pub fn root() -> PathBuf {
 /// Makes all generated files in memory.
 pub fn outputs(root: &Path) -> Result<Vec<Output>> {
     let table = table::Table::load(&root.join("api"))?;
-    let bodies = bodies::Bodies::scan(&root.join("crates/abi/src/calls"), &["pub fn "])?;
+    let bodies = bodies::Bodies::scan(&root.join("crates/entry/abi/src/calls"), &["pub fn "])?;
     let mut outputs = vec![
         Output::new("include/mpi.h", header::write(&table)?),
-        Output::new("crates/mpi/src/generated/constants.rs", constants::write(&table)?),
-        Output::new("crates/abi/src/generated/types.rs", types::write(&table)?),
-        Output::new("crates/abi/src/generated/mod.rs", entry::write_module(&table)),
+        Output::new("crates/core/mpi/src/generated/constants.rs", constants::write(&table)?),
+        Output::new("crates/entry/abi/src/generated/types.rs", types::write(&table)?),
+        Output::new("crates/entry/abi/src/generated/mod.rs", entry::write_module(&table)),
         Output::new(
             "docs/COVERAGE.md",
             coverage::write(&table, &bodies, &fortran::names(root, &table, &bodies)?),
         ),
     ];
     for family in &table.families {
-        let path = format!("crates/abi/src/generated/{}.rs", family.name);
+        let path = format!("crates/entry/abi/src/generated/{}.rs", family.name);
         outputs.push(Output::new(&path, entry::write_family(family, &bodies)?));
     }
     outputs.extend(mpich::outputs(root, &table)?);

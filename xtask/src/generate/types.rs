@@ -5,13 +5,13 @@ use super::table::Table;
 use anyhow::Result;
 use std::fmt::Write;
 
-/// The text of `crates/abi/src/generated/types.rs`.
+/// The text of `crates/entry/abi/src/generated/types.rs`.
 pub fn write(table: &Table) -> Result<String> {
     write_face(table, |_| "usize")
 }
 
-/// The text of `crates/mpich/src/generated/types.rs`: handles are integers there, except for files
-/// and the tool interface's.
+/// The text of `crates/entry/mpich/src/generated/types.rs`: handles are integers there, except for
+/// files and the tool interface's.
 pub fn write_mpich(table: &Table) -> Result<String> {
     write_face(
         table,

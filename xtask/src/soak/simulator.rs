@@ -57,11 +57,11 @@ impl Simulator {
 fn failed(top: &Path, test: &str, first: u64, text: &str) -> Result<Vec<String>> {
     let seeds = ledger::seeds_in(text);
     for seed in &seeds {
-        ledger::keep(&top.join("crates/sim/seeds.txt"), &format!("{test} {seed}"))?;
+        ledger::keep(&top.join("crates/tools/sim/seeds.txt"), &format!("{test} {seed}"))?;
     }
     let what = match seeds.is_empty() {
         true => format!("{test} failed without naming a seed (VERBENA_SIM_FIRST={first})"),
-        false => format!("{test}, seeds {seeds:?}: see crates/sim/seeds.txt"),
+        false => format!("{test}, seeds {seeds:?}: see crates/tools/sim/seeds.txt"),
     };
     Ok(vec![format!("{what}\n{text}")])
 }

@@ -2,8 +2,8 @@
 //!
 //! | made | by |
 //! | --- | --- |
-//! | `crates/fortran/src/generated/types.rs`, `c.rs`: what C has | `types`, [`c`] |
-//! | `crates/fortran/src/generated/<family>.rs`: the entry points | [`rust`], [`convert`] |
+//! | `crates/entry/fortran/src/generated/types.rs`, `c.rs`: what C has | `types`, [`c`] |
+//! | `crates/entry/fortran/src/generated/<family>.rs`: the entry points | [`rust`], [`convert`] |
 //! | `bindings/fortran/mpif.h` | [`include`](mod@include) |
 //! | `bindings/fortran/mpi.f90` | [`module`] |
 //! | `bindings/fortran/mpi_f08.f90` | [`f08`] |
@@ -30,7 +30,7 @@ use facts::Facts;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-const FOLDER: &str = "crates/fortran/src/generated";
+const FOLDER: &str = "crates/entry/fortran/src/generated";
 
 /// The C names of the functions that Fortran has.
 pub fn names(root: &Path, table: &Table, of_c: &Bodies) -> Result<BTreeSet<String>> {
@@ -44,7 +44,7 @@ pub fn outputs(root: &Path, table: &Table, of_c: &Bodies) -> Result<Vec<Output>>
     let facts = Facts::load(&root.join("api/fortran.toml"))?;
     // Those that nearly repeat are lines of a macro's use.
     let beginnings = ["pub unsafe fn ", "    pub unsafe fn "];
-    let bodies = Bodies::scan(&root.join("crates/fortran/src/calls"), &beginnings)?;
+    let bodies = Bodies::scan(&root.join("crates/entry/fortran/src/calls"), &beginnings)?;
     let bindings = binding::all(table, &facts, |function| !waits_for_c(function, of_c))?;
     let mut outputs = vec![
         Output::new(&format!("{FOLDER}/types.rs"), types::write(table)?),

@@ -62,7 +62,7 @@ fn entry(
         (None, Some(kind)) if family == "handle" => (None, format!("    {}\n", integer(function, kind))),
         (None, Some(_)) => (None, format!("    native!({name}({}))\n", names.join(", "))),
         (None, None) if function.parameters.iter().any(|p| p.kind.base == "fn") => {
-            bail!("MPI_{} takes a function, so crates/mpich must have a body `{body}`", function.name)
+            bail!("MPI_{} takes a function, so crates/entry/mpich must have a body `{body}`", function.name)
         }
         (None, None) => translated(family, function, name, large, facts),
     };

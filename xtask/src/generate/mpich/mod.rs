@@ -1,10 +1,10 @@
-//! The MPICH face, `crates/mpich`: made from the API table and the facts in `api/mpich`.
+//! The MPICH face, `crates/entry/mpich`: made from the API table and the facts in `api/mpich`.
 //!
 //! | made | by |
 //! | --- | --- |
 //! | `generated/constants.rs`: constants both ways | [`constants`] |
 //! | `generated/types.rs`: C types of this face | [`super::types`] |
-//! | the table between the two libraries: its types (`crates/faces`) and the code that fills it | [`table`] |
+//! | the table between the two libraries: its types (`crates/entry/faces`) and the code that fills it | [`table`] |
 //! | `generated/<family>.rs`: the entry points | [`entry`], [`convert`] |
 
 mod constants;
@@ -20,14 +20,14 @@ use anyhow::Result;
 use facts::Facts;
 use std::path::Path;
 
-const FOLDER: &str = "crates/mpich/src/generated";
+const FOLDER: &str = "crates/entry/mpich/src/generated";
 
 /// Makes all files of this face.
 pub fn outputs(root: &Path, table: &Table) -> Result<Vec<Output>> {
     let facts = Facts::load(&root.join("api/mpich"), table)?;
     // Those that nearly repeat are lines of a macro's use.
     let beginnings = ["pub unsafe fn ", "    pub unsafe fn "];
-    let bodies = Bodies::scan(&root.join("crates/mpich/src/calls"), &beginnings)?;
+    let bodies = Bodies::scan(&root.join("crates/entry/mpich/src/calls"), &beginnings)?;
     let mut outputs = vec![
         Output::new(&format!("{FOLDER}/constants.rs"), constants::write(table, &facts)?),
         Output::new(&format!("{FOLDER}/types.rs"), types::write_mpich(table)?),

@@ -67,7 +67,7 @@ const VARIABLES: [&str; 8] = [
 /// it is a shared library only.
 fn output(command: &str, arguments: &[&str]) -> String {
     let stage = std::env::var_os("VERBENA_STAGE")
-        .map_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/stage").into(), PathBuf::from);
+        .map_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/../../../target/stage").into(), PathBuf::from);
     let library = stage.join("lib/libmpi.so.12");
     let output = Command::new(command).args(arguments).arg(library).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -1,5 +1,5 @@
-//! The table for the MPICH face (`crates/mpich`, `libmpi.so.12`): all entry points, and the few
-//! things that the standard's functions do not offer. `verbena_faces` says what is in it.
+//! The table for the MPICH face (`crates/entry/mpich`, `libmpi.so.12`): all entry points, and the
+//! few things that the standard's functions do not offer. `verbena_faces` says what is in it.
 
 use crate::args::Out;
 use crate::calls::{errhandler, op};

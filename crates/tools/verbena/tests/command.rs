@@ -21,7 +21,7 @@ fn json(output: &Output) -> Value {
 }
 
 fn staged(path: &str) -> PathBuf {
-    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     let stage = std::env::var_os("VERBENA_STAGE").map_or(top.join("target/stage"), PathBuf::from);
     let file = stage.join(path);
     assert!(file.exists(), "{} is missing: run `make stage`", file.display());

@@ -113,8 +113,11 @@ mod tests {
 
     #[test]
     fn a_defect_is_called_one_and_told_where() {
-        let text = scene(false).fault("index 7\nis out of bounds", "crates/mpi/src/a.rs:1:2").to_string();
-        assert!(text.starts_with("process 3 of 8: index 7 is out of bounds\n  on: crates/mpi/src/a.rs:1:2"));
+        let text =
+            scene(false).fault("index 7\nis out of bounds", "crates/core/mpi/src/a.rs:1:2").to_string();
+        assert!(
+            text.starts_with("process 3 of 8: index 7 is out of bounds\n  on: crates/core/mpi/src/a.rs:1:2")
+        );
         assert!(text.contains("a defect of Verbena\n") && text.contains("report"), "{text}");
         assert_eq!(text.lines().count(), 4);
         assert!(scene(true).fault("x", "y").cause.contains("unless two threads"));
@@ -122,7 +125,7 @@ mod tests {
 
     #[test]
     fn misuse_is_called_that() {
-        let text = scene(true).fault(MISUSE, "crates/waiting/src/lock.rs:1:2").to_string();
+        let text = scene(true).fault(MISUSE, "crates/base/waiting/src/lock.rs:1:2").to_string();
         assert!(!text.contains("defect") && !text.contains("report"), "{text}");
         assert!(text.contains("MPI_THREAD_FUNNELED") && text.contains("two threads"), "{text}");
         assert!(text.contains("callback") && text.contains("MPI_THREAD_MULTIPLE"), "{text}");
@@ -130,10 +133,10 @@ mod tests {
 
     #[test]
     fn the_programs_own_panics_are_not_ours() {
-        for file in ["crates/waiting/src/lock.rs", "/rustc/abc/library/core/src/option.rs"] {
+        for file in ["crates/base/waiting/src/lock.rs", "/rustc/abc/library/core/src/option.rs"] {
             assert!(is_our_file(file), "{file}");
         }
-        for file in ["src/main.rs", "crates/abi/tests/abuse.rs", "tests/src/lib.rs"] {
+        for file in ["src/main.rs", "crates/entry/abi/tests/abuse.rs", "tests/src/lib.rs"] {
             assert!(!is_our_file(file), "{file}");
         }
         assert!(is_our_file(file!()));

@@ -49,7 +49,7 @@ const ELSEWHERE: [(&str, &str); 5] = [
 ];
 
 fn top() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
 }
 
 fn staged() -> PathBuf {

@@ -1,5 +1,6 @@
-//! The table between Verbena's two libraries: `libmpi_abi.so.1` (the standard ABI, `crates/abi`)
-//! fills it, and `libmpi.so.12` (the MPICH ABI, `crates/mpich`) calls through it.
+//! The table between Verbena's two libraries: `libmpi_abi.so.1` (the standard ABI,
+//! `crates/entry/abi`) fills it, and `libmpi.so.12` (the MPICH ABI, `crates/entry/mpich`) calls
+//! through it.
 //!
 //! Both libraries export the same names, so the second cannot link to the first. It opens it, asks
 //! for the symbol `verbena_entries`, compares the [`FINGERPRINT`], and copies the table. Both

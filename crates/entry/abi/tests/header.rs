@@ -14,7 +14,7 @@ fn compile_and_run(compiler: &str, standard: &str, language: &str) {
     let output = Command::new(compiler)
         .args(["-Wall", "-Wextra", "-pedantic", "-Werror", &format!("-std={standard}"), "-x", language])
         .arg("-I")
-        .arg(folder().join("../../include"))
+        .arg(folder().join("../../../include"))
         .arg(folder().join("tests/header.c"))
         .arg("-o")
         .arg(&program)

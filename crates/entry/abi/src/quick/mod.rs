@@ -12,7 +12,7 @@
 //!
 //! The rungs are written once for both faces: [`Face`] says how a face writes requests, statuses
 //! and wildcards. Handles of communicators and datatypes are the standard ones on both
-//! (`crates/mpich` translates them).
+//! (`crates/entry/mpich` translates them).
 //!
 //! | module | rungs of |
 //! | --- | --- |

@@ -1,4 +1,4 @@
-//! The MPICH ABI's face of the fast paths (`crates/mpich`, `libmpi.so.12`).
+//! The MPICH ABI's face of the fast paths (`crates/entry/mpich`, `libmpi.so.12`).
 //!
 //! The entry points of that library translate the handles of communicator and datatype and jump
 //! here ([`crate::generated::mpich`]). A call that no rung takes goes back to it ([`Fallbacks`]):

@@ -14,7 +14,7 @@ const STEPS: [&str; 7] =
 fn mpich() -> Option<PathBuf> {
     let bin = match std::env::var_os("VERBENA_MPICH") {
         Some(prefix) => PathBuf::from(prefix).join("bin"),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers/mpich/bin"),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../target/peers/mpich/bin"),
     };
     let there = bin.join("mpiexec").is_file();
     assert!(there || std::env::var_os("VERBENA_MPICH").is_none(), "no mpiexec in {}", bin.display());

@@ -112,6 +112,17 @@ fn tool_interface() {
     passes("tool_values", &[1, 2, 3, 4, 7]);
 }
 
+/// A wait sleeps at its second round, so that no yield hides what wakes it.
+#[test]
+fn a_wait_beside_tasks_sleeps() {
+    let program = program("asleep");
+    for ranks in [2, 3] {
+        let job = job(ranks, &program).env("VERBENA_WAIT_SPINS", "0").env("VERBENA_WAIT_YIELDS", "1");
+        let ended = job.run().ok();
+        assert!(ended.stdout.contains(&format!("asleep: ok with {ranks} ranks")), "{ended:?}");
+    }
+}
+
 #[test]
 fn sixty_four_ranks_on_few_cores_do_not_crawl() {
     let program = program("collectives");

@@ -4,7 +4,7 @@
 //! compilers' code calls the same functions of it. `mpiexec` is the staged one, without a
 //! sanitizer.
 
-use super::programs::{run_all, trouble};
+use super::programs::{Canary, run_all, trouble};
 use super::{Ground, output};
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
@@ -46,6 +46,14 @@ impl Sanitizer {
         }
     }
 
+    /// Returns a fault that it must find.
+    fn canary(self) -> Canary {
+        match self {
+            Sanitizer::Address => Canary { fault: "freed", report: "heap-use-after-free" },
+            Sanitizer::Thread => Canary { fault: "race", report: "data race" },
+        }
+    }
+
     fn mark(self) -> &'static str {
         match self {
             Sanitizer::Address => "ERROR: AddressSanitizer",
@@ -65,7 +73,7 @@ pub(super) fn run(ground: &Ground, sanitizer: Sanitizer) -> Result<String> {
     let library = build(ground, sanitizer, &into)?;
     let link = link_options(ground, sanitizer, &library)?;
     let (variable, options) = sanitizer.options();
-    run_all(|program| {
+    run_all(&sanitizer.canary(), |program| {
         let built = program.compile(ground, &into, Path::new("cc"), &link)?;
         let mut job = program.job(ground, &[], &built)?;
         trouble(job.env(variable, options), program.name, &[sanitizer.mark()])

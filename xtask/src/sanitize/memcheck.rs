@@ -1,7 +1,7 @@
 //! valgrind's memcheck on the staged library: reads of what was never written, and of what is gone.
 
 use super::Ground;
-use super::programs::{run_all, trouble};
+use super::programs::{Canary, run_all, trouble};
 use anyhow::{Context, Result};
 use std::process::Command;
 
@@ -26,7 +26,8 @@ pub(super) fn run(ground: &Ground) -> Result<String> {
         format!("--suppressions={}", suppressions.display()),
     ];
     let compiler = ground.staged("bin/mpicc")?;
-    run_all(|program| {
+    let canary = Canary { fault: "freed", report: "Invalid read" };
+    run_all(&canary, |program| {
         let built = program.compile(ground, &into, &compiler, &[])?;
         // A rank that waits must let the other one compute, which valgrind makes fifty times as
         // long.

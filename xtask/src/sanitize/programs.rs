@@ -1,7 +1,7 @@
 //! The C test programs, compiled and run one by one.
 
 use super::{Ground, output, tail};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -9,10 +9,21 @@ use std::process::Command;
 pub(super) struct Program {
     pub name: &'static str,
     pub ranks: u32,
+    /// The fault that the program commits ([`Canary`]).
+    fault: Option<&'static str>,
 }
 
 const fn program(name: &'static str, ranks: u32) -> Program {
-    Program { name, ranks }
+    Program { name, ranks, fault: None }
+}
+
+/// A fault that a check must find, or it finds nothing elsewhere either: one of
+/// `tests/programs/faulty.c`.
+pub(super) struct Canary {
+    /// The name of the fault.
+    pub fault: &'static str,
+    /// The words of the check's report.
+    pub report: &'static str,
 }
 
 /// The programs that run through by themselves: every part of the library, threads included.
@@ -68,15 +79,27 @@ impl Program {
         let mut job = Command::new("timeout");
         job.args(["-k", "5", SECONDS_MAX]).arg(ground.staged("bin/mpiexec")?);
         job.args(["-n", &self.ranks.to_string()]).args(under).arg(program);
+        job.envs(self.fault.map(|fault| ("FAULT", fault)));
         Ok(job)
     }
 }
 
-/// Runs all programs and says how many passed.
+/// Runs the program with a fault, then all programs, and says how many passed.
 ///
 /// # Errors
-/// The programs that did not pass.
-pub(super) fn run_all(run: impl Fn(&Program) -> Result<Option<String>>) -> Result<String> {
+/// The fault was not found, or the programs that did not pass.
+pub(super) fn run_all(
+    canary: &Canary,
+    run: impl Fn(&Program) -> Result<Option<String>>,
+) -> Result<String> {
+    let faulty = Program { fault: Some(canary.fault), ..program("faulty", 2) };
+    let found = run(&faulty)?.unwrap_or_default();
+    ensure!(
+        found.contains(canary.report),
+        "the fault `{}` of faulty.c was not found, so this check finds nothing:\n{found}",
+        canary.fault
+    );
+    println!("   faulty ({}): found, as it must be", canary.fault);
     let mut troubles = Vec::new();
     for program in PROGRAMS {
         let trouble = run(program)?;
@@ -88,7 +111,7 @@ pub(super) fn run_all(run: impl Fn(&Program) -> Result<Option<String>>) -> Resul
         );
         troubles.extend(trouble);
     }
-    anyhow::ensure!(
+    ensure!(
         troubles.is_empty(),
         "{} of {} programs\n{}",
         troubles.len(),

@@ -42,8 +42,20 @@ pub struct Process {
 
 /// Exclusive use of an engine for a moment. The library locks it, the simulator lends it.
 pub trait Access {
-    /// Calls `f` with the engine.
+    /// Calls `f` with the engine for a command, and wakes the threads that may wait for it.
     fn with<R>(&mut self, f: impl FnOnce(&mut Engine) -> R) -> R;
+
+    /// Calls `f` with the engine and wakes nobody: for what no other thread waits for. A task looks
+    /// so whether it can go on, since each look happens in the last round before a thread sleeps
+    /// and would wake it at once.
+    #[inline]
+    fn look<R>(&mut self, f: impl FnOnce(&mut Engine) -> R) -> R {
+        self.with(f)
+    }
+
+    /// Says that a look became a command after all: it began a message.
+    #[inline]
+    fn begun(&mut self) {}
 }
 
 impl Access for &mut Engine {
@@ -57,6 +69,19 @@ impl Access for &Process {
     #[inline]
     fn with<R>(&mut self, f: impl FnOnce(&mut Engine) -> R) -> R {
         self.command(f)
+    }
+
+    #[inline]
+    fn look<R>(&mut self, f: impl FnOnce(&mut Engine) -> R) -> R {
+        Process::look(self, f)
+    }
+
+    #[inline]
+    fn begun(&mut self) {
+        if is_shared() {
+            let work = Process::look(self, |engine| engine.has_work());
+            self.tell_others(work);
+        }
     }
 }
 

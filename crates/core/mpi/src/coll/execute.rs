@@ -183,7 +183,12 @@ impl Collective {
     /// The first that occurred, once all has ended.
     pub fn advance(&mut self, access: &mut impl Access, reduction: Option<Reduction<'_>>) -> Result<bool> {
         loop {
-            match access.with(|engine| self.drive(engine)) {
+            let step = self.next;
+            let pause = access.look(|engine| self.drive(engine));
+            if self.next != step {
+                access.begun();
+            }
+            match pause {
                 Pause::Waiting => {
                     self.look_for_clash(access);
                     return Ok(false);
@@ -221,7 +226,7 @@ impl Collective {
     /// they call.
     #[cold]
     fn find_clash(&mut self, access: &mut impl Access) {
-        let unlike = access.with(|engine| engine.find_unlike(self.context, self.tag, self.call));
+        let unlike = access.look(|engine| engine.find_unlike(self.context, self.tag, self.call));
         let by_message = unlike.map(|(source, theirs)| Clash {
             number: 0,
             rank: rank_of(source),

@@ -97,7 +97,7 @@ impl Receiving {
 
     fn meet_in(&self, state: &mut State, access: &mut impl Access) -> bool {
         let Sender::Awaited(id, message) = &state.sender else { return true };
-        let Some(completion) = access.with(|engine| engine.take(*id)) else { return false };
+        let Some(completion) = access.look(|engine| engine.take(*id)) else { return false };
         state.sender = Sender::announced(&completion, &message.lend().to_vec(), self.partitions.bytes());
         self.post(state, access);
         if state.is_released {
@@ -142,7 +142,7 @@ impl Receiving {
             (Sender::Nobody, _) => Some(Outcome::NO_PROCESS),
             (Sender::Lost(error), _) => Some(Outcome { error: Some(error.clone()), ..Outcome::EMPTY }),
             (Sender::Known { announced, .. }, Round::Posted { receives, next, error }) => {
-                access.with(|engine| {
+                access.look(|engine| {
                     while *next < receives.len() && settle(engine, &mut receives[*next], error) {
                         *next += 1;
                     }
@@ -169,7 +169,7 @@ impl Receiving {
             (Sender::Nobody | Sender::Lost(_), _) | (_, Round::Idle) => true,
             (Sender::Known { announced, .. }, Round::Posted { receives, error, .. }) => {
                 let range = announced.cover(index, &self.partitions);
-                access.with(|engine| receives[range].iter_mut().all(|one| settle(engine, one, error)))
+                access.look(|engine| receives[range].iter_mut().all(|one| settle(engine, one, error)))
             }
             _ => false,
         })

@@ -131,7 +131,7 @@ impl Sending {
         }
         // They leave mostly in this order: to look behind one that has not left would cost more
         // than it finds.
-        access.with(|engine| {
+        access.look(|engine| {
             while let Some(completion) = round.under_way.front().and_then(|&id| engine.take(id)) {
                 round.under_way.pop_front();
                 round.note(completion);
@@ -168,7 +168,7 @@ impl Announcement {
     pub fn has_left(&mut self, access: &mut impl Access) -> bool {
         let Some(id) = self.request else { return true };
         debug_assert!(!self.message.lend().is_empty());
-        access.with(|engine| engine.take(id)).is_some()
+        access.look(|engine| engine.take(id)).is_some()
     }
 }
 

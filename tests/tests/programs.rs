@@ -124,6 +124,15 @@ fn a_wait_beside_tasks_sleeps() {
 }
 
 #[test]
+fn mpi_ends_when_the_program_exits() {
+    let program = program("at_exit");
+    for (ranks, argument) in [(1, ""), (2, ""), (1, "thread"), (2, "thread")] {
+        let ended = job(ranks, &program).arg(argument).run().ok();
+        assert!(ended.stdout.contains(&format!("at_exit: ok with {ranks} ranks")), "{ended:?}");
+    }
+}
+
+#[test]
 fn sixty_four_ranks_on_few_cores_do_not_crawl() {
     let program = program("collectives");
     let ended = job(64, &program).arg("20").run().ok();

@@ -25,14 +25,11 @@ const PARTS: &[Part] = &[
             ("copy::", "stores past the caches, which Miri does not know"),
             ("random_layouts_agree_with_the_reference", "more than ten minutes"),
             ("memory_is_zero_though_it_was_used", "megabytes, byte by byte"),
+            ("fragments_of_a_long_list", "a million steps, which are about time only"),
         ],
     },
     Part { package: "verbena-channel", tests: &["packet::", "exposed::"], without: &[] },
-    Part {
-        package: "verbena-infiniband",
-        tests: &["reliable::"],
-        without: &[("fragments_of_a_long_list", "a million steps, which are about time only")],
-    },
+    Part { package: "verbena-infiniband", tests: &["reliable::"], without: &[] },
     Part {
         package: "verbena-abi",
         tests: &["table::"],

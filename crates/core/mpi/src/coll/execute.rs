@@ -110,7 +110,9 @@ thread_local! {
 impl Collective {
     /// An empty collective for messages with this context and tag.
     pub fn with_tag(context: u64, tag: i32) -> Box<Collective> {
-        let mut collective = POOL.with_borrow_mut(Vec::pop).unwrap_or_default();
+        // A function that runs at the program's exit may call MPI when the pool is gone.
+        let kept = POOL.try_with(|pool| pool.borrow_mut().pop()).ok().flatten();
+        let mut collective = kept.unwrap_or_default();
         collective.context = context;
         collective.tag = tag;
         collective.call = Mark::NONE;
@@ -162,7 +164,8 @@ impl Collective {
         if self.is_idle() {
             self.rewind();
             self.schedule.clear();
-            POOL.with_borrow_mut(|pool| {
+            let _ = POOL.try_with(|pool| {
+                let mut pool = pool.borrow_mut();
                 if pool.len() < KEPT_MAX {
                     pool.push(self)
                 }

@@ -1,5 +1,4 @@
-//! `cargo xtask generate`: makes files from the API table in `api/`, and the licences of the linked
-//! crates.
+//! Makes code, headers and pages from the API table in `api/`.
 //!
 //! | made | by |
 //! | --- | --- |
@@ -10,9 +9,8 @@
 //! | `docs/COVERAGE.md` | [`coverage`] |
 //! | `crates/entry/mpich/src/generated` | [`mpich`] |
 //! | `crates/entry/fortran/src/generated`, `bindings/fortran` | [`fortran`] |
-//! | `packaging/THIRD-PARTY.txt` | [`licences`] |
 //!
-//! All of it is made in memory first; `--check` and a test compare that with the files.
+//! All of it is made in memory. `cargo xtask generate` writes it into the tree.
 
 mod bodies;
 mod constants;
@@ -24,13 +22,11 @@ mod fortran;
 mod function;
 mod header;
 mod kind;
-mod licences;
 mod mpich;
 mod table;
 mod types;
 
-use crate::crates::Graph;
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use std::path::{Path, PathBuf};
 
 /// A generated file.
@@ -42,17 +38,21 @@ pub struct Output {
 }
 
 impl Output {
-    fn new(path: &str, text: String) -> Output {
+    /// A file of this path and contents.
+    pub fn new(path: &str, text: String) -> Output {
         Output { path: path.into(), text }
     }
 }
 
 /// The root of the repository.
 pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the repository").into()
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).expect("a folder of `crates/tools`").into()
 }
 
 /// Makes all generated files in memory.
+///
+/// # Errors
+/// A file of the API table cannot be read, or what it says cannot be understood.
 pub fn outputs(root: &Path) -> Result<Vec<Output>> {
     let table = table::Table::load(&root.join("api"))?;
     let bodies = bodies::Bodies::scan(&root.join("crates/entry/abi/src/calls"), &["pub fn "])?;
@@ -72,41 +72,5 @@ pub fn outputs(root: &Path) -> Result<Vec<Output>> {
     }
     outputs.extend(mpich::outputs(root, &table)?);
     outputs.extend(fortran::outputs(root, &table, &bodies)?);
-    outputs.push(Output::new("packaging/THIRD-PARTY.txt", licences::write(&Graph::of(root)?)?));
     Ok(outputs)
-}
-
-/// Writes the generated files, or with `check` only says which ones differ.
-pub fn run(check: bool) -> Result<()> {
-    let root = root();
-    let stale = stale(&root, outputs(&root)?);
-    if check && !stale.is_empty() {
-        let names: Vec<String> = stale.iter().map(|o| o.path.display().to_string()).collect();
-        bail!("these generated files are out of date:\n  {}\nrun `cargo xtask generate`", names.join("\n  "));
-    }
-    for output in stale {
-        let path = root.join(&output.path);
-        std::fs::create_dir_all(path.parent().expect("a file lies in a folder"))?;
-        std::fs::write(&path, output.text).with_context(|| format!("writing {}", path.display()))?;
-        println!("wrote {}", output.path.display());
-    }
-    Ok(())
-}
-
-fn stale(root: &Path, outputs: Vec<Output>) -> Vec<Output> {
-    let differs = |o: &Output| std::fs::read_to_string(root.join(&o.path)).ok().as_ref() != Some(&o.text);
-    outputs.into_iter().filter(differs).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn generated_files_are_up_to_date() {
-        let root = root();
-        let stale = stale(&root, outputs(&root).unwrap());
-        let names: Vec<_> = stale.iter().map(|o| &o.path).collect();
-        assert!(names.is_empty(), "run `cargo xtask generate`: {names:?} differ");
-    }
 }

@@ -143,7 +143,7 @@ fn family(path: &Path) -> Result<Family> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate::root;
+    use crate::root;
 
     #[test]
     fn the_table_holds_every_function_of_the_standard_once() {

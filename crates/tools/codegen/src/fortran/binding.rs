@@ -1,9 +1,9 @@
 //! A function as Fortran sees it.
 
 use super::facts::Facts;
-use crate::generate::function::{Condition, Form, Function, Parameter as OfC};
-use crate::generate::kind::{Direction, HANDLES, Kind};
-use crate::generate::table::Table;
+use crate::function::{Condition, Form, Function, Parameter as OfC};
+use crate::kind::{Direction, HANDLES, Kind};
+use crate::table::Table;
 use anyhow::{Context, Result, bail};
 
 /// The kind of an INTEGER.

@@ -1,7 +1,7 @@
 //! Writes the declarations of the C functions that the companion library calls.
 
 use super::binding::Binding;
-use crate::generate::function::Function;
+use crate::function::Function;
 use std::fmt::Write;
 
 /// The text of `crates/entry/fortran/src/generated/c.rs`.

@@ -1,6 +1,6 @@
 //! The constants that Fortran has, and their values there (MPI-5.0, 2.5.4 and appendix A.1).
 
-use crate::generate::table::{Constant, Group, Table};
+use crate::table::{Constant, Group, Table};
 
 /// Kinds, positions in a status and other numbers that only Fortran has; `true` and `false` are
 /// LOGICALs.

@@ -2,7 +2,7 @@
 //! call, the argument for C, statements after the call.
 
 use super::binding::{Binding, Parameter, Shape, What};
-use crate::generate::kind::Direction;
+use crate::kind::Direction;
 
 /// The ways in which arguments come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The declaration of a parameter in an interface.
 
 use super::binding::{Parameter, What, Width};
-use crate::generate::kind::{Direction, HANDLES};
+use crate::kind::{Direction, HANDLES};
 
 /// The module of the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

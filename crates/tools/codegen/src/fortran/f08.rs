@@ -8,7 +8,7 @@ use super::declare::{Module, declaration, lines as declarations};
 use super::facts::Facts;
 use super::lines::list;
 use super::rust::ending;
-use crate::generate::table::Table;
+use crate::table::Table;
 use std::fmt::Write;
 
 const OPENING: &str = "\

@@ -1,6 +1,6 @@
 //! Reads `api/fortran.toml`: what Fortran has otherwise than C.
 
-use crate::generate::table::{read, section};
+use crate::table::{read, section};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::path::Path;

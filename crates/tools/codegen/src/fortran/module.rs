@@ -4,8 +4,8 @@ use super::binding::{Binding, What};
 use super::constants::{BLOCKS, KINDS, PROCEDURES, displacement_current, handles, integers};
 use super::declare::{Module, lines as declarations};
 use super::lines::list;
-use crate::generate::kind::HANDLES;
-use crate::generate::table::Table;
+use crate::kind::HANDLES;
+use crate::table::Table;
 use std::fmt::Write;
 
 const OPENING: &str = "\

@@ -4,7 +4,7 @@
 
 use super::binding::{Binding, Parameter, What};
 use super::convert::{Piece, Side, piece};
-use crate::generate::bodies::Bodies;
+use crate::bodies::Bodies;
 use anyhow::{Result, bail};
 use std::fmt::Write;
 

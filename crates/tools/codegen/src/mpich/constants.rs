@@ -1,7 +1,7 @@
 //! Writes the constants of both faces, and the functions that translate them.
 
 use super::facts::{Class, Facts, Pair, Sort};
-use crate::generate::table::Table;
+use crate::table::Table;
 use anyhow::{Context, Result};
 use std::fmt::Write;
 

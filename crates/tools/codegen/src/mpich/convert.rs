@@ -2,9 +2,9 @@
 //! the standard face, and its work after the call.
 
 use super::facts::Facts;
-use crate::generate::function::{Condition, Function, Parameter};
-use crate::generate::kind::Direction::{In, InOut, Out};
-use crate::generate::kind::{Direction, HANDLES};
+use crate::function::{Condition, Function, Parameter};
+use crate::kind::Direction::{In, InOut, Out};
+use crate::kind::{Direction, HANDLES};
 
 /// The translation of one parameter.
 #[derive(Default)]

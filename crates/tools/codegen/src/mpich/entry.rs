@@ -3,10 +3,10 @@
 use super::convert::{Conversion, convert};
 use super::facts::Facts;
 use super::table::takes_first_itself;
-use crate::generate::bodies::Bodies;
-use crate::generate::function::{Function, Parameter};
-use crate::generate::kind::Kind;
-use crate::generate::table::{Family, Table};
+use crate::bodies::Bodies;
+use crate::function::{Function, Parameter};
+use crate::kind::Kind;
+use crate::table::{Family, Table};
 use anyhow::{Result, bail};
 
 /// The list of generated modules.

@@ -1,7 +1,7 @@
 //! The facts about the MPICH ABI: `api/mpich/constants.toml` and `api/mpich/parameters.toml`.
 
-use crate::generate::function::{Function, Parameter};
-use crate::generate::table::{Constant, Table, read, section};
+use crate::function::{Function, Parameter};
+use crate::table::{Constant, Table, read, section};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -161,7 +161,7 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate::root;
+    use crate::root;
 
     /// The classes that have the same value on both faces, or mean nothing to a program that is
     /// built.

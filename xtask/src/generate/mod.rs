@@ -4,7 +4,7 @@
 mod licences;
 
 use crate::crates::Graph;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use std::path::Path;
 use verbena_codegen::{Output, root};
 
@@ -17,9 +17,7 @@ pub fn run(check: bool) -> Result<()> {
         bail!("these generated files are out of date:\n  {}\nrun `cargo xtask generate`", names.join("\n  "));
     }
     for output in stale {
-        let path = root.join(&output.path);
-        std::fs::create_dir_all(path.parent().expect("a file lies in a folder"))?;
-        std::fs::write(&path, output.text).with_context(|| format!("writing {}", path.display()))?;
+        output.write(&root)?;
         println!("wrote {}", output.path.display());
     }
     Ok(())
@@ -27,7 +25,7 @@ pub fn run(check: bool) -> Result<()> {
 
 /// The generated files that differ from those in the tree.
 fn stale(root: &Path) -> Result<Vec<Output>> {
-    let mut outputs = verbena_codegen::outputs(root)?;
+    let mut outputs = verbena_codegen::in_tree(root)?;
     outputs.push(Output::new("packaging/THIRD-PARTY.txt", licences::write(&Graph::of(root)?)?));
     let differs = |o: &Output| std::fs::read_to_string(root.join(&o.path)).ok().as_ref() != Some(&o.text);
     Ok(outputs.into_iter().filter(differs).collect())

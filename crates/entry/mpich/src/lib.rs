@@ -22,8 +22,14 @@ pub mod arrays;
 pub mod calls;
 pub mod data;
 pub mod fortran;
-#[rustfmt::skip]
-pub mod generated;
+/// The C entry points, types and constants, which the build script makes from the API table.
+// Raw pointers are what C passes: the safety of all entry points is MPI's own rules. What is
+// translated on some parameters is not on others; calls have as many arguments as MPI gives them.
+#[allow(clippy::missing_safety_doc, clippy::useless_conversion, clippy::too_many_arguments)]
+#[allow(clippy::wildcard_imports, clippy::unnecessary_cast, clippy::match_single_binding, unused_imports)]
+pub mod generated {
+    include!(concat!(env!("OUT_DIR"), "/generated/mod.rs"));
+}
 pub mod handles;
 pub mod library;
 pub mod status;

@@ -23,7 +23,7 @@ mod rust;
 use super::bodies::Bodies;
 use super::function::Function;
 use super::table::Table;
-use super::{Output, types};
+use super::{IN_TREE, Output, types};
 use anyhow::Result;
 use binding::Binding;
 use facts::Facts;
@@ -47,7 +47,7 @@ pub fn outputs(root: &Path, table: &Table, of_c: &Bodies) -> Result<Vec<Output>>
     let bodies = Bodies::scan(&root.join("crates/entry/fortran/src/calls"), &beginnings)?;
     let bindings = binding::all(table, &facts, |function| !waits_for_c(function, of_c))?;
     let mut outputs = vec![
-        Output::new(&format!("{FOLDER}/types.rs"), types::write(table)?),
+        Output::new(&format!("{FOLDER}/types.rs"), types::write(table, IN_TREE)?),
         Output::new(&format!("{FOLDER}/constants.rs"), super::constants::write(table)?),
         Output::new(&format!("{FOLDER}/c.rs"), c::write(&bindings)),
         Output::new(&format!("{FOLDER}/mod.rs"), rust::write_module(&bindings)),

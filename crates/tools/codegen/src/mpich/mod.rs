@@ -2,16 +2,16 @@
 //!
 //! | made | by |
 //! | --- | --- |
-//! | `generated/constants.rs`: constants both ways | [`constants`] |
-//! | `generated/types.rs`: C types of this face | [`super::types`] |
+//! | `constants.rs`: constants both ways | [`constants`] |
+//! | `types.rs`: C types of this face | [`super::types`] |
 //! | the table between the two libraries: its types (`crates/entry/faces`) and the code that fills it | [`table`] |
-//! | `generated/<family>.rs`: the entry points | [`entry`], [`convert`] |
+//! | `<family>.rs`: the entry points | [`entry`], [`convert`] |
 
 mod constants;
 mod convert;
 mod entry;
 mod facts;
-mod table;
+pub mod table;
 
 use super::bodies::Bodies;
 use super::table::Table;
@@ -20,23 +20,25 @@ use anyhow::Result;
 use facts::Facts;
 use std::path::Path;
 
-const FOLDER: &str = "crates/entry/mpich/src/generated";
+const BODIES: &str = "crates/entry/mpich/src/calls";
+/// The files and folders that the entry points are made from.
+pub const SOURCES: [&str; 2] = ["api", BODIES];
 
-/// Makes all files of this face.
-pub fn outputs(root: &Path, table: &Table) -> Result<Vec<Output>> {
+/// Makes the files of the build.
+pub fn build(root: &Path) -> Result<Vec<Output>> {
+    let table = &Table::load(&root.join("api"))?;
     let facts = Facts::load(&root.join("api/mpich"), table)?;
     // Those that nearly repeat are lines of a macro's use.
     let beginnings = ["pub unsafe fn ", "    pub unsafe fn "];
-    let bodies = Bodies::scan(&root.join("crates/entry/mpich/src/calls"), &beginnings)?;
+    let bodies = Bodies::scan(&root.join(BODIES), &beginnings)?;
     let mut outputs = vec![
-        Output::new(&format!("{FOLDER}/constants.rs"), constants::write(table, &facts)?),
-        Output::new(&format!("{FOLDER}/types.rs"), types::write_mpich(table)?),
-        Output::new(&format!("{FOLDER}/fallbacks.rs"), table::write_fallbacks(table)),
-        Output::new(&format!("{FOLDER}/mod.rs"), entry::write_module(table)),
+        Output::new("generated/constants.rs", constants::write(table, &facts)?),
+        Output::new("generated/types.rs", types::write_mpich(table)?),
+        Output::new("generated/fallbacks.rs", table::write_fallbacks(table)),
+        Output::new("generated/mod.rs", entry::write_module(table)),
     ];
-    outputs.extend(table::outputs(table));
     for family in &table.families {
-        let path = format!("{FOLDER}/{}.rs", family.name);
+        let path = format!("generated/{}.rs", family.name);
         outputs.push(Output::new(&path, entry::write_family(family, &facts, &bodies)?));
     }
     Ok(outputs)

@@ -10,7 +10,10 @@ MPI4PY := mpi4py==4.1.2
 # were built.
 INSTALLED := verbena verbena-abi verbena-fortran verbena-launch verbena-mpich
 BUILT := $(BUILD)/.verbena-built
-SOURCES := Cargo.toml Cargo.lock $(shell find crates -type f)
+SOURCES := Cargo.toml Cargo.lock $(shell find api crates -type f)
+CARGO_BUILD := cargo build --release --locked $(INSTALLED:%=-p %)
+# The sources of the Fortran modules are made by a build script: cargo says to which folder.
+OUT_DIR := s/.*"build-script-executed".*verbena-fortran@.*"out_dir":"\([^"]*\)".*/\1/p
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := build
@@ -32,7 +35,8 @@ deps-build deps-demo deps-test:
 	@packaging/install-deps $(@:deps-%=%)
 
 build: deps-build
-	cargo build --release --locked $(INSTALLED:%=-p %)
+	$(CARGO_BUILD)
+	@mkdir -p $(BUILD)/fortran && cp "$$($(CARGO_BUILD) --quiet --message-format=json | sed -n '$(OUT_DIR)')"/*.f90 $(BUILD)/fortran
 	@touch $(BUILT)
 
 # Files that changed after the build are built first.

@@ -72,8 +72,8 @@ pub fn scratch(name: &str) -> PathBuf {
     dir
 }
 
-/// Fills a folder with the staged files under the names that cargo gives them, as a build for
-/// `packaging/install`.
+/// Fills a folder with the staged files under the names that cargo gives them, and with the sources
+/// of the Fortran modules, as a build for `packaging/install`.
 pub fn staged_build(folder: &Path) {
     std::fs::create_dir_all(folder).expect("target/ is writable");
     for (file, name) in [
@@ -85,6 +85,9 @@ pub fn staged_build(folder: &Path) {
         ("lib/libmpifort_abi.so.1", "libmpifort_abi.so"),
     ] {
         std::os::unix::fs::symlink(staged(file), folder.join(name)).expect("target/ is writable");
+    }
+    for module in verbena_codegen::fortran_modules().expect("the API table makes modules") {
+        module.write(&folder.join("fortran")).expect("target/ is writable");
     }
 }
 

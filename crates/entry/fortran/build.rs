@@ -1,11 +1,12 @@
-//! Gives the shared library its name in the standard (MPI-5.0, 20.4), and makes it need
-//! `libmpi_abi.so.1`.
+//! Makes the entry points and the Fortran modules from the API table, gives the shared library its
+//! name in the standard (MPI-5.0, 20.4), and makes it need `libmpi_abi.so.1`.
 
 use std::path::Path;
 use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    verbena_codegen::build_fortran().expect("the API table makes entry points and modules");
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libmpifort_abi.so.1");
     let folder = std::env::var("OUT_DIR").expect("cargo sets OUT_DIR");
     stand_in(&Path::new(&folder).join("libmpi_abi.so"));

@@ -32,8 +32,14 @@ pub mod address;
 pub mod arrays;
 pub mod calls;
 pub mod descriptor;
-#[rustfmt::skip]
-pub mod generated;
+/// The Fortran entry points, and C's functions, types and constants, which the build script makes
+/// from the API table.
+// Raw pointers are what Fortran passes: the safety of all entry points is MPI's own rules.
+#[allow(clippy::missing_safety_doc, clippy::too_many_arguments, clippy::unnecessary_cast)]
+#[allow(clippy::wildcard_imports, clippy::useless_conversion, clippy::let_and_return)]
+pub mod generated {
+    include!(concat!(env!("OUT_DIR"), "/generated/mod.rs"));
+}
 pub mod handle;
 pub mod index;
 pub mod kept;

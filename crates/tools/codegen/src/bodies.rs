@@ -5,12 +5,20 @@ use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::path::Path;
 
+/// The folder of the bodies of the standard ABI.
+pub const OF_C: &str = "crates/entry/abi/src/calls";
+
 /// The module that holds each body.
 pub struct Bodies {
     modules: BTreeMap<String, String>,
 }
 
 impl Bodies {
+    /// Reads the bodies of the standard ABI.
+    pub fn of_c(root: &Path) -> Result<Bodies> {
+        Bodies::scan(&root.join(OF_C), &["pub fn "])
+    }
+
     /// Reads the modules of a folder, where bodies begin like one of these. Two bodies of one name
     /// are an error.
     pub fn scan(folder: &Path, beginnings: &[&str]) -> Result<Bodies> {

@@ -8,9 +8,9 @@
 //! | `crates/entry/abi/src/generated/<family>.rs` | [`entry`] | `cargo xtask generate` |
 //! | the table of `faces`, and what fills it in `abi` | [`mpich`] | `cargo xtask generate` |
 //! | `docs/COVERAGE.md` | [`coverage`] | `cargo xtask generate` |
-//! | `bindings/fortran` | [`fortran`] | `cargo xtask generate` |
-//! | `crates/entry/fortran/src/generated` | [`fortran`] | `cargo xtask generate` |
-//! | the generated modules of `mpich` | [`mpich`] | its build script |
+//! | `bindings/fortran/mpif.h` | [`fortran`] | `cargo xtask generate` |
+//! | the entry points of `mpich` | [`mpich`] | its build script |
+//! | the entry points of `fortran`, and the Fortran modules | [`fortran`] | its build script |
 //!
 //! What people read lies in the tree. All of it is made in memory first.
 
@@ -74,6 +74,25 @@ pub fn build_mpich() -> Result<()> {
     build(&mpich::SOURCES, mpich::build)
 }
 
+/// Does the work of `fortran`'s build script: makes the entry points for Fortran, and the modules
+/// `mpi` and `mpi_f08`.
+///
+/// # Errors
+/// As [`build_mpich`].
+pub fn build_fortran() -> Result<()> {
+    build(&fortran::SOURCES, fortran::build)
+}
+
+/// Makes the sources of the Fortran modules in memory.
+///
+/// # Errors
+/// As [`in_tree`].
+pub fn fortran_modules() -> Result<Vec<Output>> {
+    let mut outputs = fortran::build(&root())?;
+    outputs.retain(|output| output.path.extension().is_some_and(|ending| ending == "f90"));
+    Ok(outputs)
+}
+
 /// Writes files to the folder that cargo gives a build script, and tells cargo what they are made
 /// from.
 fn build(sources: &[&str], make: impl Fn(&Path) -> Result<Vec<Output>>) -> Result<()> {
@@ -89,11 +108,12 @@ fn build(sources: &[&str], make: impl Fn(&Path) -> Result<Vec<Output>>) -> Resul
 /// A file of the API table or of the bodies cannot be read or understood.
 pub fn in_tree(root: &Path) -> Result<Vec<Output>> {
     let table = table::Table::load(&root.join("api"))?;
-    let bodies = bodies::Bodies::scan(&root.join("crates/entry/abi/src/calls"), &["pub fn "])?;
+    let bodies = bodies::Bodies::of_c(root)?;
     let mut outputs = vec![
         Output::new("include/mpi.h", header::write(&table)?),
-        Output::new("crates/core/mpi/src/generated/constants.rs", constants::write(&table)?),
+        Output::new("crates/core/mpi/src/generated/constants.rs", constants::write(&table, IN_TREE)?),
         Output::new("crates/entry/abi/src/generated/types.rs", types::write(&table, IN_TREE)?),
+        Output::new("bindings/fortran/mpif.h", fortran::include::write(&table)),
         Output::new("crates/entry/abi/src/generated/mod.rs", entry::write_module(&table)),
         Output::new(
             "docs/COVERAGE.md",
@@ -105,6 +125,5 @@ pub fn in_tree(root: &Path) -> Result<Vec<Output>> {
         outputs.push(Output::new(&path, entry::write_family(family, &bodies)?));
     }
     outputs.extend(mpich::table::outputs(&table));
-    outputs.extend(fortran::outputs(root, &table, &bodies)?);
     Ok(outputs)
 }

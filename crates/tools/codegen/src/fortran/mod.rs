@@ -2,11 +2,11 @@
 //!
 //! | made | by |
 //! | --- | --- |
-//! | `crates/entry/fortran/src/generated/types.rs`, `c.rs`: what C has | `types`, [`c`] |
-//! | `crates/entry/fortran/src/generated/<family>.rs`: the entry points | [`rust`], [`convert`] |
-//! | `bindings/fortran/mpif.h` | [`include`](mod@include) |
-//! | `bindings/fortran/mpi.f90` | [`module`] |
-//! | `bindings/fortran/mpi_f08.f90` | [`f08`] |
+//! | `bindings/fortran/mpif.h`, in the tree | [`include`](mod@include) |
+//! | `generated/types.rs`, `c.rs`: what C has | `types`, [`c`] |
+//! | `generated/<family>.rs`: the entry points | [`rust`], [`convert`] |
+//! | `mpi.f90` | [`module`] |
+//! | `mpi_f08.f90` | [`f08`] |
 
 mod binding;
 mod c;
@@ -15,22 +15,24 @@ mod convert;
 mod declare;
 mod f08;
 mod facts;
-mod include;
+pub mod include;
 mod lines;
 mod module;
 mod rust;
 
-use super::bodies::Bodies;
+use super::bodies::{Bodies, OF_C};
 use super::function::Function;
 use super::table::Table;
-use super::{IN_TREE, Output, types};
+use super::{IN_BUILD, Output, types};
 use anyhow::Result;
 use binding::Binding;
 use facts::Facts;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-const FOLDER: &str = "crates/entry/fortran/src/generated";
+const BODIES: &str = "crates/entry/fortran/src/calls";
+/// The files and folders that the entry points and the modules are made from.
+pub const SOURCES: [&str; 3] = ["api", BODIES, OF_C];
 
 /// The C names of the functions that Fortran has.
 pub fn names(root: &Path, table: &Table, of_c: &Bodies) -> Result<BTreeSet<String>> {
@@ -39,26 +41,26 @@ pub fn names(root: &Path, table: &Table, of_c: &Bodies) -> Result<BTreeSet<Strin
     Ok(bindings.iter().map(|binding| format!("MPI_{}", binding.name)).collect())
 }
 
-/// Makes all files of the Fortran side. `of_c` are the C functions that are written.
-pub fn outputs(root: &Path, table: &Table, of_c: &Bodies) -> Result<Vec<Output>> {
+/// Makes the files of the build.
+pub fn build(root: &Path) -> Result<Vec<Output>> {
+    let (table, of_c) = (&Table::load(&root.join("api"))?, &Bodies::of_c(root)?);
     let facts = Facts::load(&root.join("api/fortran.toml"))?;
     // Those that nearly repeat are lines of a macro's use.
     let beginnings = ["pub unsafe fn ", "    pub unsafe fn "];
-    let bodies = Bodies::scan(&root.join("crates/entry/fortran/src/calls"), &beginnings)?;
+    let bodies = Bodies::scan(&root.join(BODIES), &beginnings)?;
     let bindings = binding::all(table, &facts, |function| !waits_for_c(function, of_c))?;
     let mut outputs = vec![
-        Output::new(&format!("{FOLDER}/types.rs"), types::write(table, IN_TREE)?),
-        Output::new(&format!("{FOLDER}/constants.rs"), super::constants::write(table)?),
-        Output::new(&format!("{FOLDER}/c.rs"), c::write(&bindings)),
-        Output::new(&format!("{FOLDER}/mod.rs"), rust::write_module(&bindings)),
-        Output::new("bindings/fortran/mpif.h", include::write(table)),
-        Output::new("bindings/fortran/mpi.f90", module::write(table, &bindings)),
-        Output::new("bindings/fortran/mpi_f08.f90", f08::write(table, &bindings, &facts)),
+        Output::new("generated/types.rs", types::write(table, IN_BUILD)?),
+        Output::new("generated/constants.rs", super::constants::write(table, IN_BUILD)?),
+        Output::new("generated/c.rs", c::write(&bindings)),
+        Output::new("generated/mod.rs", rust::write_module(&bindings)),
+        Output::new("mpi.f90", module::write(table, &bindings)),
+        Output::new("mpi_f08.f90", f08::write(table, &bindings, &facts)),
     ];
     for family in &table.families {
         let of_family: Vec<&Binding<'_>> = bindings.iter().filter(|b| b.family == family.name).collect();
         if !of_family.is_empty() {
-            let path = format!("{FOLDER}/{}.rs", family.name);
+            let path = format!("generated/{}.rs", family.name);
             outputs.push(Output::new(&path, rust::write_family(&family.chapter, &of_family, &bodies)?));
         }
     }

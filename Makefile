@@ -36,7 +36,7 @@ deps-build deps-demo deps-test:
 
 build: deps-build
 	$(CARGO_BUILD)
-	@mkdir -p $(BUILD)/fortran && cp "$$($(CARGO_BUILD) --quiet --message-format=json | sed -n '$(OUT_DIR)')"/*.f90 $(BUILD)/fortran
+	@mkdir -p $(BUILD)/fortran && cp "$$($(CARGO_BUILD) --quiet --message-format=json | sed -n '$(OUT_DIR)')"/generated/*.f90 $(BUILD)/fortran
 	@touch $(BUILT)
 
 # Files that changed after the build are built first.

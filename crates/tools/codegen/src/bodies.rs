@@ -1,10 +1,12 @@
-//! Finds the hand-written bodies: `pub fn name(` in `crates/entry/abi/src/calls/*.rs`,
-//! `pub unsafe fn name(` in `crates/entry/mpich/src/calls`.
+//! Finds the hand-written bodies: public functions in the folders `calls` of `abi`, `mpich` and
+//! `fortran`.
 
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::path::Path;
 
+/// The beginnings of a body. Those that nearly repeat are lines of a macro's use.
+const BEGINNINGS: [&str; 3] = ["pub fn ", "pub unsafe fn ", "    pub unsafe fn "];
 /// The folder of the bodies of the standard ABI.
 pub const OF_C: &str = "crates/entry/abi/src/calls";
 
@@ -14,14 +16,8 @@ pub struct Bodies {
 }
 
 impl Bodies {
-    /// Reads the bodies of the standard ABI.
-    pub fn of_c(root: &Path) -> Result<Bodies> {
-        Bodies::scan(&root.join(OF_C), &["pub fn "])
-    }
-
-    /// Reads the modules of a folder, where bodies begin like one of these. Two bodies of one name
-    /// are an error.
-    pub fn scan(folder: &Path, beginnings: &[&str]) -> Result<Bodies> {
+    /// Reads the modules of a folder. Two bodies of one name are an error.
+    pub fn scan(folder: &Path) -> Result<Bodies> {
         let mut bodies = BTreeMap::new();
         for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
             let path = entry?.path();
@@ -29,7 +25,7 @@ impl Bodies {
                 continue;
             }
             let module = path.file_stem().context("no name")?.to_string_lossy().into_owned();
-            for name in names(&std::fs::read_to_string(&path)?, beginnings) {
+            for name in names(&std::fs::read_to_string(&path)?) {
                 if let Some(other) = bodies.insert(name.clone(), module.clone()) {
                     bail!("`pub fn {name}` stands in calls/{other}.rs and in calls/{module}.rs");
                 }
@@ -44,8 +40,8 @@ impl Bodies {
     }
 }
 
-fn names(text: &str, beginnings: &[&str]) -> impl Iterator<Item = String> {
-    let rest = |line| beginnings.iter().find_map(|beginning| str::strip_prefix(line, beginning));
+fn names(text: &str) -> impl Iterator<Item = String> {
+    let rest = |line| BEGINNINGS.iter().find_map(|beginning| str::strip_prefix(line, beginning));
     let rests = text.lines().filter_map(rest);
     rests.filter_map(|rest| rest.split_once(['(', '<']).map(|(name, _)| name.to_string()))
 }

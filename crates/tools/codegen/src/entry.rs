@@ -93,7 +93,7 @@ fn is_word(text: &str, at: usize, len: usize) -> bool {
 
 fn entry(function: &Function, name: &str, large: bool, bodies: &Bodies) -> Result<String> {
     let body = body_of(function, large, bodies);
-    let signature = signature(function, large);
+    let signature = function.signature(large);
     match (bodies.module(&body), &function.returns) {
         (Some(module), None) => Ok(checked(function, name, large, &signature, &format!("{module}::{body}"))),
         (Some(module), Some(kind)) => Ok(valued(function, name, &signature, module, kind)),
@@ -106,11 +106,6 @@ fn entry(function: &Function, name: &str, large: bool, bodies: &Bodies) -> Resul
 fn body_of(function: &Function, large: bool, bodies: &Bodies) -> String {
     let own = format!("{}_c", function.body());
     if large && bodies.module(&own).is_some() { own } else { function.body() }
-}
-
-fn signature(function: &Function, large: bool) -> String {
-    let parameters = function.parameters(large);
-    parameters.map(|p| format!("{}: {}", p.name, p.kind.ctype(large).rust())).collect::<Vec<_>>().join(", ")
 }
 
 /// An entry point that returns an error code.

@@ -39,6 +39,7 @@ impl Form {
 }
 
 /// A function.
+#[derive(Default)]
 pub struct Function {
     /// Name without `MPI_` and without `_c`.
     pub name: String,
@@ -92,7 +93,7 @@ impl Function {
     /// Parses a line of the table.
     pub fn parse(name: &str, text: &str) -> Result<Function> {
         let (parameters, flags) = text.split_once(';').unwrap_or((text, ""));
-        let mut function = Function::new(name);
+        let mut function = Function { name: name.into(), ..Function::default() };
         for parameter in parameters.split(',').map(str::trim).filter(|p| !p.is_empty()) {
             match parameter {
                 "..." => function.variadic = true,
@@ -121,21 +122,6 @@ impl Function {
         Ok(function)
     }
 
-    fn new(name: &str) -> Function {
-        Function {
-            name: name.into(),
-            collective: None,
-            parameters: Vec::new(),
-            variadic: false,
-            large: false,
-            before_init: false,
-            returns: None,
-            owner: None,
-            deprecated: None,
-            rungs: Vec::new(),
-        }
-    }
-
     fn flag(&mut self, flag: &str) -> Result<()> {
         match flag.split_once(' ').unwrap_or((flag, "")) {
             ("large", "") => self.large = true,
@@ -161,6 +147,23 @@ impl Function {
     /// The parameters of one form.
     pub fn parameters(&self, large: bool) -> impl Iterator<Item = &Parameter> {
         self.parameters.iter().filter(move |p| large || !p.large_only)
+    }
+
+    /// The parameters of one form, as Rust declares them.
+    pub fn signature(&self, large: bool) -> String {
+        let one = |p: &Parameter| format!("{}: {}", p.name, p.kind.ctype(large).rust());
+        self.parameters(large).map(one).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The Rust type that it returns.
+    pub fn result(&self) -> String {
+        self.returns.as_ref().map_or("c_int".into(), |kind| kind.ctype(false).rust())
+    }
+
+    /// The Rust type of a pointer to one form.
+    pub fn pointer(&self, large: bool) -> String {
+        let types: Vec<String> = self.parameters(large).map(|p| p.kind.ctype(large).rust()).collect();
+        format!("unsafe extern \"C\" fn({}) -> {}", types.join(", "), self.result())
     }
 
     /// Returns whether it belongs to the tool information interface, whose errors go to no handler.

@@ -4,9 +4,10 @@ use super::ctype::CType;
 use anyhow::{Context, Result, bail};
 
 /// The direction of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Direction {
     /// The call reads it.
+    #[default]
     In,
     /// The call sets it.
     Out,

@@ -89,7 +89,7 @@ pub fn build_fortran() -> Result<()> {
 /// As [`in_tree`].
 pub fn fortran_modules() -> Result<Vec<Output>> {
     let mut outputs = fortran::build(&root())?;
-    outputs.retain(|output| output.path.extension().is_some_and(|ending| ending == "f90"));
+    outputs.retain(|output| output.path.extension() == Some("f90".as_ref()));
     Ok(outputs)
 }
 
@@ -99,7 +99,17 @@ fn build(sources: &[&str], make: impl Fn(&Path) -> Result<Vec<Output>>) -> Resul
     let root = root();
     sources.iter().for_each(|path| println!("cargo::rerun-if-changed={}", root.join(path).display()));
     let folder = std::env::var_os("OUT_DIR").context("cargo sets OUT_DIR for build scripts")?;
-    make(&root)?.iter().try_for_each(|output| output.write(Path::new(&folder)))
+    let mut outputs = make(&root)?;
+    outputs.push(Output::new("mod.rs", modules(&outputs)));
+    outputs.iter().try_for_each(|output| output.write(&Path::new(&folder).join("generated")))
+}
+
+/// Declares the modules in these files.
+fn modules(outputs: &[Output]) -> String {
+    let names = outputs.iter().filter_map(|output| output.path.to_str()?.strip_suffix(".rs"));
+    let mut modules: Vec<String> = names.map(|name| format!("pub mod {name};\n")).collect();
+    modules.sort();
+    modules.concat()
 }
 
 /// Makes the generated files of the tree in memory.
@@ -108,11 +118,11 @@ fn build(sources: &[&str], make: impl Fn(&Path) -> Result<Vec<Output>>) -> Resul
 /// A file of the API table or of the bodies cannot be read or understood.
 pub fn in_tree(root: &Path) -> Result<Vec<Output>> {
     let table = table::Table::load(&root.join("api"))?;
-    let bodies = bodies::Bodies::of_c(root)?;
+    let bodies = bodies::Bodies::scan(&root.join(bodies::OF_C))?;
     let mut outputs = vec![
         Output::new("include/mpi.h", header::write(&table)?),
         Output::new("crates/core/mpi/src/generated/constants.rs", constants::write(&table, IN_TREE)?),
-        Output::new("crates/entry/abi/src/generated/types.rs", types::write(&table, IN_TREE)?),
+        Output::new("crates/entry/abi/src/generated/types.rs", types::write(&table, IN_TREE, |_| "usize")?),
         Output::new("bindings/fortran/mpif.h", fortran::include::write(&table)),
         Output::new("crates/entry/abi/src/generated/mod.rs", entry::write_module(&table)),
         Output::new(

@@ -57,9 +57,8 @@ impl Table {
     /// Reads the table from its folder.
     pub fn load(folder: &Path) -> Result<Table> {
         let types = read(&folder.join("types.toml"))?;
-        let names = types.get("handles").and_then(Value::as_array).context("types.toml has no `handles`")?;
         Ok(Table {
-            handles: names.iter().map(string).collect::<Result<_>>()?,
+            handles: strings(&types, "handles")?,
             callbacks: pairs(&types, "functions")?,
             aliases: pairs(&types, "aliases")?,
             predefined: groups(&folder.join("constants/handles.toml"))?,
@@ -85,7 +84,14 @@ pub fn section<'a>(toml: &'a Toml, name: &str) -> Result<&'a Toml> {
     toml.get(name).and_then(Value::as_table).with_context(|| format!("no section `{name}`"))
 }
 
-fn pairs(toml: &Toml, name: &str) -> Result<Vec<(String, String)>> {
+/// A list of strings.
+pub fn strings(toml: &Toml, name: &str) -> Result<Vec<String>> {
+    let list = toml.get(name).and_then(Value::as_array).with_context(|| format!("no list `{name}`"))?;
+    list.iter().map(string).collect()
+}
+
+/// A section of strings: their names and the strings, in order if that is wanted.
+pub fn pairs<T: FromIterator<(String, String)>>(toml: &Toml, name: &str) -> Result<T> {
     section(toml, name)?.iter().map(|(key, value)| Ok((key.clone(), string(value)?))).collect()
 }
 
@@ -131,7 +137,7 @@ fn family(path: &Path) -> Result<Family> {
         true => Function::collective(name, text).with_context(|| name.clone()),
         false => Ok(vec![Function::parse(name, text).with_context(|| name.clone())?]),
     };
-    let functions: Vec<_> = pairs(&toml, "functions")?.iter().map(line).collect::<Result<_>>()?;
+    let functions: Vec<_> = pairs::<Vec<_>>(&toml, "functions")?.iter().map(line).collect::<Result<_>>()?;
     Ok(Family {
         name: path.file_stem().context("no name")?.to_string_lossy().into_owned(),
         chapter: string(toml.get("chapter").context("no `chapter`")?)?,

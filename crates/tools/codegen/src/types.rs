@@ -1,25 +1,12 @@
 //! Writes the C types for Rust: handles and callbacks.
 
-use super::IN_BUILD;
 use super::ctype::{CType, function, without_name};
 use super::table::Table;
 use anyhow::Result;
 use std::fmt::Write;
 
-/// The types of the standard ABI. `note` says how the file is made.
-pub fn write(table: &Table, note: &str) -> Result<String> {
-    write_face(table, note, |_| "usize")
-}
-
-/// The types of the MPICH ABI: handles are integers there, except for files and the tool
-/// interface's.
-pub fn write_mpich(table: &Table) -> Result<String> {
-    write_face(table, IN_BUILD, |handle| {
-        if handle == "MPI_File" || handle.starts_with("MPI_T_") { "usize" } else { "i32" }
-    })
-}
-
-fn write_face(table: &Table, note: &str, handle_type: impl Fn(&str) -> &'static str) -> Result<String> {
+/// The types. `note` says how the file is made, `handle_type` the Rust type of a handle.
+pub fn write(table: &Table, note: &str, handle_type: impl Fn(&str) -> &'static str) -> Result<String> {
     let mut text = format!(
         "//! Types of the C interface. {note}\n\
          #![allow(missing_docs, non_camel_case_types)]\n\n\

@@ -129,9 +129,9 @@ pub fn all<'a>(
     facts: &Facts,
     wanted: impl Fn(&Function) -> bool,
 ) -> Result<Vec<Binding<'a>>> {
-    let is_ours = |function: &&Function| facts.has_function(&function.name) && wanted(function);
+    let is_ours = |function: &&Function| !facts.functions_of_c.contains(&function.name) && wanted(function);
     let mut bindings = Vec::new();
-    for family in table.families.iter().filter(|family| facts.has_family(&family.name)) {
+    for family in table.families.iter().filter(|family| !facts.families_of_c.contains(&family.name)) {
         for function in family.functions.iter().filter(is_ours) {
             for (name, large) in function.forms() {
                 let mut parameters = parameters(function, large, facts).with_context(|| name.clone())?;
@@ -184,17 +184,12 @@ fn parameters(function: &Function, large: bool, facts: &Facts) -> Result<Vec<Par
 }
 
 /// A kind of `api/fortran.toml`: one of the table's, or a word of Fortran's own.
+#[derive(Default)]
 struct Special {
     kind: Option<Kind>,
     what: Option<What>,
     direction: Direction,
     length: Option<String>,
-}
-
-impl Default for Special {
-    fn default() -> Special {
-        Special { kind: None, what: None, direction: Direction::In, length: None }
-    }
 }
 
 fn special(text: &str) -> Result<Special> {
@@ -274,7 +269,7 @@ fn shape(function: &Function, name: &str, rest: &[&OfC], facts: &Facts) -> Shape
         [count, datatype, ..] if of_all && typed(count, datatype) => {
             Shape::Typed(count.name.clone(), datatype.name.clone())
         }
-        _ if facts.takes_address(&function.name) => Shape::Address,
+        _ if facts.of_address.contains(&function.name) => Shape::Address,
         _ if is_done_at_return(function, name) => Shape::Copied,
         _ if form == Some(Form::Nonblocking) => Shape::Kept(false),
         _ if form == Some(Form::Persistent) => Shape::Kept(true),

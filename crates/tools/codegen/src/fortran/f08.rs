@@ -146,12 +146,12 @@ fn twin(binding: &Binding<'_>) -> String {
 fn generics(bindings: &[&Binding<'_>], facts: &Facts) -> String {
     let mut text = String::new();
     for (at, binding) in bindings.iter().enumerate() {
-        let by_name = binding.large && facts.names_large(&binding.function.name);
+        let by_name = binding.large && facts.large_by_name.contains(&binding.function.name);
         if binding.large && !by_name {
             continue;
         }
         let large = bindings.get(at + 1).filter(|next| !by_name && next.large && can_tell(binding, next));
-        let large = large.filter(|next| !facts.names_large(&next.function.name));
+        let large = large.filter(|next| !facts.large_by_name.contains(&next.function.name));
         for prefix in ["", "P"] {
             let mut names = vec![format!("{prefix}{}", specific(binding))];
             names.extend(large.map(|large| format!("{prefix}{}", specific(large))));

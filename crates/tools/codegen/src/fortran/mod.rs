@@ -3,8 +3,8 @@
 //! | made | by |
 //! | --- | --- |
 //! | `bindings/fortran/mpif.h`, in the tree | [`include`](mod@include) |
-//! | `generated/types.rs`, `c.rs`: what C has | `types`, [`c`] |
-//! | `generated/<family>.rs`: the entry points | [`rust`], [`convert`] |
+//! | `types.rs`, `c.rs`: what C has | `types`, [`c`] |
+//! | `<family>.rs`: the entry points | [`rust`], [`convert`] |
 //! | `mpi.f90` | [`module`] |
 //! | `mpi_f08.f90` | [`f08`] |
 
@@ -43,24 +43,21 @@ pub fn names(root: &Path, table: &Table, of_c: &Bodies) -> Result<BTreeSet<Strin
 
 /// Makes the files of the build.
 pub fn build(root: &Path) -> Result<Vec<Output>> {
-    let (table, of_c) = (&Table::load(&root.join("api"))?, &Bodies::of_c(root)?);
+    let (table, of_c) = (&Table::load(&root.join("api"))?, &Bodies::scan(&root.join(OF_C))?);
     let facts = Facts::load(&root.join("api/fortran.toml"))?;
-    // Those that nearly repeat are lines of a macro's use.
-    let beginnings = ["pub unsafe fn ", "    pub unsafe fn "];
-    let bodies = Bodies::scan(&root.join(BODIES), &beginnings)?;
+    let bodies = Bodies::scan(&root.join(BODIES))?;
     let bindings = binding::all(table, &facts, |function| !waits_for_c(function, of_c))?;
     let mut outputs = vec![
-        Output::new("generated/types.rs", types::write(table, IN_BUILD)?),
-        Output::new("generated/constants.rs", super::constants::write(table, IN_BUILD)?),
-        Output::new("generated/c.rs", c::write(&bindings)),
-        Output::new("generated/mod.rs", rust::write_module(&bindings)),
+        Output::new("types.rs", types::write(table, IN_BUILD, |_| "usize")?),
+        Output::new("constants.rs", super::constants::write(table, IN_BUILD)?),
+        Output::new("c.rs", c::write(&bindings)),
         Output::new("mpi.f90", module::write(table, &bindings)),
         Output::new("mpi_f08.f90", f08::write(table, &bindings, &facts)),
     ];
     for family in &table.families {
         let of_family: Vec<&Binding<'_>> = bindings.iter().filter(|b| b.family == family.name).collect();
         if !of_family.is_empty() {
-            let path = format!("generated/{}.rs", family.name);
+            let path = format!("{}.rs", family.name);
             outputs.push(Output::new(&path, rust::write_family(&family.chapter, &of_family, &bodies)?));
         }
     }

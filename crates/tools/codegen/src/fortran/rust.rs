@@ -9,16 +9,6 @@ use crate::bodies::Bodies;
 use anyhow::{Result, bail};
 use std::fmt::Write;
 
-/// The list of generated modules.
-pub fn write_module(bindings: &[Binding<'_>]) -> String {
-    let mut families: Vec<&str> = bindings.iter().map(|binding| binding.family).collect();
-    families.extend(["c", "constants", "types"]);
-    families.sort_unstable();
-    families.dedup();
-    let modules: String = families.iter().map(|name| format!("pub mod {name};\n")).collect();
-    format!("// {IN_BUILD}\n{modules}")
-}
-
 /// The entry points of a family.
 pub fn write_family(chapter: &str, bindings: &[&Binding<'_>], bodies: &Bodies) -> Result<String> {
     let mut text = format!(

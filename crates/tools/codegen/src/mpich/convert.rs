@@ -41,11 +41,11 @@ pub fn convert(family: &str, function: &Function, parameter: &Parameter, facts: 
             let length = length_of(function, kind.length.as_deref().unwrap_or_default());
             object(name, &format!("Statuses::new({name}, {length})"), ".store()")
         }
-        ("buffer", _) if facts.has_special_buffers(family) => {
+        ("buffer", _) if facts.families.iter().any(|name| name == family) => {
             argument(format!("addresses::buffer_native({name})"))
         }
         ("string", Out) => string(function, parameter, facts),
-        ("raw", _) if facts.is_weights(parameter) => argument(format!("addresses::weights_native({name})")),
+        ("raw", _) if facts.weights.contains(name) => argument(format!("addresses::weights_native({name})")),
         ("pvar_handle", In) => argument(format!("addresses::pvar_native({name})")),
         _ => argument(name.clone()),
     }

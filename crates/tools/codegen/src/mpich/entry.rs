@@ -7,18 +7,8 @@ use crate::IN_BUILD;
 use crate::bodies::Bodies;
 use crate::function::{Function, Parameter};
 use crate::kind::Kind;
-use crate::table::{Family, Table};
+use crate::table::Family;
 use anyhow::{Result, bail};
-
-/// The list of generated modules.
-pub fn write_module(table: &Table) -> String {
-    let mut text = format!("// {IN_BUILD}\n");
-    let mut modules: Vec<&str> = table.families.iter().map(|f| f.name.as_str()).collect();
-    modules.extend(["constants", "fallbacks", "types"]);
-    modules.sort_unstable();
-    modules.iter().for_each(|module| text += &format!("pub mod {module};\n"));
-    text
-}
 
 /// The entry points of a family.
 pub fn write_family(family: &Family, facts: &Facts, bodies: &Bodies) -> Result<String> {
@@ -61,14 +51,12 @@ fn entry(
         }
         (None, None) => translated(family, function, name, large, facts),
     };
-    let result = function.returns.as_ref().map_or("c_int".into(), |kind| kind.ctype(false).rust());
-    let signature: Vec<String> =
-        function.parameters(large).map(|p| format!("{}: {}", p.name, p.kind.ctype(large).rust())).collect();
+    let (signature, result) = (function.signature(large), function.result());
     let (quick, does) = match function.rungs.is_empty() || large {
         true => (quick.map_or(String::new(), |handles| format!("; quick[{handles}]")), does),
         false => jump(function, does),
     };
-    Ok(format!("\nface! {{ {name} P{name}({}) -> {result}{quick} {{\n{does}}} }}\n", signature.join(", ")))
+    Ok(format!("\nface! {{ {name} P{name}({signature}) -> {result}{quick} {{\n{does}}} }}\n"))
 }
 
 /// Returns how an entry point with a fast path jumps there, and what it does when the fast path

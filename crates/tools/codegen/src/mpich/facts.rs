@@ -1,7 +1,7 @@
 //! The facts about the MPICH ABI: `api/mpich/constants.toml` and `api/mpich/parameters.toml`.
 
 use crate::function::{Function, Parameter};
-use crate::table::{Constant, Table, read, section};
+use crate::table::{Constant, Table, pairs as texts, read, section, strings};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,8 +24,10 @@ pub struct Facts {
     pub pointers: Vec<Pair>,
     kinds: BTreeMap<String, String>,
     parameters: BTreeMap<String, String>,
-    families: Vec<String>,
-    weights: Vec<String>,
+    /// Families whose buffers may be `MPI_IN_PLACE` and its like.
+    pub families: Vec<String>,
+    /// Parameters that may be `MPI_UNWEIGHTED` and its like.
+    pub weights: Vec<String>,
 }
 
 /// A constant on both faces.
@@ -79,10 +81,10 @@ impl Facts {
             errors: pairs(&constants, "error", table)?,
             sizes: pairs(&constants, "size", table)?,
             pointers: pairs(&constants, "pointer", table)?,
-            kinds: words(&parameters, "kinds")?,
-            parameters: words(&parameters, "parameters")?,
-            families: list(addresses, "families")?,
-            weights: list(addresses, "weights")?,
+            kinds: texts(&parameters, "kinds")?,
+            parameters: texts(&parameters, "parameters")?,
+            families: strings(addresses, "families")?,
+            weights: strings(addresses, "weights")?,
         })
     }
 
@@ -93,16 +95,6 @@ impl Facts {
             .or_else(|| self.kinds.get(&parameter.kind.base))
             .or_else(|| self.parameters.get(&parameter.name).filter(|_| is_integer(parameter)));
         class.map(String::as_str).filter(|class| !class.is_empty())
-    }
-
-    /// Returns whether buffers of this family may be `MPI_IN_PLACE` and its like.
-    pub fn has_special_buffers(&self, family: &str) -> bool {
-        self.families.iter().any(|name| name == family)
-    }
-
-    /// Returns whether the parameter may be `MPI_UNWEIGHTED` and its like.
-    pub fn is_weights(&self, parameter: &Parameter) -> bool {
-        self.weights.contains(&parameter.name)
     }
 
     /// The bytes that a string has on both faces, if the program has less room here. The standard
@@ -136,18 +128,6 @@ fn pairs(toml: &Toml, name: &str, table: &Table) -> Result<Vec<Pair>> {
         Ok(Pair { name: name.clone(), face, native })
     };
     section(toml, name)?.iter().map(pair).collect()
-}
-
-fn words(toml: &Toml, name: &str) -> Result<BTreeMap<String, String>> {
-    let word = |(key, value): (&String, &Value)| {
-        Ok((key.clone(), value.as_str().with_context(|| key.clone())?.to_string()))
-    };
-    section(toml, name)?.iter().map(word).collect()
-}
-
-fn list(toml: &Toml, name: &str) -> Result<Vec<String>> {
-    let Some(list) = toml.get(name).and_then(Value::as_array) else { bail!("no list `{name}`") };
-    list.iter().map(|value| Ok(value.as_str().context("no string")?.to_string())).collect()
 }
 
 impl Table {

@@ -15,7 +15,7 @@ pub mod table;
 
 use super::bodies::Bodies;
 use super::table::Table;
-use super::{Output, types};
+use super::{IN_BUILD, Output, types};
 use anyhow::Result;
 use facts::Facts;
 use std::path::Path;
@@ -28,18 +28,20 @@ pub const SOURCES: [&str; 2] = ["api", BODIES];
 pub fn build(root: &Path) -> Result<Vec<Output>> {
     let table = &Table::load(&root.join("api"))?;
     let facts = Facts::load(&root.join("api/mpich"), table)?;
-    // Those that nearly repeat are lines of a macro's use.
-    let beginnings = ["pub unsafe fn ", "    pub unsafe fn "];
-    let bodies = Bodies::scan(&root.join(BODIES), &beginnings)?;
+    let bodies = Bodies::scan(&root.join(BODIES))?;
     let mut outputs = vec![
-        Output::new("generated/constants.rs", constants::write(table, &facts)?),
-        Output::new("generated/types.rs", types::write_mpich(table)?),
-        Output::new("generated/fallbacks.rs", table::write_fallbacks(table)),
-        Output::new("generated/mod.rs", entry::write_module(table)),
+        Output::new("constants.rs", constants::write(table, &facts)?),
+        Output::new("types.rs", types::write(table, IN_BUILD, handle_type)?),
+        Output::new("fallbacks.rs", table::write_fallbacks(table)),
     ];
     for family in &table.families {
-        let path = format!("generated/{}.rs", family.name);
+        let path = format!("{}.rs", family.name);
         outputs.push(Output::new(&path, entry::write_family(family, &facts, &bodies)?));
     }
     Ok(outputs)
+}
+
+/// Handles are integers here, except for files and the tool interface's.
+fn handle_type(handle: &str) -> &'static str {
+    if handle == "MPI_File" || handle.starts_with("MPI_T_") { "usize" } else { "i32" }
 }

@@ -2,7 +2,7 @@
 //! library fills it with.
 
 use crate::entry::ladder_of;
-use crate::function::{Function, Parameter};
+use crate::function::Function;
 use crate::table::Table;
 use crate::{IN_BUILD, IN_TREE, Output};
 
@@ -57,7 +57,7 @@ fn functions(table: &Table) -> String {
     table.callbacks.iter().for_each(|(name, _)| text += &format!("type {name} = Function;\n"));
     text += "\n/// The `PMPI_` functions.\n#[repr(C)]\npub struct Functions {\n";
     for (_, name, function, large) in all(table) {
-        text += &format!("    pub {name}: {},\n", function_type(function, large));
+        text += &format!("    pub {name}: {},\n", function.pointer(large));
     }
     text + "}\n"
 }
@@ -72,7 +72,7 @@ fn calls(table: &Table) -> String {
          pub struct Calls {{\n"
     );
     for (_, function) in quick(table) {
-        text += &format!("    pub {}: {},\n", function.body(), function_type(function, false));
+        text += &format!("    pub {}: {},\n", function.body(), function.pointer(false));
     }
     text + "}\n"
 }
@@ -106,12 +106,10 @@ fn jumps(table: &Table) -> String {
          use verbena_faces::Calls;\n\
          use verbena_faces::mpich::Status as MPI_Status;\n{TYPES}\n"
     );
-    let one = |p: &Parameter| format!("{}: {}", p.name, p.kind.ctype(false).rust());
-    let parameters = |function: &Function| function.parameters(false).map(one).collect::<Vec<_>>().join(", ");
     for (_, function) in quick(table) {
         let rungs = &function.rungs[usize::from(takes_first_itself(function))..];
         let ladder = ladder_of(function, rungs, false).expect("it has rungs");
-        text += &format!("jump! {{ {}({}) {ladder} }}\n", function.body(), parameters(function));
+        text += &format!("jump! {{ {}({}) {ladder} }}\n", function.body(), function.signature(false));
     }
     text += "\n/// All of them.\npub const CALLS: Calls = Calls {\n";
     quick(table).for_each(|(_, function)| text += &format!("    {},\n", function.body()));
@@ -130,10 +128,4 @@ pub fn write_fallbacks(table: &Table) -> String {
         text += &format!("    {0}: super::{family}::{0},\n", function.body());
     }
     text + "};\n"
-}
-
-fn function_type(function: &Function, large: bool) -> String {
-    let parameters: Vec<String> = function.parameters(large).map(|p| p.kind.ctype(large).rust()).collect();
-    let result = function.returns.as_ref().map_or("c_int".into(), |kind| kind.ctype(false).rust());
-    format!("unsafe extern \"C\" fn({}) -> {result}", parameters.join(", "))
 }

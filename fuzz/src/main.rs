@@ -16,7 +16,7 @@ struct Arguments {
     /// Seconds for each target.
     #[arg(long, default_value_t = 10)]
     seconds: u64,
-    /// What the inputs are made from.
+    /// Number from which the inputs are made.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Where inputs are kept, and one that breaks a target is written.

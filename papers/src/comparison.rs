@@ -16,7 +16,7 @@ use verbena_lab::experiment::{Experiment, Measured, Wanted, record, show};
 use verbena_lab::output;
 use verbena_lab::report::Entry;
 
-/// What is measured of the experiments, and what becomes of it.
+/// Options that choose what is measured of the experiments, and where the result goes.
 #[derive(Args, Clone, Debug)]
 pub struct Output {
     /// Only these variants, as in all,50:1
@@ -26,7 +26,7 @@ pub struct Output {
     /// recoveries may take most of the time
     #[arg(long)]
     lossy: bool,
-    /// What is special about this run, for the record, as in "1% loss"
+    /// Remark on this run, for the record, as in "1% loss"
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     /// Write the result as JSON to FILE, again after each experiment of each round
@@ -44,7 +44,7 @@ pub struct Output {
     goals: bool,
 }
 
-/// What the command lines of all comparisons have in common.
+/// The options that all comparisons have.
 #[derive(Args, Clone, Debug)]
 pub struct Common {
     #[command(flatten)]

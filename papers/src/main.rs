@@ -43,16 +43,15 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// What papers 1 and 2 measured, over the channel rc
+    /// Measurements of papers 1 and 2, over the channel rc
     Rc(Box<rc::command::RcArgs>),
-    /// What paper 3 measured: which channel is looked at how often
+    /// Measurements of paper 3: which channel is polled how often
     Polling(Box<polling::command::PollingArgs>),
-    /// What each channel is good for: latency, bandwidth, processor use, overlap (paper 3, section
-    /// 4)
+    /// Strengths of each channel: latency, bandwidth, processor use, overlap (paper 3, section 4)
     Threshold(Box<threshold::command::ThresholdArgs>),
-    /// What paper 4 measured: datagrams, made reliable or not, against connections
+    /// Measurements of paper 4: datagrams, made reliable or not, against connections
     Ud(Box<ud::command::UdArgs>),
-    /// What paper 5 measured: long messages by RDMA or copied, over one rail or two, beside a
+    /// Measurements of paper 5: long messages by RDMA or copied, over one rail or two, beside a
     /// computation
     Bulk(Box<bulk::command::BulkArgs>),
     /// Every figure and table of the five papers, with what this machine shows of it, in one report

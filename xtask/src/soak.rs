@@ -32,7 +32,7 @@ pub struct Args {
     without_libfuzzer: bool,
 }
 
-/// What takes turns.
+/// The parts of the soak take turns.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     /// Fuzzers on what comes from outside

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 /// The options of `verbena-papers bulk`.
 #[derive(Args, Debug)]
 pub struct BulkArgs {
-    /// What to measure [default: all]
+    /// Experiments to run [default: all]
     #[arg(value_enum)]
     experiments: Vec<Name>,
     #[command(flatten)]

@@ -13,7 +13,7 @@ use verbena_lab::metric::{Metric, Point};
 pub enum Name {
     /// Ping-pong: eager limits of 0 and 64 KiB, bulk transfer on and off
     PingPong,
-    /// The same by two pairs of ranks at once
+    /// Ping-pong by two pairs of ranks at once
     Multi,
     /// One rail and two
     Rails,

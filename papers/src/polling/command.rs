@@ -10,7 +10,7 @@ use verbena_sim::figures::{Table, polling};
 /// The options of `verbena-papers polling`.
 #[derive(Args, Debug)]
 pub struct PollingArgs {
-    /// What to measure [default: all]
+    /// Experiments to run [default: all]
     #[arg(value_enum)]
     experiments: Vec<Name>,
     #[command(flatten)]

@@ -10,7 +10,7 @@ use verbena_sim::figures::tables;
 /// The options of `verbena-papers rc`.
 #[derive(Args, Debug)]
 pub struct RcArgs {
-    /// What to measure [default: all]
+    /// Experiments to run [default: all]
     #[arg(value_enum)]
     experiments: Vec<Name>,
     #[command(flatten)]

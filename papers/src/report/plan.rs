@@ -23,7 +23,7 @@ pub enum Section {
     Rc,
     /// Between nodes: polling (paper 3)
     Polling,
-    /// What each channel is good for (paper 3)
+    /// Strengths of each channel (paper 3)
     Threshold,
     /// Between nodes: datagrams (paper 4)
     Ud,

@@ -11,14 +11,14 @@ use verbena_lab::metric::parse_size;
 enum Name {
     /// Latency and bandwidth by size
     Sizes,
-    /// What a long transfer takes from a computation beside it
+    /// Time that a long transfer takes from a computation beside it
     Overlap,
 }
 
 /// The options of `verbena-papers threshold`.
 #[derive(Args, Debug)]
 pub struct ThresholdArgs {
-    /// What to measure [default: all]
+    /// Experiments to run [default: all]
     #[arg(value_enum)]
     experiments: Vec<Name>,
     /// Message sizes, as in 1K,64K,1M (powers of 1024)

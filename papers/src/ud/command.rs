@@ -10,7 +10,7 @@ use verbena_sim::figures::everyone;
 /// The options of `verbena-papers ud`.
 #[derive(Args, Debug)]
 pub struct UdArgs {
-    /// What to measure [default: all]
+    /// Experiments to run [default: all]
     #[arg(value_enum)]
     experiments: Vec<Name>,
     /// Ranks of the jobs in which everyone speaks to everyone

@@ -44,7 +44,7 @@ pub struct Args {
     /// interface e0, rxe0_1 on e0_1, ...
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4))]
     rails: u32,
-    /// What a node is
+    /// Form of a node
     #[arg(long, value_enum, default_value_t = Shape::One)]
     shape: Shape,
     /// Ranks that `spread` puts on a node before it goes to the next [default: as even as it can
@@ -80,7 +80,7 @@ pub struct Args {
     command: Vec<OsString>,
 }
 
-/// What a node is.
+/// A node has one of these forms.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
     /// A set of namespaces in one guest: quick to boot, lowest latency

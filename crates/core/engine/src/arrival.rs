@@ -18,8 +18,9 @@ use verbena_memory::Buffer;
 
 /// Most packets of one peer that are held because one before them is missing.
 const EARLY_MAX: usize = 4096;
-/// The same limit for a peer whose packets may go by several channels. A packet that is sent again
-/// over a connection may take seconds, in which the other channels bring a whole long message.
+/// This limit holds instead for a peer whose packets may go by several channels. A packet that is
+/// sent again over a connection may take seconds, in which the other channels bring a whole long
+/// message.
 const EARLY_APART_MAX: usize = 1 << 20;
 
 /// The engine as a channel sees it while it is polled.

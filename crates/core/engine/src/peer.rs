@@ -48,7 +48,7 @@ pub(crate) struct Route {
     pub packet_bytes_max: usize,
     /// The largest message in bytes that is sent at once.
     pub eager_bytes_max: usize,
-    /// The same limit for scattered memory, which no other process can read.
+    /// The limit for messages in scattered memory, which no other process can read.
     pub eager_scattered_bytes_max: usize,
     /// Estimated time of a smallest packet, one way, in nanoseconds.
     pub latency_ns: u32,
@@ -153,7 +153,7 @@ pub(crate) struct PeerState {
     pub trail: Option<Box<Trail>>,
     /// The speeds of its rails, once a message was striped.
     pub speeds: Option<Arc<Speeds>>,
-    /// Its traffic, on which the choice of a connection rests, where there is that choice.
+    /// The peer's traffic, on which the choice of a connection rests, where there is that choice.
     pub usage: Option<Box<Usage>>,
 }
 

@@ -281,7 +281,7 @@ struct Offered {
     memory: Memory,
     /// The memory where the message can be read, on this side.
     exposed: Option<(usize, Key)>,
-    /// The same on further rails, in the form that the receiver needs.
+    /// The memory on further rails, in the form that the receiver needs.
     rails: Vec<(usize, Key)>,
     named: Vec<Memory>,
     flags: u8,

@@ -33,7 +33,7 @@ pub(crate) enum Affair {
     Lost(Peer, Lost),
     /// The peer says something about giving back its connection on this channel.
     Leave(Peer, usize, Leave),
-    /// It is time to review which peers have connections and which should.
+    /// The time has come to review which peers have connections and which should.
     Review,
 }
 

@@ -5,7 +5,7 @@ use crate::{busy, floor, worker};
 use anyhow::Result;
 use clap::Subcommand;
 
-/// What a program that measures starts itself as.
+/// A program that measures starts itself again in one of these roles.
 #[derive(Subcommand)]
 pub enum Helper {
     /// One rank of a benchmark

@@ -19,9 +19,9 @@ const AWAY_NS_MAX: u64 = 50_000;
 /// Time that passes over verbs devices when nothing is to come, in nanoseconds: a rank may wait to
 /// say something again.
 const DULL_NS: u64 = 300_000;
-/// The same time when the cluster is to come to rest: longer than any rank waits before it says
-/// something again (a hello at most 250 ms), and not much longer, so that a rank with limited
-/// patience has all its tries.
+/// Time that passes when the cluster is to come to rest, in nanoseconds: longer than any rank waits
+/// before it says something again (a hello at most 250 ms), and not much longer, so that a rank
+/// with limited patience has all its tries.
 const REST_NS: u64 = 300_000_000;
 
 /// The placement of ranks on nodes.

@@ -52,7 +52,8 @@ pub struct RcFaults {
 /// The longest that a rank waits for an answer to its first words, in nanoseconds.
 const CONNECT_NS_MAX: u64 = 30_000_000_000;
 
-/// The same limit where there is another way.
+/// The longest that a rank waits for that answer where another channel can take over, in
+/// nanoseconds.
 const TAKE_OVER_NS_MAX: u64 = 20_000_000_000;
 
 /// The settings of paper 1: 100 slots of 2 KiB, one send and receive buffer of that size for each.

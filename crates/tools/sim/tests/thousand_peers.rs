@@ -23,7 +23,7 @@ const BYTES: usize = 1000;
 
 /// Virtual time of a round, in nanoseconds.
 const ROUND_NS: u64 = 1000;
-/// The same step if nothing is to come.
+/// Virtual time of a round in which nothing is to come, in nanoseconds.
 const DULL_NS: u64 = 1_000_000;
 /// Rounds after which the run counts as hanging.
 const ROUNDS_MAX: u32 = 1_000_000;

@@ -32,7 +32,7 @@ pub enum What {
     Kernels,
     /// mpiexec of a program that does nothing
     Startup,
-    /// What the machine can do without MPI
+    /// The best that the machine can do without MPI
     Floor,
     /// All of these
     All,
@@ -41,7 +41,7 @@ pub enum What {
 /// The options of `verbena bench`.
 #[derive(Args, Debug)]
 pub struct BenchArgs {
-    /// What to measure
+    /// Measurement to make
     #[arg(value_enum, default_value = "all")]
     what: What,
     /// Ranks for the collectives and the start-up, as in 2,4 (pairs are measured at 2)

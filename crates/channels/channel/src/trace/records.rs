@@ -15,9 +15,9 @@ pub enum Way {
     Shm,
     /// Within the process.
     Loopback,
-    /// By RDMA write into a ring that the receiver polls (paper 1, section 4).
+    /// Through RDMA writes into a ring that the receiver polls (paper 1, section 4).
     RdmaEager,
-    /// By send and receive with a completion queue (paper 1, section 3.1).
+    /// Through send and receive with a completion queue (paper 1, section 3.1).
     SendReceive,
     /// Over a channel that is not known here.
     #[default]

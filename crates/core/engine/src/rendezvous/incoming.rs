@@ -24,8 +24,8 @@ pub(crate) struct Incoming {
     pub chosen: Option<(usize, Choice)>,
     /// Own memory that the sender was shown, with its channel.
     pub exposed: Option<(usize, Key)>,
-    /// The same on further rails; or, for a message that is read over several, what keeps it
-    /// registered there.
+    /// Own memory that the sender was shown on further rails; or, for a message that is read over
+    /// several, the keys that keep it registered there.
     pub rails: Vec<(usize, Key)>,
     /// The pieces of a message that is read over several rails, instead of parts.
     pub stripe: Option<Box<Stripe>>,

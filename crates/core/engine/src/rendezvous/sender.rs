@@ -32,7 +32,7 @@ struct Target {
 pub(crate) struct Outgoing {
     /// Own memory that the receiver may read, with its channel.
     exposed: Option<(usize, Key)>,
-    /// The same on further rails.
+    /// Own memory that the receiver may read over further rails, with their channels.
     rails: Vec<(usize, Key)>,
     /// The receiver's request, once it answered.
     pub(super) receiver: u64,

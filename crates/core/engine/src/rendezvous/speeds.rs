@@ -24,7 +24,7 @@ const TRIAL_EVERY: u32 = 64;
 /// The work of one rail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Load {
-    /// Its share of what all rails move in the same time, out of `WHOLE`. Never 0.
+    /// The share of this rail in what all rails move in the same time, out of `WHOLE`. Never 0.
     pub share: u64,
     /// Bytes that it has to move, of all messages.
     pub bytes: u64,

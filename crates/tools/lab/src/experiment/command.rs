@@ -58,8 +58,8 @@ pub struct Nodes {
     /// The nodes, as in node0,node1; what goes between nodes is measured only with them
     #[arg(long, value_delimiter = ',')]
     pub hosts: Vec<String>,
-    /// What runs a command line on a node: COMMAND NODE COMMAND-LINE [default: VERBENA_LAUNCHER, or
-    /// ssh]
+    /// The program that runs a command line on a node: COMMAND NODE COMMAND-LINE [default:
+    /// VERBENA_LAUNCHER, or ssh]
     #[arg(long)]
     launcher: Option<String>,
     /// The entry of the device's table of addresses that perftest uses

@@ -16,7 +16,7 @@ use std::io::{BufRead, BufReader, IoSlice, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-/// What the partner does.
+/// The partner has one of these tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Role {
     /// Returns every byte
@@ -28,7 +28,7 @@ pub enum Role {
 /// The partner's command line.
 #[derive(Args, Debug)]
 pub struct PartnerArgs {
-    /// What to do
+    /// The partner's task
     #[arg(value_enum)]
     role: Role,
     /// Bytes of memory

@@ -114,8 +114,8 @@ impl Costs {
         copy_beside_device_percent: 45,
     };
 
-    /// The same model with the library of paper 2, whose layers take more time: 7.4 us (section
-    /// 4.3).
+    /// The model of paper 1 with the library of paper 2, whose layers take more time: 7.4 us
+    /// (section 4.3).
     pub const PAPER_2: Costs = Costs { packet_ns: 700, ..Costs::PAPER_1 };
 
     /// Time on the wire of this many bytes.

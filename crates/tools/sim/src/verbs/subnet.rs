@@ -53,7 +53,7 @@ pub enum Cut {
     Mute,
     /// Nothing gets in.
     Deaf,
-    /// It is unusable, and its user is told.
+    /// The device is unusable, and says so to its user.
     Broken,
 }
 

@@ -13,7 +13,7 @@ pub struct Typed {
     counts: Vec<i64>,
     pub places: Vec<i64>,
     layouts: Vec<Arc<Layout>>,
-    /// The same layouts, in the form that arenas want.
+    /// The layouts in the form that arenas want.
     pub named: Vec<&'static Arc<Layout>>,
 }
 

@@ -128,7 +128,7 @@ fn a_sleeper_misses_no_packet_in_its_ring() {
     }
 }
 
-/// The same trial without events: the test must see it.
+/// The trial without events fails: the test must see that.
 #[test]
 fn who_hears_no_event_keeps_packets_waiting() {
     let mut sleepy = Sleepy::new(1, &ringed());

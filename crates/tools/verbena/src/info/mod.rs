@@ -32,7 +32,7 @@ use verbena_lab::output;
 /// The options of `verbena info`.
 #[derive(Args, Debug)]
 pub struct InfoArgs {
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
     /// Only the table of settings: value, default, range, help

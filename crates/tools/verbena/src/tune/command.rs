@@ -18,7 +18,7 @@ use verbena_lab::table::format_value;
 /// The options of `verbena tune`.
 #[derive(Args, Debug)]
 pub struct TuneArgs {
-    /// By what settings are judged
+    /// Measure by which settings are judged
     #[arg(long, value_enum, default_value = "latency")]
     by: By,
     /// Only these settings, as in cma_bytes_min,claim_bytes

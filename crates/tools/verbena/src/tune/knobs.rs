@@ -16,7 +16,7 @@ use verbena_lab::experiment::{Experiment, goal, points};
 use verbena_lab::metric::{Metric, Point};
 use verbena_settings::{Kind, Setting};
 
-/// By what the settings are judged.
+/// The settings are judged by one of these measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum By {
     /// Latency and bandwidth

@@ -1,17 +1,18 @@
 //! The polling scheduler: it chooses the channels that are polled in a round of a wait (paper 3,
 //! section 3.2).
 //!
-//! Some channels show by a glance whether anything has come (one load; `Wire::glance`): they are
+//! Some channels show by a glance whether anything has come (one load; `Wire::is_silent`): they are
 //! looked at in every round, with at least as much weight as any other (paper 3, 3.2.1). The others
-//! are *scheduled*: each has a period, and is polled once in this many looks at the rest. Periods
-//! are fixed by what the channels say of themselves ([`PollCost`]), given by the user, or learnt
-//! from where the last messages came from (3.2.2). Channels that only move memory are outside all
-//! this, as the paper has its kernel module: they are used when a message asks for it.
+//! are *scheduled*: each has a period, and is polled once in this many rounds. Periods are fixed by
+//! what the channels say of themselves ([`PollCost`]), given by the user, or learnt from where the
+//! last messages came from (3.2.2). Channels that only move memory are outside all this, as the
+//! paper has its kernel module: they are used when a message asks for it.
 //!
-//! *Bound*: no period is longer than [`PERIOD_MAX`], and a message that is taken past the scheduler
-//! counts as a look, so a channel with something to deliver is polled after `PERIOD_MAX` looks at
-//! the others plus the 200 of one turn at the front (`direct_receive.rs`). A caller that does not
-//! wait, or is about to sleep, has every channel polled ([`crate::Engine::progress`]).
+//! *Bound*: no period is longer than [`PERIOD_MAX`], so a channel with something to deliver is
+//! polled after at most `PERIOD_MAX` rounds of a wait. A direct receive makes no round, but one of
+//! every 128 packets of a process goes the general way, and that takes a round (`TURNS` in
+//! `direct_receive.rs`). A caller that does not wait, or is about to sleep, has every channel
+//! polled ([`crate::Engine::progress`]).
 
 use std::collections::VecDeque;
 use verbena_channel::PollCost;

@@ -71,6 +71,6 @@ int main(int argc, char **argv) {
     }
     MPI_Type_free(&strided);
     MPI_Finalize();
-    report("typed", rank, size);
+    report("checked_types", rank, size);
     return 0;
 }

@@ -1,6 +1,7 @@
-/* unlined before|after [reuse]: closes every descriptor that it has not opened, as programs do
- * that make themselves a daemon, before MPI_Init or before MPI_Finalize. With `reuse` it opens a
- * socket under each of the numbers; on the other end of these nothing may arrive. */
+/* closed_pmi_line before|after [reuse]: closes every descriptor that it has not opened, as
+ * programs do that make themselves a daemon, before MPI_Init or before MPI_Finalize. With
+ * `reuse` it opens a socket under each of the numbers; on the other end of these nothing may
+ * arrive. */
 #include "check.h"
 #include <sys/socket.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
-/* closes FILE: a program that closes all descriptors that it did not open, as daemons do, after
- * MPI_Init. Its own files, pipes and sockets get the numbers; MPI goes on, and nothing of its
- * own is read or changed. */
+/* closes_descriptors FILE: a program that closes all descriptors that it did not open, as
+ * daemons do, after MPI_Init. Its own files, pipes and sockets get the numbers; MPI goes on,
+ * and nothing of its own is read or changed. */
 #include "check.h"
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -101,6 +101,6 @@ int main(int argc, char **argv) {
     for (int end = 0; end < 2; end++)
         CHECK(recv(pair[end], said, sizeof said, MSG_DONTWAIT) == 3 && !memcmp(said, "own", 3));
     CHECK(unlink(name) == 0);
-    report("closes", rank, size);
+    report("closes_descriptors", rank, size);
     return 0;
 }

@@ -76,6 +76,6 @@ int main(int argc, char **argv) {
     wrong_roots(pair, in_pair);
     MPI_Comm_free(&pair);
     MPI_Finalize();
-    report("step", rank, size);
+    report("collective_errors", rank, size);
     return 0;
 }

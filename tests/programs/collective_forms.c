@@ -147,6 +147,6 @@ int main(int argc, char **argv) {
         two_groups(rank, size);
     MPI_Finalize();
     if (rank == 0)
-        printf("forms: ok with %d ranks\n", size);
+        printf("collective_forms: ok with %d ranks\n", size);
     return 0;
 }

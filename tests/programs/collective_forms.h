@@ -1,6 +1,6 @@
 /* A collective in each of its forms. */
-#ifndef VERBENA_FORMS_H
-#define VERBENA_FORMS_H
+#ifndef VERBENA_COLLECTIVE_FORMS_H
+#define VERBENA_COLLECTIVE_FORMS_H
 #include "check.h"
 
 enum { BLOCKING, NONBLOCKING, PERSISTENT, FORMS };

@@ -270,6 +270,6 @@ int main(int argc, char **argv) {
         MPI_Comm_free(&halves.comm);
     }
     MPI_Finalize();
-    report("every", all.rank, all.size);
+    report("every_collective", all.rank, all.size);
     return 0;
 }

@@ -123,7 +123,7 @@ static void from_groups(void) {
     MPI_Comm_group(MPI_COMM_WORLD, &world);
     MPI_Comm_group(half, &mine);
     MPI_Group_difference(world, mine, &theirs);
-    CHECK(MPI_Intercomm_create_from_groups(mine, local_size - 1, theirs, remote_size - 1, "bridges.c", MPI_INFO_NULL,
+    CHECK(MPI_Intercomm_create_from_groups(mine, local_size - 1, theirs, remote_size - 1, "intercommunicators.c", MPI_INFO_NULL,
                                            MPI_ERRORS_RETURN, &made) == MPI_SUCCESS);
     joins_sides(made);
     MPI_Comm_disconnect(&made);
@@ -169,6 +169,6 @@ int main(int argc, char **argv) {
     MPI_Comm_free(&inter);
     MPI_Comm_free(&half);
     MPI_Finalize();
-    report("bridges", rank, size);
+    report("intercommunicators", rank, size);
     return 0;
 }

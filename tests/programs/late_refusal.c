@@ -1,6 +1,6 @@
-/* late [WHO]: exchanges large messages while single-copy works, then lets the kernel refuse it
- * (to all ranks, or to the rank WHO alone), in the middle of the program, and exchanges more:
- * whole messages that were never begun, and some that were begun before. */
+/* late_refusal [WHO]: exchanges large messages while single-copy works, then lets the kernel
+ * refuse it (to all ranks, or to the rank WHO alone), in the middle of the program, and
+ * exchanges more: whole messages that were never begun, and some that were begun before. */
 #include "check.h"
 #include "seccomp.h"
 
@@ -44,6 +44,6 @@ int main(int argc, char **argv) {
     free(out);
     free(in);
     MPI_Finalize();
-    report("late", rank, size);
+    report("late_refusal", rank, size);
     return 0;
 }

@@ -1,7 +1,7 @@
 /* Neighbourhood collectives in all forms, on grids, graphs and distributed graphs: with periodic
  * dimensions of size 1 and 2, borders, edges that occur several times, edges to oneself, and
  * ranks without neighbours. */
-#include "forms.h"
+#include "collective_forms.h"
 
 enum { DEGREE_MAX = 24, BLOCK_MAX = 5, UNTOUCHED = -1 };
 

@@ -1,7 +1,7 @@
 /* Persistent collectives: started together and apart, in different order on different ranks,
  * with other collectives in between; never started; outliving their communicator, datatype and
  * operation. */
-#include "forms.h"
+#include "collective_forms.h"
 
 enum { BARRIER, BCAST, ALLREDUCE, ALLGATHER, ALLTOALLW, SCAN, GATHER, NEIGHBORS, KINDS, ROUNDS = 25, MANY = 64 };
 

@@ -61,7 +61,7 @@ int main(int argc, char **argv) {
     messages();
     collectives();
     objects();
-    report("counted", rank, size);
+    report("profiled", rank, size);
     MPI_Finalize();
     return 0;
 }

@@ -16,7 +16,7 @@ static atomic_int *shared_word(int rank) {
     char name[64] = "";
     int file = -1;
     if (rank == 0) {
-        snprintf(name, sizeof name, "/tmp/verbena-beside.XXXXXX");
+        snprintf(name, sizeof name, "/tmp/verbena-progress-thread.XXXXXX");
         file = mkstemp(name);
         CHECK(file >= 0 && ftruncate(file, sizeof(atomic_int)) == 0);
     }
@@ -81,7 +81,7 @@ int main(int argc, char **argv) {
             send(bytes, word, round);
     }
     free(bytes);
-    report("beside", rank, size);
+    report("progress_thread", rank, size);
     MPI_Finalize();
     return 0;
 }

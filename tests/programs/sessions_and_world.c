@@ -138,6 +138,6 @@ int main(int argc, char **argv) {
     works(comm);
     MPI_Comm_disconnect(&comm);
     CHECK(MPI_Session_finalize(&after) == MPI_SUCCESS);
-    report("models", rank, size);
+    report("sessions_and_world", rank, size);
     return 0;
 }

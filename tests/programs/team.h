@@ -1,7 +1,7 @@
 /* Communicators to try collectives on: one group, or two with an intercommunicator between them. */
 #ifndef VERBENA_TEAM_H
 #define VERBENA_TEAM_H
-#include "forms.h"
+#include "collective_forms.h"
 
 /* A rank's view of its communicator. Every rank has an id: its own rank, plus `base`. */
 struct team {

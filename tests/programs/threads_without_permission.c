@@ -1,5 +1,5 @@
-/* collide: two threads call MPI at once though MPI_THREAD_SINGLE is all that was asked for. Only
- * a library that does not notice lets it end well. */
+/* threads_without_permission: two threads call MPI at once though MPI_THREAD_SINGLE is all
+ * that was asked for. Only a library that does not notice lets it end well. */
 #include "check.h"
 #include <pthread.h>
 #include <time.h>

@@ -13,7 +13,7 @@ fn passes(name: &str, ranks: &[u32]) {
 
 #[test]
 fn every_collective_in_every_form() {
-    passes("every", &[1, 2, 4, 7]);
+    passes("every_collective", &[1, 2, 4, 7]);
 }
 
 #[test]
@@ -33,5 +33,5 @@ fn neighbourhood_collectives() {
 
 #[test]
 fn a_mistake_on_one_rank_leaves_the_others_in_step() {
-    passes("step", &[2, 4]);
+    passes("collective_errors", &[2, 4]);
 }

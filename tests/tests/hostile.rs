@@ -199,7 +199,7 @@ fn a_program_that_closes_the_line_to_mpiexec() {
         ("after", "The program closed descriptors of the library"),
     ] {
         for reuse in [&[][..], &["reuse"]] {
-            let ended = job(2, program("unlined")).arg(when).args(reuse).run();
+            let ended = job(2, program("closed_pmi_line")).arg(when).args(reuse).run();
             assert!(ended.code != 0 && !ended.hung, "{when} {reuse:?}: {ended:?}");
             // With a socket of its own to look at, the program lets MPI_Finalize return the error
             // without words.

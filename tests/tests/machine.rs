@@ -58,8 +58,8 @@ fn single_copy_refused_to_some_ranks() {
 #[test]
 fn single_copy_refused_after_it_worked() {
     for (ranks, who) in [(2, None), (3, None), (2, Some("0")), (2, Some("1")), (4, Some("2"))] {
-        let ended = job(ranks, program("late")).args(who).run().ok();
-        assert!(ended.stdout.contains(&format!("late: ok with {ranks} ranks")), "{ended:?}");
+        let ended = job(ranks, program("late_refusal")).args(who).run().ok();
+        assert!(ended.stdout.contains(&format!("late_refusal: ok with {ranks} ranks")), "{ended:?}");
     }
 }
 

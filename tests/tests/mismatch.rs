@@ -113,12 +113,15 @@ fn one_buffer_for_both_directions_is_refused() {
 /// With the setting, types are compared on every way that a message takes; without it they are not.
 #[test]
 fn types_of_messages_are_compared_where_that_is_asked_for() {
-    let program = program("typed");
+    let program = program("checked_types");
     for channels in ["loopback,shm,cma", "loopback,shm", "loopback,ofi"] {
         for ranks in [1, 2] {
             let with = job(ranks, &program).env("VERBENA_CHECK_TYPES", "1");
             let ended = with.env("VERBENA_CHANNELS", channels).run().ok();
-            assert!(ended.stdout.contains(&format!("typed: ok with {ranks} ranks")), "{channels}: {ended:?}");
+            assert!(
+                ended.stdout.contains(&format!("checked_types: ok with {ranks} ranks")),
+                "{channels}: {ended:?}"
+            );
         }
     }
     job(2, &program).arg("off").run().ok();

@@ -5,7 +5,7 @@ use verbena_tests::{job, program};
 
 #[test]
 fn two_threads_at_once_below_multiple_are_told_of() {
-    let ended = job(1, program("collide")).run();
+    let ended = job(1, program("threads_without_permission")).run();
     assert!(ended.code != 0 && !ended.hung, "{ended:?}");
     let ended = ended.complains("verbena: process 0 of 1: ").complains("MPI_THREAD_SINGLE does not allow");
     assert!(!ended.stderr.contains("panicked at"), "{ended:?}");

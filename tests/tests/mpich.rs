@@ -43,7 +43,7 @@ fn programs_built_with_mpich_s_header() {
     let names = [
         "point",
         "collectives",
-        "forms",
+        "collective_forms",
         "datatypes",
         "threads",
         "abuse",

@@ -44,8 +44,9 @@ fn two_nodes_without_rdma_work_with_no_setting() {
 #[test]
 fn a_long_message_arrives_while_its_receiver_computes() {
     if has_libfabric() {
-        let job =
-            job(2, program("beside")).env("VERBENA_CHANNELS", ALONE).env("VERBENA_PROGRESS_THREAD", "1");
+        let job = job(2, program("progress_thread"))
+            .env("VERBENA_CHANNELS", ALONE)
+            .env("VERBENA_PROGRESS_THREAD", "1");
         says_ok(job.run());
     }
 }

@@ -20,7 +20,7 @@ const REST: &str = "Group_free=0 Type_size=0 Type_vector=1 Type_commit=1 Type_fr
 
 #[test]
 fn a_preloaded_tool_sees_the_program_s_calls_and_no_others() {
-    let (library, program) = (wrappers(), program("counted"));
+    let (library, program) = (wrappers(), program("profiled"));
     for ranks in [1, 2, 4] {
         let preload = format!("LD_PRELOAD={}", library.display());
         // By env: mpiexec itself is no MPI program.

@@ -25,14 +25,14 @@ fn long_messages() {
     }
 }
 
-/// The program runs over shared memory and in one copy; beside.c says what it proves.
+/// The program runs over shared memory and in one copy; progress_thread.c says what it proves.
 #[test]
 fn a_long_message_arrives_while_its_receiver_computes() {
-    let program = program("beside");
+    let program = program("progress_thread");
     for channels in ["loopback,shm", "loopback,shm,cma"] {
         let job = job(2, &program).env("VERBENA_PROGRESS_THREAD", "1").env("VERBENA_CHANNELS", channels);
         let ended = job.run().ok();
-        assert!(ended.stdout.contains("beside: ok with 2 ranks"), "{channels}: {ended:?}");
+        assert!(ended.stdout.contains("progress_thread: ok with 2 ranks"), "{channels}: {ended:?}");
     }
 }
 
@@ -43,7 +43,7 @@ fn collectives() {
 
 #[test]
 fn forms_of_collectives() {
-    passes("forms", &[1, 2, 3, 8]);
+    passes("collective_forms", &[1, 2, 3, 8]);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn communicators() {
 
 #[test]
 fn intercommunicators() {
-    passes("bridges", &[2, 3, 4, 7]);
+    passes("intercommunicators", &[2, 3, 4, 7]);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn topologies() {
 
 #[test]
 fn sessions_beside_the_world_model() {
-    passes("models", &[1, 2, 4]);
+    passes("sessions_and_world", &[1, 2, 4]);
 }
 
 #[test]

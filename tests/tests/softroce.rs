@@ -89,7 +89,7 @@ fn go_by_write(ended: Ended) {
 #[test]
 fn programs_over_reliable_connections() {
     let (point, collectives, busy) = (path("point"), path("collectives"), path("busy"));
-    let beside = path("beside");
+    let progress = path("progress_thread");
     Boot::new(&["--nodes", "2"])
         .check("point to point over rc alone, 2 ranks", 60, format!("{RC} {TWO} {point}"), says_ok)
         .check("collectives over rc alone, 4 ranks", 60, format!("{RC} {FOUR} {collectives}"), says_ok)
@@ -123,10 +123,10 @@ fn programs_over_reliable_connections() {
         .check(
             "a long message arrives over rc while its receiver computes",
             60,
-            format!("{THREAD} {RC} {TWO} {beside}"),
+            format!("{THREAD} {RC} {TWO} {progress}"),
             says_ok,
         )
-        .check("the same over ud", 60, format!("{THREAD} {UD} {TWO} {beside}"), says_ok)
+        .check("the same over ud", 60, format!("{THREAD} {UD} {TWO} {progress}"), says_ok)
         .check("a killed rank ends the job", 60, killed(&busy), |ended| {
             assert_eq!(ended.code, 128 + libc::SIGKILL);
             ended.complains("was killed by signal 9 (SIGKILL)");

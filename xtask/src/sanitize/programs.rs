@@ -31,7 +31,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     program("hello", 2),
     program("point", 2),
     program("collectives", 3),
-    program("forms", 2),
+    program("collective_forms", 2),
     program("datatypes", 2),
     program("objects", 2),
     program("communicators", 3),

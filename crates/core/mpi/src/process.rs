@@ -33,7 +33,7 @@ pub struct Process {
     tasks: TaskList,
     sleepers: AtomicUsize,
     /// Set while the progress thread sleeps, or is about to.
-    helper_sleeps: AtomicBool,
+    progress_thread_sleeps: AtomicBool,
     slept: AtomicU64,
     /// The number of calls without waiting that found nothing, since one found something.
     polled_in_vain: AtomicU32,
@@ -91,8 +91,8 @@ const FIRST_COUNTER: u64 = 2;
 /// first. The sender of a long message may wait on this core; it fills its ring if it is let run.
 /// Without the yield 4 MiB cost a computation beside them 11 to 20% of its time. Where the kernel
 /// copies, such sleeps are few, and a yield may delay the copy by a time slice.
-const HELPER_SHORT_SLEEPS: u32 = 8;
-const HELPER_SHORT_SLEEP: Duration = Duration::from_micros(100);
+const SHORT_SLEEPS: u32 = 8;
+const SHORT_SLEEP: Duration = Duration::from_micros(100);
 
 /// After this many calls in a row that do not wait and find nothing, one lets others run.
 const VAIN_POLLS: u32 = 8;
@@ -111,7 +111,7 @@ impl Process {
             neighbors: None,
             tasks: TaskList::default(),
             sleepers: AtomicUsize::new(0),
-            helper_sleeps: AtomicBool::new(false),
+            progress_thread_sleeps: AtomicBool::new(false),
             slept: AtomicU64::new(0),
             polled_in_vain: AtomicU32::new(0),
             contexts: AtomicU64::new(FIRST_COUNTER),
@@ -410,21 +410,21 @@ impl Process {
 
     /// Wakes the threads that wait for what a command did, and the progress thread for the rest.
     fn tell_others(&self, work: bool) {
-        let helper = work && self.helper_sleeps.load(Ordering::SeqCst);
-        if helper || self.sleepers.load(Ordering::SeqCst) > 0 {
+        let wanted = work && self.progress_thread_sleeps.load(Ordering::SeqCst);
+        if wanted || self.sleepers.load(Ordering::SeqCst) > 0 {
             self.waiter.ring_self();
         }
     }
 
     /// Makes progress until told to stop: the body of the progress thread. It sleeps as soon as
     /// there is nothing to do; a sender or thread with something for this process wakes it.
-    pub fn help(&self, stop: &AtomicBool) {
+    pub fn run_progress_thread(&self, stop: &AtomicBool) {
         let (mut apart, mut short_sleeps) = (Apart::new(), 0_u32);
         while !stop.load(Ordering::SeqCst) {
             if self.progress() || self.waiter.idle(u32::MAX) == Step::Again {
                 continue;
             }
-            self.helper_sleeps.store(true, Ordering::SeqCst);
+            self.progress_thread_sleeps.store(true, Ordering::SeqCst);
             let longest = self.engine.lock().arm();
             if self.progress() || stop.load(Ordering::SeqCst) {
                 self.waiter.disarm();
@@ -433,19 +433,18 @@ impl Process {
                 self.waiter.sleep(longest.min(self.sleep_max));
                 apart.keep();
                 self.waiter.help();
-                short_sleeps =
-                    if began.elapsed() < HELPER_SHORT_SLEEP { short_sleeps.saturating_add(1) } else { 0 };
-                if short_sleeps >= HELPER_SHORT_SLEEPS {
+                short_sleeps = if began.elapsed() < SHORT_SLEEP { short_sleeps.saturating_add(1) } else { 0 };
+                if short_sleeps >= SHORT_SLEEPS {
                     std::thread::yield_now();
                 }
             }
-            self.helper_sleeps.store(false, Ordering::SeqCst);
+            self.progress_thread_sleeps.store(false, Ordering::SeqCst);
             self.engine.lock().disarm();
         }
     }
 
     /// Wakes the progress thread.
-    pub fn notify_helper(&self) {
+    pub fn wake_progress_thread(&self) {
         self.waiter.ring_self();
     }
 }

@@ -17,15 +17,15 @@ pub mod entries;
 #[rustfmt::skip]
 pub mod generated;
 pub mod handles;
-mod helper;
 mod host;
 mod info_env;
 mod panic;
 pub mod predefined;
+mod progress_thread;
 pub mod quick;
 pub mod report;
+mod reporter;
 pub mod requests;
-mod spokesman;
 pub mod startup;
 pub mod state;
 pub mod status;

@@ -32,7 +32,7 @@ pub fn start() -> Result<()> {
     STOP.store(false, SeqCst);
     let body = || {
         block_signals();
-        state::process().help(&STOP);
+        state::process().run_progress_thread(&STOP);
     };
     let started = std::thread::Builder::new().name("verbena-progress".into()).spawn(body);
     *thread = Some(started.map_err(|error| {
@@ -51,7 +51,7 @@ pub fn start() -> Result<()> {
 pub fn stop() {
     if let Some(thread) = THREAD.lock().unwrap().take() {
         STOP.store(true, SeqCst);
-        state::process().notify_helper();
+        state::process().wake_progress_thread();
         // The thread panics only because of a defect, which it has reported itself.
         let _ = thread.join();
     }

@@ -2,7 +2,7 @@
 
 use crate::generated::types::{MPI_Comm, MPI_Errhandler, MPI_File, MPI_Session, MPI_Win};
 use crate::handles::{COMMS, ERRHANDLERS, FILES, Ref, SESSIONS};
-use crate::{spokesman, startup, state};
+use crate::{reporter, startup, state};
 use std::ffi::c_int;
 use std::sync::{Arc, LazyLock};
 use verbena_mpi::errhandler::{Action, Handling, Kind, predefined};
@@ -161,7 +161,7 @@ pub fn unsupported(call: &str, owner: Owner) -> c_int {
     }
     let (errhandler, handle) = find(owner);
     handle_error(&errhandler, handle, error.class, || {
-        spokesman::wait_for_turn("unsupported");
+        reporter::wait_for_turn("unsupported");
         error.to_string()
     })
 }

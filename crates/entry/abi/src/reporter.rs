@@ -1,4 +1,4 @@
-//! One rank of a node speaks for all: ranks that fail alike at the same moment say so once.
+//! One rank of a node reports for all: ranks that fail alike at the same moment say so once.
 //!
 //! The first rank binds an abstract socket of the job's name, which ends with the process. It waits
 //! a moment, so that the others see the socket, and speaks. The others give it time to end the job.

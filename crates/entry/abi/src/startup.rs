@@ -8,7 +8,7 @@
 use crate::handles::COMMS;
 use crate::report::{Owner, on_comm};
 use crate::tool::clock_ns;
-use crate::{helper, panic, state};
+use crate::{panic, progress_thread, state};
 use std::sync::{Arc, Mutex, OnceLock};
 use verbena_channel::{Peer, trace};
 use verbena_mpi::comm::world;
@@ -29,11 +29,11 @@ pub fn enter(thread_level: i32) -> Result<()> {
     if is_new {
         make_process()?;
     }
-    if thread_level == mpi::MPI_THREAD_MULTIPLE || helper::is_wanted() {
+    if thread_level == mpi::MPI_THREAD_MULTIPLE || progress_thread::is_wanted() {
         // A thread that is in MPI already may hold the locks of a process that was there before.
         lock::share(!is_new);
     }
-    helper::start()?;
+    progress_thread::start()?;
     *users += 1;
     state::set_open(true);
     Ok(())
@@ -69,7 +69,7 @@ pub fn leave() -> Result<()> {
         return Ok(());
     }
     drain(state::process());
-    helper::stop();
+    progress_thread::stop();
     state::process().wait(|process| process.look(|engine| engine.farewell()).then_some(()));
     state::set_open(false);
     // The launcher is told all the same.
@@ -105,7 +105,7 @@ fn meet_members(process: &Process, world: &Comm) -> Result<()> {
         barrier.run(process, None)?;
         barrier.recycle();
     }
-    coll::leftover::leftover(process, world).map_or(Ok(()), Err)
+    coll::unreceived::mismatch_error(process, world).map_or(Ok(()), Err)
 }
 
 /// The line to the launcher, once the process is made.

@@ -35,9 +35,9 @@ pub enum Allreduce {
     HalvingDoubling,
     /// [`super::algorithms::allreduce::ring`]
     Ring,
-    /// [`super::algorithms::over_board::exchange`] in pieces of this many bytes.
+    /// [`super::algorithms::by_posts::exchange`] in pieces of this many bytes.
     BoardExchange(usize),
-    /// [`super::algorithms::over_board::reduce_and_gather`] in pieces of this many bytes.
+    /// [`super::algorithms::by_posts::reduce_and_gather`] in pieces of this many bytes.
     BoardParts(usize),
 }
 

@@ -25,7 +25,7 @@ pub fn blocking(
     reduction: Option<Reduction<'_>>,
     fill: impl FnOnce(&mut Schedule),
 ) -> Result<()> {
-    let board = comm.seat().board(process, comm)?;
+    let board = comm.board_handle().board(process, comm)?;
     let mut collective = Collective::of(comm, tag);
     collective.set_call(call);
     if let Some(board) = board {

@@ -16,10 +16,10 @@ pub mod choose;
 pub mod exchange;
 pub mod execute;
 pub mod forms;
-pub mod leftover;
 pub mod operations;
 pub mod plan;
 pub mod schedule;
+pub mod unreceived;
 
 pub use blocks::{Blocks, Counts};
 pub use call::{Call, Kind};

@@ -6,7 +6,7 @@
 
 use super::algorithms;
 use super::algorithms::inter::{InterPlan, Root};
-use super::algorithms::reduce_scatter::Division;
+use super::algorithms::reduce_scatter::BlockCounts;
 use super::blocks::Blocks;
 use super::choose::{Allgather, Allreduce, Alltoall, Bcast, Reduce, ReduceScatter, Rooted, TABLE};
 use super::plan::{Plan, Team};
@@ -215,10 +215,10 @@ pub fn allreduce(schedule: &mut Schedule, comm: &Comm, operands: Operands) {
     }
     let (send, recv) = (operands.input(), operands.output());
     let (size, bytes) = (plan.size(), operands.bytes());
-    let on_board = plan.has_board() && algorithms::over_board::takes(send);
+    let on_board = plan.has_board() && algorithms::by_posts::takes(send);
     match TABLE.allreduce(size, (count, bytes), commutative, on_board) {
-        Allreduce::BoardExchange(piece) => algorithms::over_board::exchange(plan, send, recv, count, piece),
-        Allreduce::BoardParts(piece) => algorithms::over_board::reduce_and_gather(plan, operands, piece),
+        Allreduce::BoardExchange(piece) => algorithms::by_posts::exchange(plan, send, recv, count, piece),
+        Allreduce::BoardParts(piece) => algorithms::by_posts::reduce_and_gather(plan, operands, piece),
         Allreduce::RecursiveDoubling => algorithms::allreduce::recursive_doubling(plan, send, recv, count),
         Allreduce::HalvingDoubling => algorithms::allreduce::halving_doubling(plan, send, recv, count),
         Allreduce::Ring => algorithms::allreduce::ring(plan, send, recv, count),
@@ -226,10 +226,10 @@ pub fn allreduce(schedule: &mut Schedule, comm: &Comm, operands: Operands) {
 }
 
 /// `MPI_Reduce_scatter` and `MPI_Reduce_scatter_block` (MPI-5.0, 6.10). The operands' count is the
-/// sum of the division's.
-pub fn reduce_scatter(schedule: &mut Schedule, comm: &Comm, operands: Operands, division: Division) {
+/// sum of the blocks'.
+pub fn reduce_scatter(schedule: &mut Schedule, comm: &Comm, operands: Operands, blocks: BlockCounts) {
     if comm.is_inter() && operands.count > 0 {
-        return InterPlan::new(schedule, comm).reduce_scatter(operands.input(), operands.output(), division);
+        return InterPlan::new(schedule, comm).reduce_scatter(operands.input(), operands.output(), blocks);
     }
     let plan = &mut intra(schedule, comm);
     if operands.count == 0 || plan.size() == 1 {
@@ -237,10 +237,10 @@ pub fn reduce_scatter(schedule: &mut Schedule, comm: &Comm, operands: Operands, 
     }
     let (send, recv) = (operands.input(), operands.output());
     match TABLE.reduce_scatter(plan.size(), operands.bytes(), operands.commutative) {
-        ReduceScatter::Pairwise => algorithms::reduce_scatter::pairwise(plan, send, recv, division),
-        ReduceScatter::Halving => algorithms::reduce_scatter::halving(plan, send, recv, division),
+        ReduceScatter::Pairwise => algorithms::reduce_scatter::pairwise(plan, send, recv, blocks),
+        ReduceScatter::Halving => algorithms::reduce_scatter::halving(plan, send, recv, blocks),
         ReduceScatter::ReduceThenScatter => {
-            algorithms::reduce_scatter::reduce_then_scatter(plan, send, recv, division)
+            algorithms::reduce_scatter::reduce_then_scatter(plan, send, recv, blocks)
         }
     }
 }

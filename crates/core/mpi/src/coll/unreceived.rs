@@ -11,7 +11,7 @@ use verbena_engine::{ANY_SOURCE, ANY_TAG};
 /// The error of such a message, if there is one. To be asked only when no collective of the
 /// communicator is under way. A rank in which a call on the communicator failed may have left
 /// messages itself, and gets none.
-pub fn leftover(process: &Process, comm: &Comm) -> Option<Error> {
+pub fn mismatch_error(process: &Process, comm: &Comm) -> Option<Error> {
     if comm.has_failed() {
         return None;
     }

@@ -175,7 +175,7 @@ impl Comm {
             mine.extend(group.members().iter().map(|&peer| u64::from(peer)));
         }
         let table = self.gather(ranks.map(|_| pack(&mine)), exchange);
-        let spoken = table.and_then(|table| spokesman(identity(group), &table));
+        let spoken = table.and_then(|table| words_of_group(identity(group), &table));
         let (ours, theirs) = self.swap(spoken.map(|spoken| pack(&spoken)), exchange)?;
         let (ours, theirs) = (unpack_all(&ours)?, unpack_all(&theirs)?);
         let ([ours, inner, _, ..], [theirs, _, members @ ..]) = (&ours[..], &theirs[..]) else {
@@ -219,7 +219,7 @@ fn identity(group: &Group) -> u64 {
 
 /// The words of the rank that speaks for a group: its contexts and members; empty if nobody does.
 /// `MPI_ERR_GROUP` if not all mean the same group.
-fn spokesman(group: u64, table: &[Vec<u8>]) -> Result<Vec<u64>> {
+fn words_of_group(group: u64, table: &[Vec<u8>]) -> Result<Vec<u64>> {
     let mut spoken = Vec::new();
     for said in table {
         let mut words = unpack_all(said)?;

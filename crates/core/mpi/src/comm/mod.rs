@@ -30,7 +30,7 @@ pub use split_type::{HARDWARE, Places, SplitType};
 
 use crate::attribute::Attributes;
 use crate::bsend::BufferedSends;
-use crate::coll::board::Seat;
+use crate::coll::board::BoardHandle;
 use crate::errhandler::{Errhandler, Handling, predefined};
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
@@ -78,7 +78,7 @@ pub struct Comm {
     blocking: AtomicU32,
     /// Number of nonblocking and persistent ones.
     nonblocking: AtomicU32,
-    seat: Seat,
+    board_handle: BoardHandle,
     /// Set once a call on it failed here.
     failed: AtomicBool,
 }
@@ -124,7 +124,7 @@ impl Comm {
             buffered: BufferedSends::new(),
             blocking: AtomicU32::new(0),
             nonblocking: AtomicU32::new(0),
-            seat: Seat::default(),
+            board_handle: BoardHandle::default(),
             failed: AtomicBool::new(false),
         }
     }
@@ -179,8 +179,8 @@ impl Comm {
 
     /// The place where it keeps its board.
     #[inline]
-    pub(crate) fn seat(&self) -> &Seat {
-        &self.seat
+    pub(crate) fn board_handle(&self) -> &BoardHandle {
+        &self.board_handle
     }
 
     /// The number of blocking collectives so far, with the one under way and those that failed. It

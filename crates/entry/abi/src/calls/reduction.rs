@@ -7,7 +7,7 @@ use crate::args::{self, Address, Counts};
 use crate::collectives::{Run, Type, blocking, elements, first_byte, in_place, try_board};
 use std::sync::Arc;
 use verbena_channel::mark::Mark;
-use verbena_mpi::coll::algorithms::reduce_scatter::Division;
+use verbena_mpi::coll::algorithms::reduce_scatter::BlockCounts;
 use verbena_mpi::coll::operations::{self, Operands};
 use verbena_mpi::coll::schedule::Schedule;
 use verbena_mpi::coll::{Call, Kind, Reduction};
@@ -158,8 +158,8 @@ pub fn reduce_scatter(
     comm: &Arc<Comm>,
 ) -> Result<()> {
     let own = recvcounts.get(comm.rank() as usize);
-    let division = Division { even: 0, counts: Some(recvcounts.into()) };
-    divide(run, Kind::ReduceScatter, (sendbuf, recvbuf, own, datatype, op), division, comm)
+    let blocks = BlockCounts { even: 0, counts: Some(recvcounts.into()) };
+    divide(run, Kind::ReduceScatter, (sendbuf, recvbuf, own, datatype, op), blocks, comm)
 }
 
 /// `MPI_Reduce_scatter_block` (6.10.1).
@@ -172,19 +172,19 @@ pub fn reduce_scatter_block(
     op: &Arc<Op>,
     comm: &Arc<Comm>,
 ) -> Result<()> {
-    let division = Division { even: recvcount as usize, counts: None };
-    divide(run, Kind::ReduceScatterBlock, (sendbuf, recvbuf, recvcount, datatype, op), division, comm)
+    let blocks = BlockCounts { even: recvcount as usize, counts: None };
+    divide(run, Kind::ReduceScatterBlock, (sendbuf, recvbuf, recvcount, datatype, op), blocks, comm)
 }
 
 /// Runs a reduction that gives every rank a part; the vector's count is that of this rank's part.
-fn divide(run: Run, kind: Kind, vector: Vector, division: Division, comm: &Arc<Comm>) -> Result<()> {
+fn divide(run: Run, kind: Kind, vector: Vector, blocks: BlockCounts, comm: &Arc<Comm>) -> Result<()> {
     let (send, recv, own, datatype, op) = vector;
-    let total = division.sum(0, comm.size() as usize);
+    let total = blocks.sum(0, comm.size() as usize);
     let operands = symmetric((send, recv, total as i64, datatype, op), own, comm)?;
     check_vectors(run, vector, comm)?;
     let call = reducing_call(kind, op, datatype, comm);
-    try_board!(run, blocking::reduce_scatter, comm, call, operands, Reduction { op, datatype }, division);
-    let fill = |schedule: &mut Schedule| operations::reduce_scatter(schedule, comm, operands, division);
+    try_board!(run, blocking::reduce_scatter, comm, call, operands, Reduction { op, datatype }, blocks);
+    let fill = |schedule: &mut Schedule| operations::reduce_scatter(schedule, comm, operands, blocks);
     run.run(comm, call, Some((op, datatype)), fill)
 }
 

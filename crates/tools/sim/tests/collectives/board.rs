@@ -14,7 +14,7 @@ use verbena_channel::neighbor::Neighbor;
 use verbena_fault::Fault;
 use verbena_memory::elements::Elements;
 use verbena_memory::{Buffer, Owned, Region};
-use verbena_mpi::coll::algorithms::over_board;
+use verbena_mpi::coll::algorithms::by_posts;
 use verbena_mpi::coll::board::SharedBoard;
 use verbena_mpi::coll::board::direct::{Allreduce, Reach, Verdict};
 use verbena_mpi::coll::board::exchanges::{Allgather, Alltoall, Barrier, Bcast, Fold, Gather, Scatter};
@@ -310,10 +310,10 @@ fn long(
     let plan = &mut plan(collective.schedule(), comm);
     let (from, to) = (elements(send), elements(out));
     match comm.size() {
-        2 => over_board::exchange(plan, from, to, count, piece),
+        2 => by_posts::exchange(plan, from, to, count, piece),
         _ => {
             let operands = Operands { send: Some(from), recv: Some(to), count, commutative: true };
-            over_board::reduce_and_gather(plan, operands, piece);
+            by_posts::reduce_and_gather(plan, operands, piece);
         }
     }
     Box::new(move |cluster, rank| collective.advance(&mut cluster.visit(rank), Some(reduction())))

@@ -4,7 +4,7 @@ use crate::arena::Arena;
 use crate::job::{Family, Job, Maker};
 use crate::reducing::Vectors;
 use verbena_memory::Buffer;
-use verbena_mpi::coll::algorithms::reduce_scatter::Division;
+use verbena_mpi::coll::algorithms::reduce_scatter::BlockCounts;
 use verbena_mpi::coll::operations::{self, Operands};
 use verbena_mpi::coll::{Blocks, Counts};
 use verbena_mpi::generated::constants::{MPI_PROC_NULL, MPI_ROOT};
@@ -234,8 +234,8 @@ impl Sides<'_> {
             arenas[1].expect(0, &reduced[1 - side][rank * even * size..(rank + 1) * even * size]);
             let counts = vec![even as i64; self.sizes[side]];
             job.part(arenas, move |schedule, comm| {
-                let division = Division { even: 0, counts: Some(Counts::Large(&counts)) };
-                operations::reduce_scatter(schedule, comm, operands, division)
+                let blocks = BlockCounts { even: 0, counts: Some(Counts::Large(&counts)) };
+                operations::reduce_scatter(schedule, comm, operands, blocks)
             });
         }
         job.reducing = Some(vectors.reducing);

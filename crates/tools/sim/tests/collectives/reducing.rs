@@ -5,7 +5,7 @@ use crate::element::Reducing;
 use crate::job::{Family, Job, Maker, plan};
 use verbena_memory::elements::Elements;
 use verbena_mpi::coll::Counts;
-use verbena_mpi::coll::algorithms::reduce_scatter::{self, Division};
+use verbena_mpi::coll::algorithms::reduce_scatter::{self, BlockCounts};
 use verbena_mpi::coll::algorithms::{allreduce, reduce};
 use verbena_mpi::coll::operations::{self, Operands};
 
@@ -167,12 +167,12 @@ impl Maker<'_> {
             let ((send, recv), counts) = (ends(operands), counts.clone());
             job.part(arenas.into(), move |schedule, comm| {
                 let counts = even.is_none().then_some(Counts::Large(&counts));
-                let division = Division { even: even.unwrap_or(0), counts };
+                let blocks = BlockCounts { even: even.unwrap_or(0), counts };
                 match algorithm {
-                    0 => operations::reduce_scatter(schedule, comm, operands, division),
-                    1 => reduce_scatter::reduce_then_scatter(&mut plan(schedule, comm), send, recv, division),
-                    2 => reduce_scatter::pairwise(&mut plan(schedule, comm), send, recv, division),
-                    _ => reduce_scatter::halving(&mut plan(schedule, comm), send, recv, division),
+                    0 => operations::reduce_scatter(schedule, comm, operands, blocks),
+                    1 => reduce_scatter::reduce_then_scatter(&mut plan(schedule, comm), send, recv, blocks),
+                    2 => reduce_scatter::pairwise(&mut plan(schedule, comm), send, recv, blocks),
+                    _ => reduce_scatter::halving(&mut plan(schedule, comm), send, recv, blocks),
                 }
             });
         }

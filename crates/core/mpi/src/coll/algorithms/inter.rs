@@ -3,7 +3,7 @@
 //! A plan for the local group does what happens within it. A plan for the remote group carries data
 //! across, from and to rank 0 of each group, unless all ranks exchange directly.
 
-use super::reduce_scatter::{Division, scatter_parts};
+use super::reduce_scatter::{BlockCounts, scatter_parts};
 use super::tree::Tree;
 use super::{bcast, reduce};
 use crate::coll::blocks::Blocks;
@@ -161,14 +161,14 @@ impl<'s> InterPlan<'s> {
 
     /// `MPI_Reduce_scatter` and `MPI_Reduce_scatter_block`: the remote group's result, divided
     /// here.
-    pub fn reduce_scatter(&mut self, send: Elements, recv: Elements, division: Division) {
-        let total = division.sum(0, self.comm.size() as usize);
+    pub fn reduce_scatter(&mut self, send: Elements, recv: Elements, blocks: BlockCounts) {
+        let total = blocks.sum(0, self.comm.size() as usize);
         let result = self.reduce_locally(send, total);
         let remote_result = result.map(|result| {
             let place = self.schedule.temporary_elements(send.layout(), total);
             self.remote().exchange(0, result.buffer(0, total), 0, place.buffer(0, total));
             place
         });
-        scatter_parts(&mut self.local(), remote_result, recv, division);
+        scatter_parts(&mut self.local(), remote_result, recv, blocks);
     }
 }

@@ -6,16 +6,16 @@ use crate::coll::blocks::{Blocks, Counts};
 use crate::coll::plan::Plan;
 use verbena_memory::elements::Elements;
 
-/// The division of the operand's elements among the ranks.
+/// The number of the operand's elements that each rank gets.
 #[derive(Clone, Copy)]
-pub struct Division<'a> {
+pub struct BlockCounts<'a> {
     /// Count of one rank, if all have the same.
     pub even: usize,
     /// Count of each rank; overrides `even`.
     pub counts: Option<Counts<'a>>,
 }
 
-impl Division<'_> {
+impl BlockCounts<'_> {
     /// The number of elements of one rank.
     pub fn count(&self, rank: usize) -> usize {
         self.counts.map_or(self.even, |counts| counts.get(rank) as usize)
@@ -32,10 +32,10 @@ impl Division<'_> {
 
 /// Every rank sends every other one its part of the operand, and reduces its own. For commutative
 /// operations.
-pub fn pairwise(plan: &mut Plan, send: Elements, recv: Elements, division: Division) {
+pub fn pairwise(plan: &mut Plan, send: Elements, recv: Elements, blocks: BlockCounts) {
     let (rank, size) = (plan.rank(), plan.size());
-    let count = division.count(rank);
-    let part = |i: usize| send.from(division.sum(0, i) as isize);
+    let count = blocks.count(rank);
+    let part = |i: usize| send.from(blocks.sum(0, i) as isize);
     // In place, the result would overwrite what others still have to get.
     let in_place = send.is_at(&recv);
     let out = if in_place { plan.temporary_elements(recv.layout(), count) } else { recv };
@@ -44,7 +44,7 @@ pub fn pairwise(plan: &mut Plan, send: Elements, recv: Elements, division: Divis
     for step in 1..size {
         let (to, from) = ((rank + step) % size, (rank + size - step) % size);
         plan.receive_some(from, other.buffer(0, count));
-        plan.send_some(to, part(to).buffer(0, division.count(to)));
+        plan.send_some(to, part(to).buffer(0, blocks.count(to)));
         plan.fence();
         plan.combine(mine, other, out, count);
         mine = out;
@@ -55,25 +55,25 @@ pub fn pairwise(plan: &mut Plan, send: Elements, recv: Elements, division: Divis
 }
 
 /// Recursive halving over the blocks of the ranks. For commutative operations.
-pub fn halving(plan: &mut Plan, send: Elements, recv: Elements, division: Division) {
+pub fn halving(plan: &mut Plan, send: Elements, recv: Elements, blocks: BlockCounts) {
     let (rank, size) = (plan.rank(), plan.size());
     let fold = Fold::new(size);
-    let total = division.sum(0, size);
+    let total = blocks.sum(0, size);
     let out = plan.temporary_elements(send.layout(), total);
     let mine = fold.reduce_pairs(plan, send, out, total);
     if let Some(number) = fold.number(rank) {
-        halve(plan, fold, number, mine, out, division);
+        halve(plan, fold, number, mine, out, blocks);
         let (first, _) = fold.members(number);
-        let before = division.sum(0, rank) as isize;
-        let count = division.count(rank);
+        let before = blocks.sum(0, rank) as isize;
+        let count = blocks.count(rank);
         plan.copy(out.buffer(before, count), recv.buffer(0, count));
         if first != rank {
-            let start = division.sum(0, first) as isize;
-            plan.send_some(first, out.buffer(start, division.count(first)));
+            let start = blocks.sum(0, first) as isize;
+            plan.send_some(first, out.buffer(start, blocks.count(first)));
         }
     } else {
         plan.fence();
-        plan.receive_some(rank + 1, recv.buffer(0, division.count(rank)));
+        plan.receive_some(rank + 1, recv.buffer(0, blocks.count(rank)));
     }
 }
 
@@ -83,11 +83,11 @@ fn halve<'e>(
     number: usize,
     send: Elements<'e>,
     out: Elements<'e>,
-    division: Division,
+    blocks: BlockCounts,
 ) {
-    let total = division.sum(0, plan.size());
+    let total = blocks.sum(0, plan.size());
     let other = plan.temporary_elements(out.layout(), total);
-    let first_of = |n: usize| if n == fold.size { total } else { division.sum(0, fold.members(n).0) };
+    let first_of = |n: usize| if n == fold.size { total } else { blocks.sum(0, fold.members(n).0) };
     let (mut mine, mut low, mut distance) = (send, 0, fold.size / 2);
     while distance > 0 {
         let (lower, upper) = ((low, low + distance), (low + distance, low + 2 * distance));
@@ -109,20 +109,20 @@ fn halve<'e>(
 }
 
 /// Reduces at rank 0 and scatters from there. Keeps rank order.
-pub fn reduce_then_scatter(plan: &mut Plan, send: Elements, recv: Elements, division: Division) {
+pub fn reduce_then_scatter(plan: &mut Plan, send: Elements, recv: Elements, blocks: BlockCounts) {
     let (rank, size) = (plan.rank(), plan.size());
-    let total = division.sum(0, size);
+    let total = blocks.sum(0, size);
     let whole = (rank == 0).then(|| plan.temporary_elements(send.layout(), total));
     reduce::binomial(plan, send, whole, total, 0, true);
     plan.fence();
-    scatter_parts(plan, whole, recv, division);
+    scatter_parts(plan, whole, recv, blocks);
 }
 
 /// Scatters the parts of `whole` from rank 0.
-pub fn scatter_parts(plan: &mut Plan, whole: Option<Elements>, recv: Elements, division: Division) {
+pub fn scatter_parts(plan: &mut Plan, whole: Option<Elements>, recv: Elements, blocks: BlockCounts) {
     let rank = plan.rank();
-    let mine = recv.buffer(0, division.count(rank));
-    let (counts, displacements) = layout_of(division, plan.size());
+    let mine = recv.buffer(0, blocks.count(rank));
+    let (counts, displacements) = layout_of(blocks, plan.size());
     let send = whole.map(|elements| Blocks::Varied {
         elements,
         counts: Counts::Large(&counts),
@@ -132,8 +132,8 @@ pub fn scatter_parts(plan: &mut Plan, whole: Option<Elements>, recv: Elements, d
 }
 
 /// Counts and displacements of the parts, side by side.
-fn layout_of(division: Division, size: usize) -> (Vec<i64>, Vec<i64>) {
-    let counts: Vec<i64> = (0..size).map(|i| division.count(i) as i64).collect();
+fn layout_of(blocks: BlockCounts, size: usize) -> (Vec<i64>, Vec<i64>) {
+    let counts: Vec<i64> = (0..size).map(|i| blocks.count(i) as i64).collect();
     let displacements =
         counts.iter().scan(0, |next, count| Some(std::mem::replace(next, *next + count))).collect();
     (counts, displacements)

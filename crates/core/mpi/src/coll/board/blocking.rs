@@ -4,11 +4,11 @@
 
 use super::direct::{Allreduce, Verdict};
 use super::exchanges::{Allgather, Alltoall, Barrier, Bcast, Fold, Gather, Scatter};
+use super::handle::SharedBoard;
 use super::long_bcast::LongBcast;
-use super::seat::SharedBoard;
 use super::short::{Exchange, Short, differing};
 use crate::coll::Blocks;
-use crate::coll::algorithms::reduce_scatter::Division;
+use crate::coll::algorithms::reduce_scatter::BlockCounts;
 use crate::coll::choose::{OnBoard, TABLE};
 use crate::coll::execute::{Reduction, copy, is_round_to_look};
 use crate::coll::operations::Operands;
@@ -33,7 +33,7 @@ pub type Done = Option<Result<()>>;
 /// The communicator's board, if a record of `bytes` goes over it.
 #[inline]
 fn board<'c>(process: &Process, comm: &'c Comm, bytes: usize) -> Result<Option<&'c SharedBoard>> {
-    let board = comm.seat().board(process, comm)?;
+    let board = comm.board_handle().board(process, comm)?;
     Ok(board.filter(|_| TABLE.record_on_board(comm.size() as usize, bytes) == OnBoard::Record))
 }
 
@@ -161,7 +161,7 @@ pub fn barrier(process: &Process, comm: &Comm, call: Mark) -> Done {
 
 /// Lets all members meet, if they have a board already.
 pub fn meet(process: &Process, comm: &Comm, call: Mark) -> Done {
-    if comm.seat().has_board() { barrier(process, comm, call) } else { None }
+    if comm.board_handle().has_board() { barrier(process, comm, call) } else { None }
 }
 
 /// `MPI_Bcast`.
@@ -183,7 +183,7 @@ fn long_bcast(
     root: i32,
     piece: usize,
 ) -> Result<Option<()>> {
-    let Some(board) = comm.seat().board(process, comm)? else { return Ok(None) };
+    let Some(board) = comm.board_handle().board(process, comm)? else { return Ok(None) };
     let mut board = board.lock();
     open(&mut **board, comm, call);
     let call = (comm.collectives_begun(), call);
@@ -248,15 +248,15 @@ fn allreduce_directly(
     reduction: Reduction,
     piece: usize,
 ) -> Result<Option<()>> {
-    let Some(board) = comm.seat().board(process, comm)? else { return Ok(None) };
-    let Some(reach) = comm.seat().reach(process, comm) else { return Ok(None) };
+    let Some(board) = comm.board_handle().board(process, comm)? else { return Ok(None) };
+    let Some(reach) = comm.board_handle().reach(process, comm) else { return Ok(None) };
     let mut board = board.lock();
     open(&mut **board, comm, call);
     let collective = Allreduce::new(&mut **board, operands, reduction, reach, piece);
     match drive(process, comm, &mut **board, collective)? {
         Verdict::Done => Ok(Some(())),
         Verdict::Refused => {
-            comm.seat().part();
+            comm.board_handle().part();
             Ok(None)
         }
     }
@@ -286,10 +286,10 @@ pub fn reduce_scatter(
     call: Mark,
     operands: Operands,
     reduction: Reduction,
-    division: Division,
+    blocks: BlockCounts,
 ) -> Done {
     let me = comm.rank() as usize;
-    let part = (division.sum(0, me), division.count(me));
+    let part = (blocks.sum(0, me), blocks.count(me));
     fold(process, comm, call, operands, reduction, 0..comm.size() as usize, part)
 }
 

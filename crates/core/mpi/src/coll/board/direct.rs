@@ -3,16 +3,16 @@
 //! Each member shows in a record where its vectors lie. When all have, the vector is reduced in
 //! parts: a member that does a part reads it from all members, combines it in rank order, and
 //! writes the result to all of them. So the members meet once, however long the vector is. Among
-//! more than two members short operands and the results go through slots ([`super::rooms`]), where
-//! they are read without a system call. Nobody waits for a member that has no core at the moment:
-//! the others do its parts ([`Board::take_part`]). The order of the operands never changes, so the
-//! result is the same bit for bit, whichever member does a part.
+//! more than two members short operands and the results go through slots ([`super::operands`]),
+//! where they are read without a system call. Nobody waits for a member that has no core at the
+//! moment: the others do its parts ([`Board::take_part`]). The order of the operands never changes,
+//! so the result is the same bit for bit, whichever member does a part.
 //!
 //! A member that cannot reach all others says so in its record, and then all go another way from
 //! now on.
 
-use super::places::{Place, Places};
-use super::rooms::Rooms;
+use super::addresses::{VectorAddress, VectorAddresses};
+use super::operands::OperandSlots;
 use super::short::Short;
 use crate::coll::algorithms::part;
 use crate::coll::execute::Reduction;
@@ -42,7 +42,7 @@ pub enum Verdict {
 enum Stage {
     /// A member has not read what is in the slots.
     Staging,
-    /// Not all members have shown their places.
+    /// Not all members have shown their addresses.
     Meeting,
     /// There may be parts that nobody has taken.
     Working,
@@ -59,10 +59,10 @@ pub struct Allreduce<'a> {
     me: usize,
     /// Bytes of an element.
     size: usize,
-    rooms: Rooms,
+    slots: OperandSlots,
     stage: Stage,
-    meeting: Short<Places>,
-    places: Vec<Place>,
+    meeting: Short<VectorAddresses>,
+    vectors: Vec<VectorAddress>,
     failure: Option<Error>,
 }
 
@@ -82,14 +82,14 @@ impl<'a> Allreduce<'a> {
         let (send, recv) = (send.part(0, bytes), recv.part(0, bytes));
         board.offer_parts();
         let reaches = (0..).zip(reach).all(|(rank, neighbor)| rank == me || neighbor.is_some());
-        let flags = if reaches { Place::REACHES } else { 0 };
-        let flags = if send == recv { flags | Place::IN_PLACE } else { flags };
-        let mine = Place { from: send.address(), to: recv.address(), bytes: bytes as u64, flags };
-        let meeting = Short::new(Places { mine, all: Vec::with_capacity(board.ranks()) });
-        let rooms = Rooms::new(board, bytes, (piece.min(board.slot_bytes()) / size).max(1) * size);
-        let stage = if rooms.route.stages { Stage::Staging } else { Stage::Meeting };
-        let (places, failure) = (Vec::new(), None);
-        Allreduce { send, recv, reduction, reach, me, size, rooms, stage, meeting, places, failure }
+        let flags = if reaches { VectorAddress::REACHES } else { 0 };
+        let flags = if send == recv { flags | VectorAddress::IN_PLACE } else { flags };
+        let mine = VectorAddress { from: send.address(), to: recv.address(), bytes: bytes as u64, flags };
+        let meeting = Short::new(VectorAddresses { mine, all: Vec::with_capacity(board.ranks()) });
+        let slots = OperandSlots::new(board, bytes, (piece.min(board.slot_bytes()) / size).max(1) * size);
+        let stage = if slots.route.stages { Stage::Staging } else { Stage::Meeting };
+        let (vectors, failure) = (Vec::new(), None);
+        Allreduce { send, recv, reduction, reach, me, size, slots, stage, meeting, vectors, failure }
     }
 
     /// Goes on until it would have to wait; `Ok(None)` if it must be called again.
@@ -109,7 +109,7 @@ impl<'a> Allreduce<'a> {
             if !self.meeting.advance(board)? {
                 return Ok(None);
             }
-            self.places = std::mem::take(&mut self.meeting.exchange_mut().all);
+            self.vectors = std::mem::take(&mut self.meeting.exchange_mut().all);
             if !self.agree(board)? {
                 return Ok(Some(Verdict::Refused));
             }
@@ -133,38 +133,38 @@ impl<'a> Allreduce<'a> {
     /// Decides whether it can be done, now that all know where everything is.
     fn agree(&mut self, board: &mut dyn Board) -> Result<bool> {
         let own = self.send.len() as u64;
-        if let Some(rank) = self.places.iter().position(|place| place.bytes != own) {
-            return Err(of_other_length(rank, self.places[rank].bytes, own));
+        if let Some(rank) = self.vectors.iter().position(|member| member.bytes != own) {
+            return Err(of_other_length(rank, self.vectors[rank].bytes, own));
         }
-        if !self.places.iter().all(|place| place.has(Place::REACHES)) {
+        if !self.vectors.iter().all(|member| member.has(VectorAddress::REACHES)) {
             return Ok(false);
         }
-        board.owe_parts(self.rooms.parts());
+        board.owe_parts(self.slots.parts());
         self.stage = Stage::Working;
         Ok(true)
     }
 
     /// Puts this member's operand into slots.
     fn put_operand(&self, board: &dyn Board) {
-        for n in 0..self.rooms.parts() {
+        for n in 0..self.slots.parts() {
             let bytes = self.range(n);
-            let room = self.rooms.operand(board, self.me, n, bytes.len());
+            let room = self.slots.operand(board, self.me, n, bytes.len());
             room.copy_from(self.send.part(bytes.start, bytes.len()));
         }
     }
 
     /// Copies the results out of the slots.
     fn take_results(&self, board: &dyn Board) {
-        for n in 0..self.rooms.parts() {
+        for n in 0..self.slots.parts() {
             let bytes = self.range(n);
-            let result = self.rooms.result(board, n, bytes.len());
+            let result = self.slots.result(board, n, bytes.len());
             self.recv.part(bytes.start, bytes.len()).copy_from(result);
         }
     }
 
     /// Does this member's parts, then the remaining parts of the others.
     fn work(&mut self, board: &mut dyn Board) {
-        let (ranks, parts) = (board.ranks(), self.rooms.parts());
+        let (ranks, parts) = (board.ranks(), self.slots.parts());
         for owner in (self.me..ranks).chain(0..self.me) {
             let (first, len) = part(parts, ranks, owner);
             while let Some(i) = board.take_part(owner, len) {
@@ -181,16 +181,16 @@ impl<'a> Allreduce<'a> {
 
     /// The range of bytes of a part of the vector.
     fn range(&self, part: usize) -> Range<usize> {
-        part * self.rooms.piece..((part + 1) * self.rooms.piece).min(self.send.len())
+        part * self.slots.piece..((part + 1) * self.slots.piece).min(self.send.len())
     }
 
     /// Does part `n`. This member's slots serve as temporary memory: all others are in this
     /// collective, so they are done with the old contents.
     fn reduce(&self, board: &mut dyn Board, n: usize) -> Result<()> {
         let bytes = self.range(n);
-        let [incoming, one, other] = self.rooms.temporary(board, bytes.len());
-        let out = match self.rooms.route.shows {
-            true => self.rooms.result(board, n, bytes.len()),
+        let [incoming, one, other] = self.slots.temporary(board, bytes.len());
+        let out = match self.slots.route.shows {
+            true => self.slots.result(board, n, bytes.len()),
             false => self.recv.part(bytes.start, bytes.len()),
         };
         let mut left = self.operand(board, 0, n, one)?;
@@ -209,17 +209,17 @@ impl<'a> Allreduce<'a> {
         if left != out {
             out.copy_from(left);
         }
-        if self.rooms.route.shows { Ok(()) } else { self.hand_out(out, bytes.start) }
+        if self.slots.route.shows { Ok(()) } else { self.hand_out(out, bytes.start) }
     }
 
     /// Returns part `n` of a member's operand: in place, or read into `room`.
     fn operand(&self, board: &dyn Board, rank: usize, n: usize, room: Region) -> Result<Region> {
         let bytes = self.range(n);
         match &self.reach[rank] {
-            _ if self.rooms.route.stages => Ok(self.rooms.operand(board, rank, n, bytes.len())),
+            _ if self.slots.route.stages => Ok(self.slots.operand(board, rank, n, bytes.len())),
             None => Ok(self.send.part(bytes.start, bytes.len())),
             Some(neighbor) => {
-                neighbor.read(self.places[rank].from + bytes.start as u64, room).map_err(Error::channel)?;
+                neighbor.read(self.vectors[rank].from + bytes.start as u64, room).map_err(Error::channel)?;
                 Ok(room)
             }
         }
@@ -227,9 +227,9 @@ impl<'a> Allreduce<'a> {
 
     /// Writes a part of the result to all others.
     fn hand_out(&self, result: Region, at: usize) -> Result<()> {
-        for (neighbor, place) in self.reach.iter().zip(&self.places) {
+        for (neighbor, member) in self.reach.iter().zip(&self.vectors) {
             if let Some(neighbor) = neighbor {
-                neighbor.write(result, place.to + at as u64).map_err(Error::channel)?;
+                neighbor.write(result, member.to + at as u64).map_err(Error::channel)?;
             }
         }
         Ok(())
@@ -238,13 +238,13 @@ impl<'a> Allreduce<'a> {
     /// The verdict on which all members agree, once every part was tried.
     fn verdict(&mut self, board: &mut dyn Board) -> Result<Verdict> {
         if !board.any_part_failed() {
-            if self.rooms.route.shows {
+            if self.slots.route.shows {
                 self.take_results(board);
                 board.say_results_read();
             }
             return Ok(Verdict::Done);
         }
-        if self.rooms.route.shows || !self.places.iter().any(|place| place.has(Place::IN_PLACE)) {
+        if self.slots.route.shows || !self.vectors.iter().any(|one| one.has(VectorAddress::IN_PLACE)) {
             return Ok(Verdict::Refused);
         }
         Err(self.failure.take().unwrap_or_else(failed_elsewhere))

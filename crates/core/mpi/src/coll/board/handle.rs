@@ -18,9 +18,9 @@ const COLLECTIVES_BEFORE: u32 = 3;
 /// contended: a communicator has one blocking collective at a time.
 pub type SharedBoard = Arc<Lock<Box<dyn Board>>>;
 
-/// The place where a communicator keeps its board.
+/// A communicator's handle of its board.
 #[derive(Default)]
-pub(crate) struct Seat {
+pub(crate) struct BoardHandle {
     /// Set once the decision is made; it holds `None` if there is no board.
     board: OnceLock<Option<SharedBoard>>,
     /// The members' memory, opened when it is first asked for.
@@ -29,7 +29,7 @@ pub(crate) struct Seat {
     apart: AtomicBool,
 }
 
-impl Seat {
+impl BoardHandle {
     /// The board, if this communicator has one. Every member asks in every blocking collective that
     /// could use it, so all decide in the same one.
     #[inline]

@@ -21,7 +21,7 @@ pub(super) struct Route {
 
 /// The pieces in the slots.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rooms {
+pub(super) struct OperandSlots {
     /// Bytes of a piece.
     pub(super) piece: usize,
     pub(super) route: Route,
@@ -32,20 +32,20 @@ pub(super) struct Rooms {
     parts: usize,
 }
 
-impl Rooms {
+impl OperandSlots {
     /// Divides the slots for a vector of `bytes` bytes in pieces of `piece` bytes, which must fit a
     /// slot.
     ///
     /// Two members with a core each are quickest without slots: each byte crosses once. More of
     /// them are quickest with slots: a copy within a process costs less than a system call, and a
     /// short operand is at hand in its owner's cache.
-    pub(super) fn new(board: &dyn Board, bytes: usize, piece: usize) -> Rooms {
+    pub(super) fn new(board: &dyn Board, bytes: usize, piece: usize) -> OperandSlots {
         let (ranks, half, per_slot) = (board.ranks(), board.slots() / 2, board.slot_bytes() / piece);
         let parts = bytes.div_ceil(piece);
         let room = half * per_slot;
         let shows = ranks > 2 && half >= 3 && parts.div_ceil(ranks) <= room;
         let route = Route { stages: shows && parts + 2 <= room, shows };
-        Rooms { piece, route, per_slot, half, parts }
+        OperandSlots { piece, route, per_slot, half, parts }
     }
 
     /// Number of parts.

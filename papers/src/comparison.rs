@@ -46,7 +46,7 @@ pub struct Output {
 
 /// The options that all comparisons have.
 #[derive(Args, Clone, Debug)]
-pub struct Common {
+pub struct CommonOptions {
     #[command(flatten)]
     nodes: Nodes,
     #[command(flatten)]
@@ -55,7 +55,7 @@ pub struct Common {
     output: Output,
 }
 
-impl Common {
+impl CommonOptions {
     /// Runs the experiments; without any there is only the model.
     ///
     /// # Errors
@@ -65,11 +65,11 @@ impl Common {
         run(experiments, &between, self.timing.rounds(), &self.output, model)
     }
 
-    /// Runs experiments as [`Common::run`] does, where nodes are needed. Those on the devices of
-    /// one node need no name of another.
+    /// Runs experiments as [`CommonOptions::run`] does, where nodes are needed. Those on the
+    /// devices of one node need no name of another.
     ///
     /// # Errors
-    /// Those of [`Common::run`], or no nodes are named.
+    /// Those of [`CommonOptions::run`], or no nodes are named.
     pub fn run_between_nodes(&self, experiments: Vec<Experiment>, model: Option<Model>) -> Result<()> {
         let on_devices = |experiment: &Experiment| experiment.variants.iter().all(Variant::is_on_devices);
         let is_here = experiments.iter().all(on_devices);

@@ -1,12 +1,12 @@
 //! Our library against MPICH and Open MPI over UCX, each rank on a device of its own.
 
 use verbena_lab::experiment::goal::{Bound, Goal};
-use verbena_lab::experiment::variant::{Peer, Place, Transport, Variant, set};
+use verbena_lab::experiment::variant::{Peer, Place, UcxTransport, Variant, set};
 use verbena_lab::experiment::{Experiment, Measured, points};
 use verbena_lab::metric::{Metric, Point};
 
 /// Compares one channel of ours with UCX's transport of the same kind.
-pub fn against(title: &'static str, channel: &str, transport: Transport) -> Experiment {
+pub fn against(title: &'static str, channel: &str, transport: UcxTransport) -> Experiment {
     Experiment {
         name: "peers",
         title,

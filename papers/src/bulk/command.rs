@@ -1,7 +1,7 @@
 //! The command line of `verbena-papers bulk`.
 
 use super::experiments::Name;
-use crate::comparison::Common;
+use crate::comparison::CommonOptions;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 
@@ -12,7 +12,7 @@ pub struct BulkArgs {
     #[arg(value_enum)]
     experiments: Vec<Name>,
     #[command(flatten)]
-    common: Common,
+    common: CommonOptions,
 }
 
 /// Runs `verbena-papers bulk`; without `--hosts` only what goes on within this machine.

@@ -1,7 +1,7 @@
 //! The command line of `verbena-papers polling`.
 
 use super::experiments::Name;
-use crate::comparison::Common;
+use crate::comparison::CommonOptions;
 use crate::model::Model;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -14,7 +14,7 @@ pub struct PollingArgs {
     #[arg(value_enum)]
     experiments: Vec<Name>,
     #[command(flatten)]
-    common: Common,
+    common: CommonOptions,
     /// Print the figures of the model of the paper's costs below
     #[arg(long)]
     model: bool,

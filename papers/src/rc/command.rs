@@ -1,7 +1,7 @@
 //! The command line of `verbena-papers rc`.
 
 use super::experiments::Name;
-use crate::comparison::Common;
+use crate::comparison::CommonOptions;
 use crate::model::Model;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -14,7 +14,7 @@ pub struct RcArgs {
     #[arg(value_enum)]
     experiments: Vec<Name>,
     #[command(flatten)]
-    common: Common,
+    common: CommonOptions,
     /// Print the figures of the simulator's cost model below
     #[arg(long)]
     model: bool,

@@ -5,7 +5,7 @@ use crate::peers;
 use clap::ValueEnum;
 use verbena_lab::experiment::axis::Axis;
 use verbena_lab::experiment::device::Verb;
-use verbena_lab::experiment::variant::{Place, Set, Transport, Variant, set};
+use verbena_lab::experiment::variant::{Place, Set, UcxTransport, Variant, set};
 use verbena_lab::experiment::{Experiment, goal, points};
 use verbena_lab::metric::{Metric, Point};
 
@@ -174,7 +174,7 @@ fn slots() -> Experiment {
 
 fn of_peers() -> Experiment {
     let title = "Against MPICH and Open MPI over UCX, each rank on a device of its own";
-    peers::against(title, "rc", Transport::Rc)
+    peers::against(title, "rc", UcxTransport::Rc)
 }
 
 #[cfg(test)]

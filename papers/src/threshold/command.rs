@@ -1,7 +1,7 @@
 //! The command line of `verbena-papers threshold`.
 
 use super::ways;
-use crate::comparison::Common;
+use crate::comparison::CommonOptions;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use verbena_lab::metric::parse_size;
@@ -26,7 +26,7 @@ pub struct ThresholdArgs {
           default_value = "64,512,1K,2K,4K,8K,16K,32K,64K,256K,1M,4M")]
     sizes: Vec<usize>,
     #[command(flatten)]
-    common: Common,
+    common: CommonOptions,
 }
 
 /// Runs `verbena-papers threshold`.

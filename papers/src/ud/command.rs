@@ -1,7 +1,7 @@
 //! The command line of `verbena-papers ud`.
 
 use super::experiments::Name;
-use crate::comparison::Common;
+use crate::comparison::CommonOptions;
 use crate::model::Model;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -17,7 +17,7 @@ pub struct UdArgs {
     #[arg(long, value_delimiter = ',', default_value = "2,4,8,16")]
     ranks: Vec<usize>,
     #[command(flatten)]
-    common: Common,
+    common: CommonOptions,
     /// Print the simulator's figures for up to 4,096 ranks below
     #[arg(long)]
     model: bool,

@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use verbena_lab::experiment::axis::Axis;
 use verbena_lab::experiment::device::Verb;
 use verbena_lab::experiment::goal::{Bound, Goal};
-use verbena_lab::experiment::variant::{Place, Set, Transport, Variant, set};
+use verbena_lab::experiment::variant::{Place, Set, UcxTransport, Variant, set};
 use verbena_lab::experiment::{Experiment, Measured, goal, points};
 use verbena_lab::metric::{Metric, Point};
 
@@ -40,7 +40,7 @@ impl Name {
             Name::Multigrid => multigrid(ranks),
             Name::Peers => {
                 let title = "Datagrams against MPICH and Open MPI over UCX ud_verbs, each rank on a device of its own";
-                peers::against(title, "ud", Transport::Ud)
+                peers::against(title, "ud", UcxTransport::Ud)
             }
         }
     }

@@ -97,12 +97,12 @@ impl Campaign {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Job {
     ranks: usize,
-    sort: Sort,
+    kind: Kind,
 }
 
 /// The reason why some points have a job of their own.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Sort {
+enum Kind {
     /// A point that can follow another in one job.
     Plain,
     /// A point under `MPI_THREAD_MULTIPLE`, which costs the other points time.
@@ -115,13 +115,13 @@ impl Job {
     /// The job for an entry, if workers measure it.
     fn of(entry: &Entry) -> Option<Job> {
         let family = entry.metric.family();
-        let sort = match family {
+        let kind = match family {
             Family::Startup | Family::Floor => return None,
-            Family::Threads => Sort::Threads,
-            Family::Everyone => Sort::Fresh,
-            _ => Sort::Plain,
+            Family::Threads => Kind::Threads,
+            Family::Everyone => Kind::Fresh,
+            _ => Kind::Plain,
         };
-        Some(Job { ranks: entry.ranks, sort })
+        Some(Job { ranks: entry.ranks, kind })
     }
 }
 

@@ -1,6 +1,6 @@
 //! The place and time of the measurements, and how ranks are started there.
 
-use super::variant::{How, Peer, Place, Set, Transport};
+use super::variant::{How, Peer, Place, Set, UcxTransport};
 use crate::job::Launch;
 use crate::place;
 use crate::timing::Effort;
@@ -92,7 +92,7 @@ impl Between {
     }
 
     /// Replaces our launcher, library and variables by those of another library.
-    fn foreign(&self, peer: Peer, transport: Transport, ours: Launch) -> Launch {
+    fn foreign(&self, peer: Peer, transport: UcxTransport, ours: Launch) -> Launch {
         let home = self.peers.join(peer.folder());
         let own = peer.environment().iter().chain(UCX).copied();
         let all = own.chain([("UCX_TLS", transport.of_ucx())]);

@@ -2,8 +2,8 @@
 
 use super::axis::Axis;
 use super::between::Between;
+use super::comparable::comparable;
 use super::goal::Goal;
-use super::quick::quick;
 use super::series::Series;
 use super::variant::Variant;
 use crate::metric::{Metric, Point};
@@ -92,9 +92,9 @@ impl Measured {
         Some(self.value(one, point)? / self.value(other, point)?)
     }
 
-    /// The median of a variant's quick samples at a point ([`quick`]).
-    pub fn quick(&self, variant: &str, point: Point) -> Option<f64> {
-        quick(&self.of(variant)?.entry(point)?.samples).map(|(value, _)| value)
+    /// The median of a variant's comparable samples at a point ([`comparable`]).
+    pub fn comparable(&self, variant: &str, point: Point) -> Option<f64> {
+        comparable(&self.of(variant)?.entry(point)?.samples).map(|(value, _)| value)
     }
 
     /// The points of a metric.

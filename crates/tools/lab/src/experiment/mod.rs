@@ -11,7 +11,7 @@
 //! | [`device`] | the bare device, by perftest |
 //! | [`series`] | the measurements of one variant |
 //! | [`goal`] | the goals that they must meet |
-//! | [`quick`] | which samples may be compared |
+//! | [`comparable`] | which samples may be compared |
 //! | [`record`] | the result file |
 //! | [`command`], [`bar`] | the options that command lines share, and a bar on a terminal |
 //! | [`axis`], [`show`] | the axis of the values, and tables |
@@ -52,14 +52,14 @@ pub mod axis;
 pub mod bar;
 pub mod between;
 pub mod command;
+mod comparable;
 pub mod device;
 pub mod goal;
 mod measured;
-mod quick;
 pub mod record;
 pub mod series;
 pub mod show;
 pub mod variant;
 
+pub use comparable::is_one_speed;
 pub use measured::{Experiment, Measured, Wanted, points};
-pub use quick::is_one_speed;

@@ -1,8 +1,8 @@
 //! The measurements as tables.
 
+use super::comparable::comparable;
 use super::goal::{Bound, Goal};
 use super::measured::Measured;
-use super::quick::quick;
 use super::series::Series;
 use crate::metric::{Metric, Point};
 use crate::table::{cell, format_value, right};
@@ -87,11 +87,11 @@ fn words(out: &mut String, series: &Series) {
         let _ = writeln!(out, "  failed: {reason}");
     }
     for entry in series.report.entries.iter().filter(|entry| entry.metric == Metric::Latency) {
-        if let Some((value, count)) = quick(&entry.samples) {
+        if let Some((value, count)) = comparable(&entry.samples) {
             let (point, of) = (entry.point(), entry.samples.len());
             let _ = writeln!(
                 out,
-                "  {point}: {count} of {of} samples are quick, their median {}",
+                "  {point}: {count} of {of} samples are comparable, their median {}",
                 format_value(value)
             );
         }

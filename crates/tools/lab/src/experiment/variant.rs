@@ -31,7 +31,7 @@ pub enum How {
     /// The bare device, between the first two nodes.
     Device(Verb),
     /// Another library, over UCX.
-    Peer(Peer, Transport),
+    Peer(Peer, UcxTransport),
 }
 
 /// The place of our ranks.
@@ -57,19 +57,19 @@ pub enum Peer {
 
 /// The transport that UCX sends by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transport {
+pub enum UcxTransport {
     /// Reliable connections, made by datagrams.
     Rc,
     /// Datagrams alone.
     Ud,
 }
 
-impl Transport {
+impl UcxTransport {
     /// `UCX_TLS`.
     pub fn of_ucx(self) -> &'static str {
         match self {
-            Transport::Rc => "rc_verbs,ud_verbs:aux,self",
-            Transport::Ud => "ud_verbs,self",
+            UcxTransport::Rc => "rc_verbs,ud_verbs:aux,self",
+            UcxTransport::Ud => "ud_verbs,self",
         }
     }
 }
@@ -140,7 +140,7 @@ impl Variant {
     }
 
     /// Another library.
-    pub fn peer(peer: Peer, transport: Transport) -> Variant {
+    pub fn peer(peer: Peer, transport: UcxTransport) -> Variant {
         Variant::new(peer.name(), How::Peer(peer, transport))
     }
 

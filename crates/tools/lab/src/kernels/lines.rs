@@ -22,19 +22,19 @@ const ERROR_MAX: f64 = 1e-10;
 
 /// The kind of a point of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sort {
+pub enum Kind {
     /// Five systems (SP).
     Scalar,
     /// One system of blocks (BT).
     Blocks,
 }
 
-impl Sort {
+impl Kind {
     /// Numbers that go on from a point to the next one in elimination.
     fn state(self) -> usize {
         match self {
-            Sort::Scalar => 2 * PARTS,
-            Sort::Blocks => PARTS * PARTS + PARTS,
+            Kind::Scalar => 2 * PARTS,
+            Kind::Blocks => PARTS * PARTS + PARTS,
         }
     }
 
@@ -42,8 +42,8 @@ impl Sort {
     fn diagonal(self) -> Block {
         let entry = |row: usize, column: usize| match (self, row == column) {
             (_, true) => 4.0 + 0.2 * row as f64,
-            (Sort::Scalar, false) => 0.0,
-            (Sort::Blocks, false) => 0.1 + 0.02 * (row * PARTS + column) as f64 / PARTS as f64,
+            (Kind::Scalar, false) => 0.0,
+            (Kind::Blocks, false) => 0.1 + 0.02 * (row * PARTS + column) as f64 / PARTS as f64,
         };
         std::array::from_fn(|row| std::array::from_fn(|column| entry(row, column)))
     }
@@ -52,14 +52,14 @@ impl Sort {
     /// elimination. `before` is zero for the first.
     fn eliminate(self, diagonal: &Block, right: &Point, before: &[f64], state: &mut [f64]) {
         match self {
-            Sort::Scalar => {
+            Kind::Scalar => {
                 for part in 0..PARTS {
                     let pivot = diagonal[part][part] + before[part];
                     state[part] = -1.0 / pivot;
                     state[PARTS + part] = (right[part] + before[PARTS + part]) / pivot;
                 }
             }
-            Sort::Blocks => {
+            Kind::Blocks => {
                 let (upper, sides) = before.split_at(PARTS * PARTS);
                 let pivot: Block = std::array::from_fn(|row| {
                     std::array::from_fn(|column| diagonal[row][column] + upper[row * PARTS + column])
@@ -77,8 +77,8 @@ impl Sort {
     /// The values of a point from its state and the values of the next one, zero for the last.
     fn substitute(self, state: &[f64], next: &Point) -> Point {
         match self {
-            Sort::Scalar => std::array::from_fn(|part| state[PARTS + part] - state[part] * next[part]),
-            Sort::Blocks => std::array::from_fn(|row| {
+            Kind::Scalar => std::array::from_fn(|part| state[PARTS + part] - state[part] * next[part]),
+            Kind::Blocks => std::array::from_fn(|row| {
                 let above: f64 = (0..PARTS).map(|at| state[row * PARTS + at] * next[at]).sum();
                 state[PARTS * PARTS + row] - above
             }),
@@ -111,7 +111,7 @@ fn inverse(mut block: Block) -> Block {
 
 /// The systems.
 pub struct Lines {
-    sort: Sort,
+    kind: Kind,
     /// Place in the square.
     place: [usize; 2],
     /// The square's edge, and so the cells of a rank.
@@ -127,7 +127,7 @@ impl Lines {
     ///
     /// # Errors
     /// The number of ranks is no square.
-    pub fn new(bytes: usize, rank: usize, ranks: usize, sort: Sort) -> Result<Lines> {
+    pub fn new(bytes: usize, rank: usize, ranks: usize, kind: Kind) -> Result<Lines> {
         let square = ranks.isqrt();
         ensure!(
             square * square == ranks,
@@ -138,7 +138,7 @@ impl Lines {
             edge += 1;
         }
         let cells = vec![vec![[0.0; PARTS]; edge.pow(3)]; square];
-        Ok(Lines { sort, place: [rank % square, rank / square], square, edge, cells })
+        Ok(Lines { kind, place: [rank % square, rank / square], square, edge, cells })
     }
 
     /// Returns the place of a cell, in cells.
@@ -262,7 +262,7 @@ impl Lines {
         diagonal: &Block,
         sides: &[Vec<Point>],
     ) -> Result<Vec<Vec<Point>>> {
-        let (lines, size) = (self.edge.pow(2), self.sort.state());
+        let (lines, size) = (self.edge.pow(2), self.kind.state());
         let (previous, next) = (self.neighbour(dimension, false), self.neighbour(dimension, true));
         let mut states = vec![vec![0.0; self.edge.pow(3) * size]; self.square];
         let mut edges = vec![0.0; lines * size];
@@ -273,7 +273,7 @@ impl Lines {
                 for along in 0..self.edge {
                     let index = self.index(dimension, line, along);
                     let state = &mut states[cell][index * size..(index + 1) * size];
-                    self.sort.eliminate(diagonal, &sides[cell][index], own, state);
+                    self.kind.eliminate(diagonal, &sides[cell][index], own, state);
                     own.copy_from_slice(state);
                 }
             }
@@ -291,7 +291,7 @@ impl Lines {
                     let index = self.index(dimension, line, along);
                     let above: Point = std::array::from_fn(|part| last[part]);
                     let values =
-                        self.sort.substitute(&states[cell][index * size..(index + 1) * size], &above);
+                        self.kind.substitute(&states[cell][index * size..(index + 1) * size], &above);
                     solved[cell][index] = values;
                     last.copy_from_slice(&values);
                 }
@@ -317,7 +317,7 @@ impl Kernel for Lines {
         for cell in 0..self.square {
             self.cells[cell] = (0..self.edge.pow(3)).map(|index| self.truth(cell, index)).collect();
         }
-        let diagonal = self.sort.diagonal();
+        let diagonal = self.kind.diagonal();
         let faces = [0, 1, 2].map(|dimension| self.exchange(comm, dimension));
         let mut sums = vec![vec![[0.0; PARTS]; self.edge.pow(3)]; self.square];
         for (dimension, faces) in faces.into_iter().enumerate() {
@@ -352,7 +352,7 @@ mod tests {
 
     #[test]
     fn a_block_times_its_inverse_is_one() {
-        let block = Sort::Blocks.diagonal();
+        let block = Kind::Blocks.diagonal();
         let other = inverse(block);
         for (at, row) in block.iter().enumerate() {
             let product =
@@ -365,7 +365,7 @@ mod tests {
 
     #[test]
     fn cells_and_neighbours_fit_together() {
-        let of = |rank: usize| Lines::new(4096, rank, 9, Sort::Scalar).expect("a square");
+        let of = |rank: usize| Lines::new(4096, rank, 9, Kind::Scalar).expect("a square");
         for rank in 0..9 {
             for dimension in 0..3 {
                 let next = of(rank).neighbour(dimension, true);

@@ -57,8 +57,8 @@ fn kernel(metric: Metric, bytes: usize, rank: usize, ranks: usize) -> Result<Box
         Metric::KernelMg => Box::new(multigrid::Multigrid::new(bytes, rank, ranks)?),
         Metric::KernelLu => Box::new(wavefront::Wavefront::new(bytes, rank, ranks)?),
         Metric::KernelFt => Box::new(transform::Transform::new(bytes, rank, ranks)?),
-        Metric::KernelSp => Box::new(lines::Lines::new(bytes, rank, ranks, lines::Sort::Scalar)?),
-        Metric::KernelBt => Box::new(lines::Lines::new(bytes, rank, ranks, lines::Sort::Blocks)?),
+        Metric::KernelSp => Box::new(lines::Lines::new(bytes, rank, ranks, lines::Kind::Scalar)?),
+        Metric::KernelBt => Box::new(lines::Lines::new(bytes, rank, ranks, lines::Kind::Blocks)?),
         Metric::KernelSmg => Box::new(semicoarse::Semicoarse::new(bytes, rank, ranks)?),
         other => bail!("{} is no kernel", other.name()),
     })

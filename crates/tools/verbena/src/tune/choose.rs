@@ -1,6 +1,6 @@
 //! The conclusions from the measurements: the value of a setting, and why.
 
-use super::knobs::{Edge, Knob, Sort};
+use super::knobs::{Edge, Knob, KnobKind};
 use verbena_lab::experiment::series::Series;
 use verbena_lab::metric::{Metric, Point, format_size};
 use verbena_lab::table::format_value;
@@ -74,9 +74,9 @@ pub fn choose(knob: &Knob, candidates: &[Series]) -> Option<Choice> {
     if costs.len() < 2 || candidates.is_empty() {
         return None;
     }
-    let mut choice = match knob.sort {
-        Sort::Threshold { edge, .. } => threshold(knob, candidates, &costs, edge),
-        Sort::Values(_) => value(knob, candidates, &costs),
+    let mut choice = match knob.kind {
+        KnobKind::Threshold { edge, .. } => threshold(knob, candidates, &costs, edge),
+        KnobKind::Values(_) => value(knob, candidates, &costs),
     };
     let scatter = costs.iter().map(|row| scatter(candidates, row.0)).fold(1.0, f64::max);
     if scatter > SCATTER_MAX {
@@ -123,7 +123,7 @@ fn threshold(knob: &Knob, candidates: &[Series], costs: &[Row], edge: Edge) -> C
 /// Returns the setting's value if everything before the cut goes the first way. Points that were
 /// not measured go the way of the next one.
 fn edge_of(knob: &Knob, rows: &[(Point, usize)], cut: usize, edge: Edge) -> i64 {
-    let Sort::Threshold { counts, .. } = knob.sort else { return 0 };
+    let KnobKind::Threshold { counts, .. } = knob.kind else { return 0 };
     let range = knob.range();
     if cut == 0 {
         return *range.start();

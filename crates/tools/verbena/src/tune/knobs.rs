@@ -27,7 +27,7 @@ pub enum By {
 
 /// The way in which the value of a setting follows from its candidates.
 #[derive(Clone, Copy, Debug)]
-pub enum Sort {
+pub enum KnobKind {
     /// A threshold between two ways.
     Threshold {
         /// Both ways in words: the one for the less, and the one for the more.
@@ -90,7 +90,7 @@ pub struct Knob {
     /// True for a knob between two nodes.
     pub network: bool,
     /// The way in which its value follows.
-    pub sort: Sort,
+    pub kind: KnobKind,
     /// The settings that it needs besides, so that it decides at all.
     fixed: Vec<Set>,
 }
@@ -106,13 +106,13 @@ fn sizes(from: u32, to: u32) -> Vec<usize> {
 }
 
 /// A threshold of bytes: the shortest message that goes the second way.
-fn from(ways: [&'static str; 2]) -> Sort {
-    Sort::Threshold { ways, edge: Edge::From, counts: Counts::Bytes }
+fn from(ways: [&'static str; 2]) -> KnobKind {
+    KnobKind::Threshold { ways, edge: Edge::From, counts: Counts::Bytes }
 }
 
 /// A threshold of bytes: the longest message that goes the first way.
-fn up_to(ways: [&'static str; 2]) -> Sort {
-    Sort::Threshold { ways, edge: Edge::UpTo, counts: Counts::Bytes }
+fn up_to(ways: [&'static str; 2]) -> KnobKind {
+    KnobKind::Threshold { ways, edge: Edge::UpTo, counts: Counts::Bytes }
 }
 
 /// The knobs, for the most ranks that may take part in a collective.
@@ -151,7 +151,7 @@ impl Knob {
 
     /// Returns whether it is a threshold of ranks.
     pub fn counts_ranks(&self) -> bool {
-        matches!(self.sort, Sort::Threshold { counts: Counts::Ranks, .. })
+        matches!(self.kind, KnobKind::Threshold { counts: Counts::Ranks, .. })
     }
 
     /// Returns the points to measure.
@@ -161,12 +161,12 @@ impl Knob {
 
     /// The values of the candidates, and their names.
     pub fn values(&self) -> Vec<(String, String)> {
-        match self.sort {
-            Sort::Threshold { ways: [below, from], .. } => {
+        match self.kind {
+            KnobKind::Threshold { ways: [below, from], .. } => {
                 let [never, always] = self.extremes().map(|value| value.to_string());
                 vec![(never, below.into()), (always, from.into())]
             }
-            Sort::Values(values) => {
+            KnobKind::Values(values) => {
                 values.iter().map(|value| (value.to_string(), value.to_string())).collect()
             }
         }
@@ -236,7 +236,7 @@ mod tests {
                     "{}",
                     knob.setting
                 );
-                if let Sort::Threshold { .. } = knob.sort {
+                if let KnobKind::Threshold { .. } = knob.kind {
                     assert!(
                         knob.range().contains(&(knob.sizes[0] as i64)) || knob.counts_ranks(),
                         "{}",

@@ -1,6 +1,6 @@
 //! Collectives: over a board within a node, and by messages.
 
-use super::{Counts, Edge, Knob, NEVER, Sort, from, sizes, up_to};
+use super::{Counts, Edge, Knob, KnobKind, NEVER, from, sizes, up_to};
 use verbena_lab::experiment::variant::{Set, set};
 use verbena_lab::metric::Metric;
 
@@ -13,8 +13,8 @@ const WIDE: usize = 8;
 /// The numbers of ranks at which thresholds of ranks are looked for.
 const RANKS: [usize; 4] = [3, 4, 8, 16];
 
-fn threshold(ways: [&'static str; 2], edge: Edge, counts: Counts) -> Sort {
-    Sort::Threshold { ways, edge, counts }
+fn threshold(ways: [&'static str; 2], edge: Edge, counts: Counts) -> KnobKind {
+    KnobKind::Threshold { ways, edge, counts }
 }
 
 /// Returns the knobs for ranks of one node, over a board and in each other's memory. The short
@@ -32,10 +32,10 @@ fn knob(
     metric: Metric,
     sizes: Vec<usize>,
     ranks: usize,
-    sort: Sort,
+    kind: KnobKind,
     fixed: &[Set],
 ) -> Knob {
-    Knob { setting, what, metric, sizes, ranks: vec![ranks], network: false, sort, fixed: fixed.to_vec() }
+    Knob { setting, what, metric, sizes, ranks: vec![ranks], network: false, kind, fixed: fixed.to_vec() }
 }
 
 fn short() -> Vec<Knob> {
@@ -71,7 +71,7 @@ fn of_two() -> Vec<Knob> {
     let directly = [set("CHANNELS", "shm,cma"), set("COLL_DIRECT_SHARE_BYTES_MIN", 0)];
     let exchanged = from(["by messages", "over the board"]);
     let directly_from = threshold(["through the board", "in each other's memory"], Edge::From, Counts::Share);
-    let pieces = Sort::Values(&["4096", "8192", "16384", "32768"]);
+    let pieces = KnobKind::Values(&["4096", "8192", "16384", "32768"]);
     let allreduce = Metric::Allreduce;
     vec![
         knob(
@@ -89,7 +89,7 @@ fn of_two() -> Vec<Knob> {
             allreduce,
             sizes(17, 21),
             2,
-            Sort::Values(&["8192", "16384", "32768", "65536"]),
+            KnobKind::Values(&["8192", "16384", "32768", "65536"]),
             &over_board,
         ),
         knob(
@@ -116,7 +116,7 @@ fn of_two() -> Vec<Knob> {
             allreduce,
             sizes(17, 21),
             2,
-            Sort::Values(&["16384", "32768", "65536"]),
+            KnobKind::Values(&["16384", "32768", "65536"]),
             &directly,
         ),
     ]
@@ -125,7 +125,7 @@ fn of_two() -> Vec<Knob> {
 fn of_more() -> Vec<Knob> {
     let shm = [set("CHANNELS", "shm")];
     let slots = [set("CHANNELS", "shm,cma"), set("COLL_BOARD_BCAST_BYTES_MIN", 0)];
-    let pieces = Sort::Values(&["8192", "16384", "32768", "65536"]);
+    let pieces = KnobKind::Values(&["8192", "16384", "32768", "65536"]);
     vec![
         knob(
             "COLL_BOARD_PARTS_PIECE_BYTES",
@@ -187,7 +187,7 @@ fn broadcasts() -> Vec<Knob> {
             Metric::Bcast,
             sizes(18, 21),
             FOUR,
-            Sort::Values(&["16384", "32768", "65536", "131072"]),
+            KnobKind::Values(&["16384", "32768", "65536", "131072"]),
             &[set("COLL_BCAST_WHOLE_BYTES_MAX", 0), set("COLL_BCAST_CHAIN_RANKS_MAX", MANY)],
         ),
     ]
@@ -275,7 +275,7 @@ fn exchanges() -> Vec<Knob> {
             Metric::Alltoall,
             sizes(8, 14),
             WIDE,
-            Sort::Values(&["2", "4", "32"]),
+            KnobKind::Values(&["2", "4", "32"]),
             &[direct.clone(), set("COLL_ALLTOALL_WIDE_BLOCK_BYTES_MAX", NEVER)],
         ),
         knob(
@@ -284,7 +284,7 @@ fn exchanges() -> Vec<Knob> {
             Metric::Alltoall,
             sizes(15, 18),
             WIDE,
-            Sort::Values(&["1", "2", "4"]),
+            KnobKind::Values(&["1", "2", "4"]),
             &[direct, set("COLL_ALLTOALL_WIDE_BLOCK_BYTES_MAX", 0)],
         ),
     ]

@@ -1,6 +1,6 @@
 //! Messages between nodes, over each channel.
 
-use super::{Knob, NEVER, Sort, from, sizes, up_to};
+use super::{Knob, KnobKind, NEVER, from, sizes, up_to};
 use verbena_lab::experiment::variant::{Set, set};
 use verbena_lab::metric::Metric;
 
@@ -16,7 +16,7 @@ pub fn by_overlap() -> Vec<Knob> {
         "progress by a helper thread while the program computes",
         Metric::OverlapTime,
         sizes(20, 22),
-        Sort::Values(&["0", "1"]),
+        KnobKind::Values(&["0", "1"]),
         &[set("CHANNELS", "rc")],
     );
     over_rc(Metric::OverlapTime).into_iter().chain([thread]).collect()
@@ -27,10 +27,10 @@ fn knob(
     what: &'static str,
     metric: Metric,
     sizes: Vec<usize>,
-    sort: Sort,
+    kind: KnobKind,
     fixed: &[Set],
 ) -> Knob {
-    Knob { setting, what, metric, sizes, ranks: vec![2], network: true, sort, fixed: fixed.to_vec() }
+    Knob { setting, what, metric, sizes, ranks: vec![2], network: true, kind, fixed: fixed.to_vec() }
 }
 
 fn over_rc(metric: Metric) -> Vec<Knob> {
@@ -50,7 +50,7 @@ fn over_rc(metric: Metric) -> Vec<Knob> {
             "how long messages between nodes go",
             metric,
             sizes(16, 20),
-            Sort::Values(&["auto", "read", "write", "pipeline"]),
+            KnobKind::Values(&["auto", "read", "write", "pipeline"]),
             std::slice::from_ref(&rc),
         ),
         knob(
@@ -58,7 +58,7 @@ fn over_rc(metric: Metric) -> Vec<Knob> {
             "the chunks of messages that are copied through the ring",
             metric,
             sizes(15, 19),
-            Sort::Values(&["2048", "4096", "8192", "16384"]),
+            KnobKind::Values(&["2048", "4096", "8192", "16384"]),
             &[rc.clone(), set("LARGE", "pipeline")],
         ),
     ];
@@ -68,7 +68,7 @@ fn over_rc(metric: Metric) -> Vec<Knob> {
             "the largest packet of rc, and so the longest message that is sent at once",
             metric,
             sizes(8, 15),
-            Sort::Values(&["2048", "4160", "8256", "16448"]),
+            KnobKind::Values(&["2048", "4160", "8256", "16448"]),
             &[rc],
         ));
     }
@@ -95,7 +95,7 @@ fn over_ofi() -> Vec<Knob> {
             "the longest message that ofi sends through its buffers",
             Metric::Latency,
             sizes(12, 19),
-            Sort::Values(&["16432", "65584", "131120", "262192"]),
+            KnobKind::Values(&["16432", "65584", "131120", "262192"]),
             &copied,
         ),
         knob(

@@ -1,6 +1,6 @@
 //! Messages between two ranks of a node.
 
-use super::{Knob, Sort, from, sizes};
+use super::{Knob, KnobKind, from, sizes};
 use verbena_lab::experiment::variant::set;
 use verbena_lab::metric::Metric;
 
@@ -19,7 +19,7 @@ pub fn by_overlap() -> Vec<Knob> {
         sizes: sizes(20, 22),
         ranks: vec![2],
         network: false,
-        sort: Sort::Values(&["0", "1"]),
+        kind: KnobKind::Values(&["0", "1"]),
         fixed: Vec::new(),
     });
     knobs
@@ -28,9 +28,9 @@ pub fn by_overlap() -> Vec<Knob> {
 /// Returns the knobs of pairs, each after those it depends on: the pieces, who copies them, and the
 /// size from which that is worth it.
 fn pairs(short: Metric, long: Metric, powers: std::ops::RangeInclusive<u32>) -> Vec<Knob> {
-    let knob = |setting, what, metric, sizes, sort| {
+    let knob = |setting, what, metric, sizes, kind| {
         let (ranks, network, fixed) = (vec![2], false, vec![set("CHANNELS", "shm,cma")]);
-        Knob { setting, what, metric, sizes, ranks, network, sort, fixed }
+        Knob { setting, what, metric, sizes, ranks, network, kind, fixed }
     };
     vec![
         knob(
@@ -38,7 +38,7 @@ fn pairs(short: Metric, long: Metric, powers: std::ops::RangeInclusive<u32>) -> 
             "the piece of a long message that one rank copies at a time",
             long,
             sizes(18, 22),
-            Sort::Values(&["65536", "131072", "262144", "524288", "1048576"]),
+            KnobKind::Values(&["65536", "131072", "262144", "524288", "1048576"]),
         ),
         knob(
             "COPY_BY_BOTH_BYTES_MIN",

@@ -305,11 +305,7 @@ impl Process {
     pub fn finish_plain(&self, alone: Alone, request: RequestId) -> Option<(i32, i32, u64)> {
         // The guard must be gone before anything else is asked of the engine.
         let found = self.engine_alone(alone).take_plain(request);
-        match found {
-            Plain::Ended { source, tag, bytes } => Some((source, tag, bytes)),
-            Plain::Pending => self.wait_plain(alone, request),
-            Plain::Unusual => None,
-        }
+        by_state(found, |ended| ended, || self.wait_plain(alone, request))
     }
 
     #[inline(never)]
@@ -318,20 +314,12 @@ impl Process {
         engine.progress_in_turn();
         let found = engine.take_plain(request);
         drop(engine);
-        match found {
-            Plain::Ended { source, tag, bytes } => Some((source, tag, bytes)),
-            Plain::Pending => self.wait_longer(request),
-            Plain::Unusual => None,
-        }
+        by_state(found, |ended| ended, || self.wait_longer(request))
     }
 
     #[inline(never)]
     fn wait_longer(&self, request: RequestId) -> Option<(i32, i32, u64)> {
-        self.wait(|process| match process.look(|engine| engine.take_plain(request)) {
-            Plain::Ended { source, tag, bytes } => Some(Some((source, tag, bytes))),
-            Plain::Unusual => Some(None),
-            Plain::Pending => None,
-        })
+        self.wait(|process| by_state(process.look(|engine| engine.take_plain(request)), Some, || None))
     }
 
     /// Returns the first message that a receive would match, or says that there is none even after
@@ -446,6 +434,17 @@ impl Process {
     /// Wakes the progress thread.
     pub fn wake_progress_thread(&self) {
         self.waiter.ring_self();
+    }
+}
+
+/// Returns what `ended` makes of source, tag and bytes, or of `None` for a request that did not end
+/// as usual; of a pending one what `pending` gives.
+#[inline(always)]
+fn by_state<R>(found: Plain, ended: impl Fn(Option<(i32, i32, u64)>) -> R, pending: impl FnOnce() -> R) -> R {
+    match found {
+        Plain::Ended { source, tag, bytes } => ended(Some((source, tag, bytes))),
+        Plain::Unusual => ended(None),
+        Plain::Pending => pending(),
     }
 }
 

@@ -1,6 +1,6 @@
 // A program with a fault, which the checks of `cargo xtask sanitize` must find in the library's use
-// of the program's memory. FAULT says which: `freed` sends memory that was given back, `race` writes
-// a buffer while another thread receives into it.
+// of the program's memory. FAULT says which: `freed` sends memory that was given back, `race`
+// writes a buffer while another thread receives into it.
 
 #include <mpi.h>
 #include <pthread.h>

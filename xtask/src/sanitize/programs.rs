@@ -88,10 +88,7 @@ impl Program {
 ///
 /// # Errors
 /// The fault was not found, or the programs that did not pass.
-pub(super) fn run_all(
-    canary: &Canary,
-    run: impl Fn(&Program) -> Result<Option<String>>,
-) -> Result<String> {
+pub(super) fn run_all(canary: &Canary, run: impl Fn(&Program) -> Result<Option<String>>) -> Result<String> {
     let faulty = Program { fault: Some(canary.fault), ..program("faulty", 2) };
     let found = run(&faulty)?.unwrap_or_default();
     ensure!(

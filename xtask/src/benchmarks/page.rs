@@ -2,7 +2,7 @@
 
 use super::charts::{BUSY, RANKS, SIZES};
 use crate::peers::render::{date, failures, markdown_table, title};
-use crate::peers::summary::{Row, Summary};
+use crate::peers::summary::{Row, Summary, median};
 use std::fmt::Write;
 
 /// A ratio below 1, but not below this, is called level.
@@ -36,7 +36,12 @@ pub fn text(summary: &Summary) -> String {
         let _ = writeln!(out, "  - {name}: {}", shortened(words));
     }
     let (machine, date) = (&summary.machine, date(summary.started_unix_s));
-    let _ = writeln!(out, "- **Where**: {machine}; {date}; medians of {} rounds.\n", summary.rounds);
+    let _ = writeln!(
+        out,
+        "- **Where**: {machine}; {date}; medians of {} rounds.{}\n",
+        summary.rounds,
+        distance(summary)
+    );
     let charts = [
         (SIZES, "Latency and bandwidth by message size, 2 ranks"),
         (RANKS, "Collectives and start-up by the number of ranks"),
@@ -60,6 +65,21 @@ pub fn text(summary: &Summary) -> String {
     let _ = writeln!(out, "## How to repeat\n\n```sh\n{}", summary.command);
     let _ = writeln!(out, "cargo xtask benchmarks-page RESULT.json    # the file that --json named\n```");
     out
+}
+
+/// Says how far apart the processors lay during the run.
+fn distance(summary: &Summary) -> String {
+    let mut lines = summary.cache_line_us.clone();
+    lines.sort_by(f64::total_cmp);
+    match (lines.first(), median(&lines), lines.last()) {
+        (Some(least), Some(middle), Some(most)) => format!(
+            " A cache line took {:.0} ns\n  from one processor to the other (median of the looks before each turn; {:.0} to {:.0}).",
+            1e3 * middle,
+            1e3 * least,
+            1e3 * most
+        ),
+        _ => String::new(),
+    }
 }
 
 /// Says at how many points Verbena is ahead.
@@ -107,6 +127,15 @@ mod tests {
         assert!(page.contains("- latency 8 B, 2 ranks: 0.50 of mpich\n"), "{page}");
         assert!(page.contains("4 beside 2 busy"), "{page}");
         assert!(page.contains("cargo xtask benchmarks-page RESULT.json"), "{page}");
+    }
+
+    #[test]
+    fn the_page_says_how_far_apart_the_processors_were() {
+        let mut summary = result();
+        assert!(!text(&summary).contains("cache line took"));
+        summary.cache_line_us = vec![0.19, 0.05, 0.06];
+        let page = text(&summary);
+        assert!(page.contains("A cache line took 60 ns\n") && page.contains("50 to 190)"), "{page}");
     }
 
     #[test]

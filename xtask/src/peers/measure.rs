@@ -66,6 +66,18 @@ impl Turn<'_> {
         Ok(report.machine)
     }
 
+    /// Measures the time of a cache line from one processor to another, in microseconds.
+    ///
+    /// # Errors
+    /// The worker fails.
+    pub fn cache_line(&self) -> Result<f64> {
+        let mut command = Command::new(self.worker);
+        command.arg("bench");
+        let report = self.bench(&[plan::CACHE_LINE], command)?;
+        let value = report.entries.first().and_then(|entry| entry.value);
+        value.with_context(|| format!("the point {} has no value", plan::CACHE_LINE))
+    }
+
     /// Measures one contender under the conditions of one part; failures are noted in its cells.
     pub fn take(&self, contender: &Contender, part: &Part, summary: &mut Summary) {
         let under = part.under;

@@ -39,9 +39,12 @@ const AT_MORE: &[&str] = &[
 /// The largest number of ranks for which start-up is measured.
 const STARTUP_RANKS_MAX: usize = 4;
 
+/// The time of a cache line from one processor to another.
+pub const CACHE_LINE: &str = "cache_line";
+
 /// The points of the machine without MPI.
 pub const FLOOR: &[&str] = &[
-    "cache_line",
+    CACHE_LINE,
     "pipe",
     "copy:1024",
     "copy:4096",

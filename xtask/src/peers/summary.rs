@@ -23,6 +23,10 @@ pub struct Summary {
     pub contenders: Vec<(String, String)>,
     /// The machine's own speed.
     pub floor: Floor,
+    /// The time of a cache line from one processor to another, in microseconds, before each turn of
+    /// a contender: a virtual machine's processors may come to lie nearer or farther apart.
+    #[serde(default)]
+    pub cache_line_us: Vec<f64>,
     /// The rows of the table, in the order of measuring.
     pub rows: Vec<Row>,
 }
@@ -141,6 +145,7 @@ impl Summary {
                 .map(|contender| (contender.name.to_string(), String::new()))
                 .collect(),
             floor: Floor::default(),
+            cache_line_us: Vec::new(),
             rows: Vec::new(),
         }
     }

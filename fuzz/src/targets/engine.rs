@@ -8,7 +8,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use verbena_channel::mark::Mark;
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::{Access, Channel, Cost, Key, Payload, Peer, Reach, SendError, Sink, Transfer};
+use verbena_channel::{
+    Access, Channel, Cost, Key, Payload, Peer, Reach, RemoteMemory, SendError, Sink, Started, Transfer,
+};
 use verbena_engine::{
     ANY_SOURCE, ANY_TAG, Completion, Engine, Mode, Posted, ReceiveRequest, RequestId, SendRequest, Settings,
 };
@@ -47,7 +49,7 @@ impl World {
         act(&mut self.0.lock().expect("no panic while it is held"))
     }
 
-    fn transfer(&self, token: u64) -> std::result::Result<Transfer, Fault> {
+    fn transfer(&self, token: u64) -> Started {
         self.with(|state| match state.fates.pop_front().unwrap_or(0) % 4 {
             0 => Ok(Transfer::Done),
             1 => Err(fault()),
@@ -109,6 +111,12 @@ impl Channel for World {
         events
     }
 
+    fn remote_memory(&mut self) -> Option<&mut dyn RemoteMemory> {
+        Some(self)
+    }
+}
+
+impl RemoteMemory for World {
     fn expose(&mut self, _peer: Peer, _region: Region, _access: Access) -> Option<Key> {
         self.with(|state| {
             let mut key = Key::default();
@@ -124,26 +132,12 @@ impl Channel for World {
         assert!(was, "concealed twice");
     }
 
-    fn get(
-        &mut self,
-        _: Peer,
-        _: &Key,
-        _: u64,
-        into: Region,
-        token: u64,
-    ) -> std::result::Result<Transfer, Fault> {
+    fn get(&mut self, _: Peer, _: &Key, _: u64, into: Region, token: u64) -> Started {
         into.write(0, &vec![0x77; into.len()]);
         self.transfer(token)
     }
 
-    fn put(
-        &mut self,
-        _: Peer,
-        _: &Key,
-        _: u64,
-        _: Region,
-        token: u64,
-    ) -> std::result::Result<Transfer, Fault> {
+    fn put(&mut self, _: Peer, _: &Key, _: u64, _: Region, token: u64) -> Started {
         self.transfer(token)
     }
 }

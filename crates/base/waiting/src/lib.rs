@@ -5,7 +5,7 @@
 //! [`Step`].
 //!
 //! A process with peers on its node gets its waiter from the shared-memory channel
-//! (`Channel::waiter`); any other uses [`Plain`].
+//! (`Channel::shared`); any other uses [`Plain`].
 //!
 //! | module | what it holds |
 //! | --- | --- |

@@ -6,7 +6,7 @@
 //! simulated devices.
 
 use crate::packet::{Header, Kind};
-use crate::{Access, Channel, Key, Payload, Peer, Reach, SendError, Sink, Transfer};
+use crate::{Access, Channel, Key, Payload, Peer, Reach, RemoteMemory, SendError, Sink, Transfer};
 use std::time::{Duration, Instant};
 use verbena_fault::Fault;
 use verbena_memory::{Owned, Region};
@@ -242,13 +242,17 @@ const MOVED: usize = 100_000;
 /// The offset in the exposed memory.
 const OFFSET: u64 = 777;
 
+fn memory(channel: &mut dyn Channel) -> &mut dyn RemoteMemory {
+    channel.remote_memory().expect("a channel that tells the cost of memory has it")
+}
+
 /// Exposes memory at end 1 to end 0.
 fn expose(trial: &mut Trial, region: Region, access: Access) -> Key {
     let mut key = None;
     trial.until("exposing", |trial| {
         let to = trial.ends.count() - 1;
         let (channel, peer) = trial.ends.channel(to);
-        key = channel.expose(peer, region, access);
+        key = memory(channel).expose(peer, region, access);
         key.is_some()
     });
     key.expect("it has just been given")
@@ -268,7 +272,7 @@ fn finish(trial: &mut Trial, started: Result<Transfer, Fault>) {
 fn conceal(trial: &mut Trial, key: &Key) {
     let to = trial.ends.count() - 1;
     let (channel, peer) = trial.ends.channel(to);
-    channel.conceal(peer, key);
+    memory(channel).conceal(peer, key);
 }
 
 /// Checks that exposed memory is read at an offset, and nothing beside the target changes.
@@ -284,7 +288,7 @@ pub fn memory_is_read(ends: &mut dyn Ends) {
     let key = expose(&mut trial, theirs.lend(), Access::READ);
     let into = ours.lend().part(GUARD, MOVED);
     let (channel, peer) = trial.ends.channel(0);
-    let started = channel.get(peer, &key, OFFSET, into, TOKEN);
+    let started = memory(channel).get(peer, &key, OFFSET, into, TOKEN);
     finish(&mut trial, started);
     conceal(&mut trial, &key);
     let read = ours.lend().to_vec();
@@ -292,7 +296,8 @@ pub fn memory_is_read(ends: &mut dyn Ends) {
     assert!(read[..GUARD].iter().chain(&read[GUARD + MOVED..]).all(|byte| *byte == 0), "more was written");
 }
 
-/// Checks that exposed memory is written at an offset, and nothing beside it changes.
+/// Checks that exposed memory is written at an offset, that the bytes are there when the write has
+/// ended, and that nothing beside them changes.
 ///
 /// # Panics
 /// If not, or if the channel does not say that it can.
@@ -304,7 +309,7 @@ pub fn memory_is_written(ends: &mut dyn Ends) {
     let (ours, theirs) = (Owned::from(&sent[..]), Owned::zeroed(MOVED + 2000));
     let key = expose(&mut trial, theirs.lend(), Access::WRITE);
     let (channel, peer) = trial.ends.channel(0);
-    let started = channel.put(peer, &key, OFFSET, ours.lend(), TOKEN);
+    let started = memory(channel).put(peer, &key, OFFSET, ours.lend(), TOKEN);
     finish(&mut trial, started);
     conceal(&mut trial, &key);
     let (written, offset) = (theirs.lend().to_vec(), OFFSET as usize);

@@ -8,29 +8,38 @@
 //! This crate is one of the edges where `unsafe` lives: it uses the program's memory as
 //! [`verbena_memory::Region`] says.
 
-mod access;
 pub mod around;
 pub mod board;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
+mod connections;
 pub mod exposed;
+mod failover;
 pub mod loopback;
 pub mod mark;
 pub mod neighbor;
 mod opening;
 pub mod packet;
+mod remote_memory;
+mod report;
+mod sharing;
+mod streams;
 pub mod trace;
 
-pub use access::Access;
+pub use connections::{Connection, Connections};
+pub use failover::Failover;
 pub use opening::{Opening, Place};
+pub use remote_memory::{Access, Choice, Cost, Direction, Key, RemoteMemory, Started, Transfer};
+pub use report::{Counts, Registrations, Report};
+pub use sharing::{Division, End, PARTS_MAX, Shared, Sharing};
+pub use streams::Streams;
 
 use packet::Header;
 use std::os::fd::RawFd;
-use std::sync::Arc;
 use std::time::Duration;
 use verbena_fault::Fault;
 use verbena_memory::{Buffer, Region};
-use verbena_waiting::{NAP, Waiter};
+use verbena_waiting::NAP;
 
 /// The index of a process in the job (its rank in `MPI_COMM_WORLD`).
 pub type Peer = u32;
@@ -48,10 +57,11 @@ pub struct Reach {
     pub eager_bytes_max: usize,
     /// True if packets arrive in the order in which they were sent.
     pub ordered: bool,
-    /// The cost of reading the remote process's memory ([`Channel::get`]); `None` if it cannot be
-    /// read.
+    /// The cost of reading the remote process's memory ([`RemoteMemory::get`]); `None` if it cannot
+    /// be read, or need not.
     pub get: Option<Cost>,
-    /// The cost of writing there ([`Channel::put`]); `None` if that is not possible.
+    /// The cost of writing there ([`RemoteMemory::put`]); `None` if that is not possible, or not
+    /// needed.
     pub put: Option<Cost>,
     /// True if memory is moved in the background, and the channel itself lets other traffic take
     /// its turn: the engine hands it whole messages. Else it moves memory within the call, a piece
@@ -64,55 +74,6 @@ pub struct Reach {
     pub latency_ns: u32,
 }
 
-/// The time of a transfer of memory, from the call until the bytes are in place and this side knows
-/// it (paper 2, figure 15, compares the two directions).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cost {
-    /// The time of the smallest transfer, in nanoseconds.
-    pub start_ns: u32,
-    /// The time that each byte adds, in picoseconds.
-    pub byte_ps: u32,
-}
-
-impl Cost {
-    /// The estimated time of this many bytes, in nanoseconds.
-    pub fn ns(&self, bytes: u64) -> u64 {
-        let added_ps = u128::from(bytes) * u128::from(self.byte_ps);
-        u64::from(self.start_ns).saturating_add((added_ps / 1000).try_into().unwrap_or(u64::MAX))
-    }
-}
-
-/// The side that moves a long message that both could move.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// The receiver reads it.
-    Read,
-    /// The sender writes it.
-    Write,
-}
-
-/// A channel's choice for one message, which [`Channel::choice_ended`] hands back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Choice {
-    /// The side that moves it.
-    pub direction: Direction,
-    /// The sort of message, in the channel's own terms.
-    pub class: u8,
-}
-
-/// The connection that a channel holds for a peer ([`Channel::connection`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Connection {
-    /// The channel needs none.
-    Needless,
-    /// None: a packet would make one.
-    None,
-    /// One is being made.
-    Making,
-    /// One over which packets go.
-    Up,
-}
-
 /// The cost of polling a channel and the delay of its packets: the polling scheduler goes by these
 /// (paper 3, 3.1 and 3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,47 +84,6 @@ pub struct PollCost {
     pub empty_ns: u32,
 }
 
-/// A description of exposed memory that travels in a packet and lets a peer `get` or `put` there.
-/// Only the channel that made it can read it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Key(pub [u8; 32]);
-
-/// Names a message whose parts are handed out to both sides ([`Channel::divide`]). It travels in a
-/// packet; only the channel that made it can read it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Division(pub u64);
-
-/// The largest number of parts of a [`Division`].
-pub const PARTS_MAX: u32 = 1000;
-
-/// The end of a message from which parts are taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// The receiver's.
-    Front,
-    /// The sender's.
-    Back,
-}
-
-/// Counts of registrations of the program's memory with a channel's device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Registrations {
-    /// Operations that found their memory registered.
-    pub hits: u64,
-    /// Operations for which it was registered.
-    pub misses: u64,
-    /// Registrations given up to make room for others.
-    pub evicted: u64,
-    /// Registrations given up because the program had given the memory back.
-    pub invalidated: u64,
-    /// Operations whose memory could not be registered and was copied.
-    pub refused: u64,
-    /// Registrations that exist now.
-    pub entries: u64,
-    /// Bytes registered.
-    pub bytes: u64,
-}
-
 /// The reason why a packet was not taken.
 #[derive(Debug)]
 pub enum SendError {
@@ -171,15 +91,6 @@ pub enum SendError {
     Full,
     /// The peer cannot be reached any more.
     Broken(Fault),
-}
-
-/// The state of a `get` or `put` when the call returns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Transfer {
-    /// All bytes are moved.
-    Done,
-    /// Under way; [`Sink::transferred`] reports the end with the caller's token.
-    Pending,
 }
 
 /// The bytes of a packet behind its header.
@@ -239,6 +150,9 @@ pub trait Sink {
 }
 
 /// A channel to other processes. All methods are called under the engine's lock and never block.
+///
+/// What only some channels can do are capabilities, each a trait of its own. A channel has a
+/// capability for as long as it is open, or never.
 pub trait Channel: Send {
     /// The name as settings and reports show it: `shm`, `cma`, `loopback`.
     fn name(&self) -> &'static str;
@@ -250,62 +164,6 @@ pub trait Channel: Send {
     /// Sends one packet. On `Full` nothing happened.
     fn send(&mut self, peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError>;
 
-    /// Keeps packets to `peer`, from now on, until they are known to be taken, so that
-    /// [`undelivered`](Channel::undelivered) can hand them back. `false` if this channel cannot do
-    /// that.
-    fn keep_sent(&mut self, _peer: Peer) -> bool {
-        false
-    }
-
-    /// Hands back the packets that a lost peer may not have taken since
-    /// [`keep_sent`](Channel::keep_sent) was asked for, each once, and forgets them. Some that were
-    /// taken do no harm.
-    fn undelivered(&mut self, _peer: Peer) -> Vec<(Header, Vec<u8>)> {
-        Vec::new()
-    }
-
-    /// Tells that the peer has given this channel up. If it still works on this side, it counts as
-    /// broken: it delivers what has arrived, ends its transfers, and is used no more.
-    fn abandon(&mut self, _peer: Peer, _fault: &Fault) {}
-
-    /// Tells that this channel will be needed for the peer, beside another or in place of a lost
-    /// one. It may see to a connection now, and should wait no longer for it than for a peer that
-    /// is known to live.
-    fn meet(&mut self, _peer: Peer) {}
-
-    /// The connection that this channel holds for the peer.
-    fn connection(&self, _peer: Peer) -> Connection {
-        Connection::Needless
-    }
-
-    /// The number of connections with all peers, up or being made.
-    fn connections(&self) -> usize {
-        0
-    }
-
-    /// Limits the connections that peers get when they ask: each has another way to this process.
-    fn limit_connections(&mut self, _most: usize) {}
-
-    /// Gives the connection with the peer back, if there is one. Both sides know that all that went
-    /// over it either way has been taken, and that the other side gives it back as well. Packets
-    /// make a new one.
-    fn leave(&mut self, _peer: Peer) {}
-
-    /// The name shared by the rails of this channel; `None` if it is no rail. Long messages may be
-    /// striped over channels of one name. They give keys of memory ([`expose`](Channel::expose))
-    /// only while they are connected.
-    fn rail_of(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// Only puts packets to `peer` in place from now on. They move when
-    /// [`release`](Channel::release) is called or there is no room for more: so copying and
-    /// transferring take turns (paper 2, 4.2). Channels whose packets need no transfer ignore it.
-    fn hold(&mut self, _peer: Peer) {}
-
-    /// Ends [`hold`](Channel::hold), and transfers what was put in place.
-    fn release(&mut self, _peer: Peer) {}
-
     /// Delivers what has arrived to `sink` (a bounded number of packets per call) and returns the
     /// number of events.
     fn poll(&mut self, sink: &mut dyn Sink) -> usize;
@@ -313,12 +171,6 @@ pub trait Channel: Send {
     /// The cost of polling here. `None`: the channel is polled in every round, and no other is put
     /// off for its sake.
     fn poll_cost(&self) -> Option<PollCost> {
-        None
-    }
-
-    /// The longest payload now of a packet of a stream ([`packet::Kind::Data`]) to `peer`, if
-    /// longer than [`Reach::packet_bytes_max`] allows for any packet.
-    fn stream_bytes_max(&mut self, _peer: Peer) -> Option<usize> {
         None
     }
 
@@ -343,78 +195,6 @@ pub trait Channel: Send {
         None
     }
 
-    /// Describes `region` so that `peer` may use it as `access` says; `None` if this channel cannot
-    /// move memory with that peer.
-    fn expose(&mut self, _peer: Peer, _region: Region, _access: Access) -> Option<Key> {
-        None
-    }
-
-    /// Ends the exposure of `key`.
-    fn conceal(&mut self, _peer: Peer, _key: &Key) {}
-
-    /// Reads `into.len()` bytes at `offset` of the peer's exposed memory. On an error nothing is
-    /// promised about `into`, and the engine falls back to packets.
-    fn get(
-        &mut self,
-        peer: Peer,
-        _key: &Key,
-        _offset: u64,
-        _into: Region,
-        _token: u64,
-    ) -> Result<Transfer, Fault> {
-        Err(unsupported(self.name(), "read", peer))
-    }
-
-    /// Writes `from` at `offset` of the peer's exposed memory.
-    fn put(
-        &mut self,
-        peer: Peer,
-        _key: &Key,
-        _offset: u64,
-        _from: Region,
-        _token: u64,
-    ) -> Result<Transfer, Fault> {
-        Err(unsupported(self.name(), "write", peer))
-    }
-
-    /// Chooses who moves a message of this many bytes to this process, where both can. It goes by
-    /// the times of earlier ones, which the costs in [`Reach`] (whose answer is `estimate`) can
-    /// only guess. `None` if the channel learns nothing. Every such message must be followed by
-    /// [`choice_ended`](Channel::choice_ended) as soon as it has ended, however it went.
-    fn choose_direction(&mut self, _bytes: u64, _estimate: Direction) -> Option<Choice> {
-        None
-    }
-
-    /// Tells that the message of that choice has ended.
-    fn choice_ended(&mut self, _choice: Choice) {}
-
-    /// Opens a division of a message from `peer` into `parts` (2 to [`PARTS_MAX`]), so that the
-    /// sender shares the copying; the receiver has the first part already.
-    /// [`take_part`](Channel::take_part) hands the others out to both sides, each once. `None` if
-    /// there is nothing that both sides see at once, or if two copiers are no quicker than one
-    /// here.
-    fn divide(&mut self, _peer: Peer, _parts: u32) -> Option<Division> {
-        None
-    }
-
-    /// Takes the next part of a division with `peer` from one end and returns its number, counted
-    /// from the front. `None` if all are taken or the division has ended.
-    fn take_part(&mut self, _peer: Peer, _division: Division, _from: End) -> Option<u32> {
-        None
-    }
-
-    /// Ends the division for the receiver: no part is taken any more. Returns how many the sender
-    /// took.
-    fn end_division(&mut self, _peer: Peer, _division: Division) -> u32 {
-        0
-    }
-
-    /// Ends a division whose parts are all taken, as the receiver knows: unlike
-    /// [`end_division`](Channel::end_division) it needs no look at what the sender wrote.
-    fn forget_division(&mut self, peer: Peer, division: Division) {
-        self.end_division(peer, division);
-    }
-
     /// Passes on from which processes the program will hear most, in order.
     fn hint(&mut self, _peers: &[Peer]) {}
 
@@ -435,50 +215,43 @@ pub trait Channel: Send {
         Vec::new()
     }
 
-    /// The waiter that what arrives here wakes; `None` if this channel wakes nobody.
-    fn waiter(&self) -> Option<Arc<dyn Waiter>> {
+    /// The connections with peers; `None` if the channel needs none.
+    fn connections(&mut self) -> Option<&mut dyn Connections> {
         None
     }
 
-    /// Memory that several processes can share as a [`board`]; `None` if this channel shares none.
-    fn boards(&self) -> Option<Arc<dyn board::Boards>> {
+    /// The packets of lost peers; `None` if the channel keeps none, or cannot lose a peer alone.
+    fn failover(&mut self) -> Option<&mut dyn Failover> {
         None
     }
 
-    /// Counts of registrations of the program's memory; `None` if this channel registers none.
-    fn registrations(&self) -> Option<Registrations> {
+    /// The memory of peers; `None` if the channel moves packets only.
+    fn remote_memory(&mut self) -> Option<&mut dyn RemoteMemory> {
         None
     }
 
-    /// Access to the memory of other processes of the node; `None` if this channel has none.
-    fn neighbors(&self) -> Option<Arc<dyn neighbor::Neighbors>> {
+    /// The sharing of copies with peers; `None` if both sides see no place at once.
+    fn sharing(&mut self) -> Option<&mut dyn Sharing> {
         None
     }
 
-    /// The number of messages that were dropped because they seemed to come from no process of this
-    /// job.
-    fn strange_messages(&self) -> u64 {
-        0
-    }
-
-    /// The reason why the channel reaches nobody, if it could not be opened but the job may need
-    /// it.
-    fn absence(&self) -> Option<&Fault> {
+    /// The streams of long messages; `None` if their packets go like all others.
+    fn streams(&mut self) -> Option<&mut dyn Streams> {
         None
     }
 
-    /// Findings about this machine and its peers, in words, one a line: what was chosen and why.
-    /// For `verbena info`.
-    fn findings(&self) -> Vec<String> {
-        Vec::new()
+    /// The objects of the node that this channel has.
+    fn shared(&self) -> Shared {
+        Shared::default()
     }
-}
 
-fn unsupported(channel: &str, verb: &str, peer: Peer) -> Fault {
-    Fault {
-        what: format!("the channel {channel} cannot {verb} remote memory"),
-        on: format!("process {peer}"),
-        cause: "the protocol chose a transfer that the channel does not offer: a defect of Verbena".into(),
-        remedy: "please report it; VERBENA_CHANNELS chooses other channels meanwhile".into(),
+    /// Reports in words what was chosen and why.
+    fn report(&self) -> Report {
+        Report::default()
+    }
+
+    /// Counts what was done beside moving packets.
+    fn counts(&self) -> Counts {
+        Counts::default()
     }
 }

@@ -4,7 +4,10 @@
 //! is read from the sender's buffer when its receive is there.
 
 use crate::packet::Header;
-use crate::{Access, Channel, Cost, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer};
+use crate::{
+    Access, Channel, Cost, Key, Opening, Payload, Peer, Place, Reach, RemoteMemory, SendError, Sink, Started,
+    Transfer,
+};
 use std::collections::VecDeque;
 use std::time::Duration;
 use verbena_fault::Fault;
@@ -124,6 +127,12 @@ impl Channel for Loopback {
         POLL_MAX
     }
 
+    fn remote_memory(&mut self) -> Option<&mut dyn RemoteMemory> {
+        Some(self)
+    }
+}
+
+impl RemoteMemory for Loopback {
     fn expose(&mut self, _peer: Peer, region: Region, _access: Access) -> Option<Key> {
         let mut key = Key::default();
         key.0[..8].copy_from_slice(&region.address().to_le_bytes());
@@ -131,21 +140,26 @@ impl Channel for Loopback {
         Some(key)
     }
 
-    fn get(
-        &mut self,
-        _peer: Peer,
-        key: &Key,
-        offset: u64,
-        into: Region,
-        _token: u64,
-    ) -> Result<Transfer, Fault> {
-        let word = |at: usize| u64::from_le_bytes(key.0[at..at + 8].try_into().expect("eight bytes"));
-        // SAFETY: the key was made by `expose` in this very process, from a region that stays valid
-        // until the operation ends; `part` checks the range.
-        let exposed = unsafe { Region::new(word(0) as *mut u8, word(8) as usize) };
-        into.copy_from(exposed.part(offset as usize, into.len()));
+    /// Nothing is kept of an exposure.
+    fn conceal(&mut self, _peer: Peer, _key: &Key) {}
+
+    fn get(&mut self, _: Peer, key: &Key, offset: u64, into: Region, _: u64) -> Started {
+        into.copy_from(exposed(key).part(offset as usize, into.len()));
         Ok(Transfer::Done)
     }
+
+    fn put(&mut self, _: Peer, key: &Key, offset: u64, from: Region, _: u64) -> Started {
+        exposed(key).part(offset as usize, from.len()).copy_from(from);
+        Ok(Transfer::Done)
+    }
+}
+
+/// The memory that a key describes.
+fn exposed(key: &Key) -> Region {
+    let word = |at: usize| u64::from_le_bytes(key.0[at..at + 8].try_into().expect("eight bytes"));
+    // SAFETY: the key was made by `expose` in this very process, from a region that stays valid
+    // until the operation ends; `part` checks the range.
+    unsafe { Region::new(word(0) as *mut u8, word(8) as usize) }
 }
 
 #[cfg(test)]
@@ -190,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_read_at_an_offset() {
+    fn memory_is_read_and_written_at_an_offset() {
         let mut channel = Loopback::new(0);
         let mut from: Vec<u8> = (0..100).collect();
         let mut to = [0; 10];
@@ -198,7 +212,8 @@ mod tests {
         let (region, into) = unsafe { (Region::of(&mut from), Region::of(&mut to)) };
         let key = channel.expose(0, region, Access::READ).expect("a key");
         assert_eq!(channel.get(0, &key, 50, into, 0), Ok(Transfer::Done));
-        assert!(to.iter().copied().eq(50..60));
+        assert_eq!(channel.put(0, &key, 51, into, 0), Ok(Transfer::Done));
+        assert!(from[49..62].iter().copied().eq([49, 50].into_iter().chain(50..60).chain([61])));
     }
 
     /// The channel's only end.

@@ -1,8 +1,8 @@
 //! The memory of other processes of a node, for callers that know where something lies in it:
 //! collectives, whose ranks tell each other the addresses of their vectors.
 //!
-//! Unlike [`Channel::get`](crate::Channel::get) and [`Channel::put`](crate::Channel::put) this
-//! needs neither a key nor the engine, and a transfer is over when the call returns.
+//! Unlike [`RemoteMemory`](crate::RemoteMemory) this needs neither a key nor the engine, and a
+//! transfer is over when the call returns.
 
 use crate::Peer;
 use std::sync::Arc;

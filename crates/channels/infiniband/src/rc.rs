@@ -85,8 +85,8 @@ use std::os::fd::RawFd;
 use std::time::Duration;
 use verbena_channel::packet::{HEADER_BYTES, Header};
 use verbena_channel::{
-    Access, Channel, Choice, Direction, Key, Payload, Peer, PollCost, Reach, Registrations, SendError, Sink,
-    Transfer,
+    Channel, Connection, Connections, Counts, Failover, Payload, Peer, PollCost, Reach, RemoteMemory, Report,
+    SendError, Sink, Streams,
 };
 use verbena_fault::Fault;
 use verbena_memory::Region;
@@ -312,68 +312,75 @@ impl<A: Adapter> Channel for Rc<A> {
         self.adapter.descriptors()
     }
 
-    fn findings(&self) -> Vec<String> {
+    fn report(&self) -> Report {
         let name = self.name;
         let device = format!("{name}: {}", self.adapter.place());
         let no_ring =
             self.no_ring.as_ref().map(|f| format!("{name}: some peer has no ring: {}: {}", f.what, f.cause));
-        [device].into_iter().chain(no_ring).chain([self.memory_findings()]).collect()
+        let findings = [device].into_iter().chain(no_ring).chain([self.memory_findings()]).collect();
+        Report { findings, absence: None }
     }
 
-    fn expose(&mut self, peer: Peer, region: Region, access: Access) -> Option<Key> {
-        self.expose_memory(peer, region, access)
+    fn counts(&self) -> Counts {
+        Counts { registrations: self.memory.cache.counts(), ..Counts::default() }
     }
 
-    fn conceal(&mut self, _peer: Peer, key: &Key) {
-        self.conceal_memory(key);
+    fn hint(&mut self, peers: &[Peer]) {
+        self.take_hint(peers);
     }
 
-    fn get(
-        &mut self,
-        peer: Peer,
-        key: &Key,
-        offset: u64,
-        into: Region,
-        token: u64,
-    ) -> Result<Transfer, Fault> {
-        self.move_memory(peer, true, key, offset, into, token)
+    fn is_quiet(&mut self) -> bool {
+        self.all_arrived()
     }
 
-    fn put(
-        &mut self,
-        peer: Peer,
-        key: &Key,
-        offset: u64,
-        from: Region,
-        token: u64,
-    ) -> Result<Transfer, Fault> {
-        self.move_memory(peer, false, key, offset, from, token)
+    fn connections(&mut self) -> Option<&mut dyn Connections> {
+        Some(self)
     }
 
-    fn choose_direction(&mut self, bytes: u64, estimate: Direction) -> Option<Choice> {
-        if !self.limits.mixes {
-            return Some(Choice { direction: Direction::Read, class: 0 });
-        }
-        let now_ns = self.adapter.now_ns();
-        self.learner.as_mut().map(|learner| learner.choose(bytes, estimate, now_ns))
+    fn failover(&mut self) -> Option<&mut dyn Failover> {
+        Some(self)
     }
 
-    fn choice_ended(&mut self, choice: Choice) {
-        let now_ns = self.adapter.now_ns();
-        if let Some(learner) = &mut self.learner {
-            learner.end(choice, now_ns);
+    fn remote_memory(&mut self) -> Option<&mut dyn RemoteMemory> {
+        Some(self)
+    }
+
+    fn streams(&mut self) -> Option<&mut dyn Streams> {
+        Some(self)
+    }
+}
+
+impl<A: Adapter> Connections for Rc<A> {
+    fn meet(&mut self, peer: Peer) {
+        self.begin_beside(peer);
+    }
+
+    fn connection(&self, peer: Peer) -> Connection {
+        match self.peers.look(peer).map(|connection| &connection.stage) {
+            Some(Stage::Up) => Connection::Up,
+            Some(Stage::Asking(_)) => Connection::Making,
+            Some(Stage::Broken(_)) | None => Connection::None,
         }
     }
 
-    fn registrations(&self) -> Option<Registrations> {
-        Some(self.memory.cache.counts())
+    fn count(&self) -> usize {
+        self.peers.connected()
     }
 
-    fn stream_bytes_max(&mut self, peer: Peer) -> Option<usize> {
-        let ring = self.peers.get(peer)?.ring_out.as_ref()?;
-        Some(ring.body_bytes_max().min(self.settings.chunk_bytes + HEADER_BYTES) - HEADER_BYTES)
+    fn limit(&mut self, most: usize) {
+        self.past.most = most;
     }
 
+    fn leave(&mut self, peer: Peer) {
+        self.give_back_connection(peer);
+    }
+
+    fn rail_of(&self) -> &'static str {
+        "rc"
+    }
+}
+
+impl<A: Adapter> Failover for Rc<A> {
     fn keep_sent(&mut self, peer: Peer) -> bool {
         self.keep_packets(peer);
         true
@@ -386,36 +393,9 @@ impl<A: Adapter> Channel for Rc<A> {
     fn abandon(&mut self, peer: Peer, fault: &Fault) {
         self.break_connection(peer, fault.clone());
     }
+}
 
-    fn meet(&mut self, peer: Peer) {
-        self.begin_beside(peer);
-    }
-
-    fn connection(&self, peer: Peer) -> verbena_channel::Connection {
-        use verbena_channel::Connection;
-        match self.peers.look(peer).map(|connection| &connection.stage) {
-            Some(Stage::Up) => Connection::Up,
-            Some(Stage::Asking(_)) => Connection::Making,
-            Some(Stage::Broken(_)) | None => Connection::None,
-        }
-    }
-
-    fn connections(&self) -> usize {
-        self.peers.connected()
-    }
-
-    fn limit_connections(&mut self, most: usize) {
-        self.past.most = most;
-    }
-
-    fn leave(&mut self, peer: Peer) {
-        self.give_back_connection(peer);
-    }
-
-    fn rail_of(&self) -> Option<&'static str> {
-        Some("rc")
-    }
-
+impl<A: Adapter> Streams for Rc<A> {
     fn hold(&mut self, peer: Peer) {
         if let Some(ring) = self.peers.get(peer).and_then(|connection| connection.ring_out.as_mut()) {
             ring.held = true;
@@ -430,11 +410,8 @@ impl<A: Adapter> Channel for Rc<A> {
         }
     }
 
-    fn hint(&mut self, peers: &[Peer]) {
-        self.take_hint(peers);
-    }
-
-    fn is_quiet(&mut self) -> bool {
-        self.all_arrived()
+    fn stream_bytes_max(&mut self, peer: Peer) -> Option<usize> {
+        let ring = self.peers.get(peer)?.ring_out.as_ref()?;
+        Some(ring.body_bytes_max().min(self.settings.chunk_bytes + HEADER_BYTES) - HEADER_BYTES)
     }
 }

@@ -63,7 +63,7 @@ use std::os::fd::RawFd;
 use std::time::Duration;
 use timers::Timers;
 use verbena_channel::packet::{HEADER_BYTES, Header};
-use verbena_channel::{Channel, Payload, Peer, Reach, SendError, Sink};
+use verbena_channel::{Channel, Failover, Payload, Peer, Reach, Report, SendError, Sink};
 use verbena_fault::Fault;
 use verbena_memory::Region;
 use verbena_waiting::{NAP, SLEEP_MAX};
@@ -337,21 +337,6 @@ impl<A: Datagrams> Channel for Ud<A> {
         events
     }
 
-    /// Returns whether packets are kept: with reliability each stays in its buffers until it is
-    /// acknowledged.
-    fn keep_sent(&mut self, _peer: Peer) -> bool {
-        self.settings.reliable
-    }
-
-    fn abandon(&mut self, peer: Peer, fault: &Fault) {
-        self.break_off(peer, fault.clone());
-    }
-
-    fn undelivered(&mut self, peer: Peer) -> Vec<(Header, Vec<u8>)> {
-        let broken = self.peers.get(peer).and_then(|partner| partner.broken.as_mut());
-        broken.map_or_else(Vec::new, |broken| std::mem::take(&mut broken.undelivered))
-    }
-
     /// Arms events for what arrives; timers must be looked at in time, and what waits for the way
     /// to a peer before long.
     fn arm(&mut self) -> Duration {
@@ -382,7 +367,7 @@ impl<A: Datagrams> Channel for Ud<A> {
         self.say_farewell()
     }
 
-    fn findings(&self) -> Vec<String> {
+    fn report(&self) -> Report {
         let reliability = match (self.settings.reliable, self.settings.checksum) {
             (true, true) => "made reliable, with checksums",
             (true, false) => "made reliable",
@@ -390,9 +375,31 @@ impl<A: Datagrams> Channel for Ud<A> {
         };
         let place = self.adapter.place();
         let Limits { datagram_bytes_max, senders, .. } = self.limits;
-        vec![format!(
+        let findings = vec![format!(
             "ud: {place}, {senders} sending queue pairs, {} receive buffers of {datagram_bytes_max} bytes, {reliability}",
             self.receives
-        )]
+        )];
+        Report { findings, absence: None }
+    }
+
+    fn failover(&mut self) -> Option<&mut dyn Failover> {
+        Some(self)
+    }
+}
+
+impl<A: Datagrams> Failover for Ud<A> {
+    /// Returns whether packets are kept: with reliability each stays in its buffers until it is
+    /// acknowledged.
+    fn keep_sent(&mut self, _peer: Peer) -> bool {
+        self.settings.reliable
+    }
+
+    fn undelivered(&mut self, peer: Peer) -> Vec<(Header, Vec<u8>)> {
+        let broken = self.peers.get(peer).and_then(|partner| partner.broken.as_mut());
+        broken.map_or_else(Vec::new, |broken| std::mem::take(&mut broken.undelivered))
+    }
+
+    fn abandon(&mut self, peer: Peer, fault: &Fault) {
+        self.break_off(peer, fault.clone());
     }
 }

@@ -10,7 +10,9 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::{Access, Channel, Key, Opening, Payload, Peer, Place, SendError, Sink, Transfer};
+use verbena_channel::{
+    Access, Channel, Key, Opening, Payload, Peer, Place, RemoteMemory, SendError, Sink, Transfer,
+};
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
 use verbena_memory::{Buffer, Region};
@@ -216,7 +218,15 @@ fn connect(me: Peer, mut output: impl Write, input: impl BufRead) -> End {
     let buffer = vec![0; SIZES[SIZES.len() - 1]];
     let sink = Counter { buffer, at: 0, packets: 0, stopped: false, key: None };
     let packet_bytes_max = shm.reach(1 - me).expect("the partner is on this node").packet_bytes_max;
-    End { waiter: shm.waiter().expect("shm wakes"), shm, cma, peer: 1 - me, packet_bytes_max, sink, round: 0 }
+    End {
+        waiter: shm.shared().waiter.expect("shm wakes"),
+        shm,
+        cma,
+        peer: 1 - me,
+        packet_bytes_max,
+        sink,
+        round: 0,
+    }
 }
 
 fn connected<O: Opening>(opening: Option<O>, cards: &[Option<Vec<u8>>]) -> Option<O::Channel> {
@@ -236,7 +246,7 @@ fn lead(limit: Duration) {
         .unwrap();
     let (input, output) = (partner.stdin.take().unwrap(), partner.stdout.take().unwrap());
     let mut end = connect(0, input, BufReader::new(output));
-    end.shm.findings().iter().for_each(|finding| println!("# {finding}"));
+    end.shm.report().findings.iter().for_each(|finding| println!("# {finding}"));
     println!("{:>10} {:>14} {:>14} {:>14}", "bytes", "one way, ns", "stream, GB/s", "read, GB/s");
     let mut memory = vec![0u8; SIZES[SIZES.len() - 1]];
     for bytes in SIZES {

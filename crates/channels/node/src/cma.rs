@@ -19,10 +19,10 @@ use std::io::Error;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use tracer::ptrace_scope;
-use verbena_channel::neighbor::Neighbors;
 use verbena_channel::packet::Header;
 use verbena_channel::{
-    Access, Channel, Cost, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer,
+    Access, Channel, Cost, Key, Opening, Payload, Peer, Place, Reach, RemoteMemory, Report, SendError,
+    Shared, Sink, Started, Transfer,
 };
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
@@ -143,14 +143,7 @@ impl Cma {
     }
 
     /// Does one transfer with the memory that `key` describes.
-    fn transfer(
-        &mut self,
-        verb: Verb,
-        peer: Peer,
-        key: &Key,
-        offset: u64,
-        local: Region,
-    ) -> Result<Transfer, Fault> {
+    fn transfer(&mut self, verb: Verb, peer: Peer, key: &Key, offset: u64, local: Region) -> Started {
         let pid = match *self.way(peer) {
             Way::Tried { pid, read, write } if if verb == Verb::Read { read } else { write } => pid,
             _ => return Err(self.not_offered(verb, peer)),
@@ -289,37 +282,12 @@ impl Channel for Cma {
         0
     }
 
-    fn expose(&mut self, peer: Peer, region: Region, _access: Access) -> Option<Key> {
-        matches!(self.way(peer), Way::Tried { .. }).then(|| make_key(region))
+    fn shared(&self) -> Shared {
+        let neighbors = Arc::new(direct::Reachable::new(self.me, self.ways.clone()));
+        Shared { neighbors: Some(neighbors), ..Shared::default() }
     }
 
-    fn get(
-        &mut self,
-        peer: Peer,
-        key: &Key,
-        offset: u64,
-        into: Region,
-        _token: u64,
-    ) -> Result<Transfer, Fault> {
-        self.transfer(Verb::Read, peer, key, offset, into)
-    }
-
-    fn put(
-        &mut self,
-        peer: Peer,
-        key: &Key,
-        offset: u64,
-        from: Region,
-        _token: u64,
-    ) -> Result<Transfer, Fault> {
-        self.transfer(Verb::Write, peer, key, offset, from)
-    }
-
-    fn neighbors(&self) -> Option<Arc<dyn Neighbors>> {
-        Some(Arc::new(direct::Reachable::new(self.me, self.ways.clone())))
-    }
-
-    fn findings(&self) -> Vec<String> {
+    fn report(&self) -> Report {
         let word = |works: bool| if works { "yes" } else { "no" };
         let say = |(peer, way): (u32, &Way)| match way {
             Way::Elsewhere => None,
@@ -329,7 +297,28 @@ impl Channel for Cma {
             }
             Way::Refused(why) => Some(format!("process {peer}: refused: {why}")),
         };
-        (0..).zip(&self.ways).filter_map(say).collect()
+        Report { findings: (0..).zip(&self.ways).filter_map(say).collect(), absence: None }
+    }
+
+    fn remote_memory(&mut self) -> Option<&mut dyn RemoteMemory> {
+        Some(self)
+    }
+}
+
+impl RemoteMemory for Cma {
+    fn expose(&mut self, peer: Peer, region: Region, _access: Access) -> Option<Key> {
+        matches!(self.way(peer), Way::Tried { .. }).then(|| make_key(region))
+    }
+
+    /// Nothing is kept of an exposure.
+    fn conceal(&mut self, _peer: Peer, _key: &Key) {}
+
+    fn get(&mut self, peer: Peer, key: &Key, offset: u64, into: Region, _token: u64) -> Started {
+        self.transfer(Verb::Read, peer, key, offset, into)
+    }
+
+    fn put(&mut self, peer: Peer, key: &Key, offset: u64, from: Region, _token: u64) -> Started {
+        self.transfer(Verb::Write, peer, key, offset, from)
     }
 }
 

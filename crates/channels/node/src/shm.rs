@@ -35,14 +35,15 @@ pub(crate) use mapped::fetch_to_write;
 pub use outgoing::Lane;
 use std::sync::Arc;
 use std::time::Duration;
-use verbena_channel::board::Boards;
 use verbena_channel::packet::Header;
-use verbena_channel::{Channel, Division, End, Payload, Peer, PollCost, Reach, SendError, Sink};
+use verbena_channel::{
+    Channel, Division, End, Payload, Peer, PollCost, Reach, Report, SendError, Shared, Sharing, Sink,
+};
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
 use verbena_memory::Region;
 use verbena_waiting::sleeper::Sleeper;
-use verbena_waiting::{SLEEP_MAX, Waiter, bell};
+use verbena_waiting::{SLEEP_MAX, bell};
 
 /// The largest packet, if the rings allow it: small enough that sender and receiver copy at the
 /// same time.
@@ -170,7 +171,7 @@ impl Shm {
         }
         let packets = self.inbox.poll(sink, &mut self.faults);
         if !self.faults.is_empty() {
-            self.report(sink);
+            self.report_broken(sink);
         }
         packets
     }
@@ -193,7 +194,7 @@ impl Shm {
     }
 
     #[cold]
-    fn report<S: Sink + ?Sized>(&mut self, sink: &mut S) {
+    fn report_broken<S: Sink + ?Sized>(&mut self, sink: &mut S) {
         for (peer, fault) in std::mem::take(&mut self.faults) {
             self.links[peer as usize] = Link::Broken(Box::new(fault.clone()));
             sink.broken(peer, fault);
@@ -244,6 +245,39 @@ impl Channel for Shm {
         self.inbox.take_front(peer, header, into)
     }
 
+    /// Every sender rings. A process that sleeps again and again may wait for what was overwritten.
+    fn arm(&mut self) -> Duration {
+        self.arms = self.arms.wrapping_add(1);
+        if self.arms.is_multiple_of(INSPECT_EVERY) {
+            self.inspect();
+        }
+        SLEEP_MAX
+    }
+
+    fn shared(&self) -> Shared {
+        let (control, peers) = (self.control.clone(), self.peers.clone());
+        let boards = Arc::new(NodeBoards { control, peers, fence_always: self.fence_always });
+        Shared { waiter: Some(self.waiter.clone()), boards: Some(boards), neighbors: None }
+    }
+
+    fn report(&self) -> Report {
+        let ring_bytes = 1usize << self.control.measures().ring_log2;
+        let wake =
+            if self.control.desk(self.me).bell.wants_fences() { "fences by senders" } else { "membarrier" };
+        let findings = vec![
+            format!("{}", self.load),
+            format!("rings of {ring_bytes} bytes, packets of up to {}", self.packet_bytes_max),
+            format!("sleeping ranks are woken with {wake}"),
+        ];
+        Report { findings, absence: None }
+    }
+
+    fn sharing(&mut self) -> Option<&mut dyn Sharing> {
+        Some(self)
+    }
+}
+
+impl Sharing for Shm {
     /// With fewer cores than ranks, the sender's core has other work than to help.
     fn divide(&mut self, peer: Peer, parts: u32) -> Option<Division> {
         if self.load.oversubscribed() { None } else { self.inbox.divide(peer, parts) }
@@ -264,35 +298,6 @@ impl Channel for Shm {
 
     fn forget_division(&mut self, peer: Peer, division: Division) {
         self.inbox.forget_division(peer, division);
-    }
-
-    /// Every sender rings. A process that sleeps again and again may wait for what was overwritten.
-    fn arm(&mut self) -> Duration {
-        self.arms = self.arms.wrapping_add(1);
-        if self.arms.is_multiple_of(INSPECT_EVERY) {
-            self.inspect();
-        }
-        SLEEP_MAX
-    }
-
-    fn waiter(&self) -> Option<Arc<dyn Waiter>> {
-        Some(self.waiter.clone())
-    }
-
-    fn boards(&self) -> Option<Arc<dyn Boards>> {
-        let (control, peers) = (self.control.clone(), self.peers.clone());
-        Some(Arc::new(NodeBoards { control, peers, fence_always: self.fence_always }))
-    }
-
-    fn findings(&self) -> Vec<String> {
-        let ring_bytes = 1usize << self.control.measures().ring_log2;
-        let wake =
-            if self.control.desk(self.me).bell.wants_fences() { "fences by senders" } else { "membarrier" };
-        vec![
-            format!("{}", self.load),
-            format!("rings of {ring_bytes} bytes, packets of up to {}", self.packet_bytes_max),
-            format!("sleeping ranks are woken with {wake}"),
-        ]
     }
 }
 

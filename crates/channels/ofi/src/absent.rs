@@ -1,7 +1,7 @@
 //! The channel where libfabric is not open: it reaches nobody, and says why.
 
 use verbena_channel::packet::Header;
-use verbena_channel::{Channel, Payload, Peer, Reach, SendError, Sink};
+use verbena_channel::{Channel, Payload, Peer, Reach, Report, SendError, Sink};
 use verbena_fault::Fault;
 
 /// The channel's stand-in, with nothing but the reason.
@@ -44,11 +44,7 @@ impl Channel for Absent {
         0
     }
 
-    fn absence(&self) -> Option<&Fault> {
-        Some(&self.fault)
-    }
-
-    fn findings(&self) -> Vec<String> {
-        self.reason.clone()
+    fn report(&self) -> Report {
+        Report { absence: Some(self.fault.clone()), findings: self.reason.clone() }
     }
 }

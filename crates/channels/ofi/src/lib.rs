@@ -53,10 +53,11 @@ use sends::Sends;
 use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
 use verbena_channel::packet::Header;
-use verbena_channel::{Access, Channel, Key, Payload, Peer, Place, Reach, SendError, Sink, Transfer};
+use verbena_channel::{
+    Channel, Counts, Failover, Payload, Peer, Place, Reach, RemoteMemory, Report, SendError, Sink,
+};
 use verbena_fabric::Completion;
 use verbena_fault::Fault;
-use verbena_memory::Region;
 use verbena_waiting::{NAP, SLEEP_MAX};
 
 /// The estimated latency, above those of `rc` and `ud`: this channel is for where nothing better
@@ -201,6 +202,34 @@ impl Channel for Ofi {
         told && self.owed.is_empty() && !self.sends.any_flying() && self.memory.is_idle()
     }
 
+    /// Stays awake for answers owed to others, and for what is there already.
+    fn arm(&mut self) -> Duration {
+        let may_sleep = self.owed.is_empty() && self.broken.is_empty() && self.net.queue.may_sleep();
+        if may_sleep { SLEEP_MAX } else { NAP }
+    }
+
+    fn descriptors(&self) -> Vec<RawFd> {
+        self.net.queue.descriptor().into_iter().collect()
+    }
+
+    fn counts(&self) -> Counts {
+        Counts { strange_messages: self.strangers, ..Counts::default() }
+    }
+
+    fn report(&self) -> Report {
+        Report { findings: self.findings.clone(), absence: None }
+    }
+
+    fn failover(&mut self) -> Option<&mut dyn Failover> {
+        Some(self)
+    }
+
+    fn remote_memory(&mut self) -> Option<&mut dyn RemoteMemory> {
+        if self.net.moves_memory() { Some(self) } else { None }
+    }
+}
+
+impl Failover for Ofi {
     /// A packet stays in its buffer until the peer tells that it took it.
     fn keep_sent(&mut self, _peer: Peer) -> bool {
         true
@@ -212,54 +241,6 @@ impl Channel for Ofi {
 
     fn abandon(&mut self, peer: Peer, fault: &Fault) {
         self.break_link(peer, fault.clone());
-    }
-
-    /// Stays awake for answers owed to others, and for what is there already.
-    fn arm(&mut self) -> Duration {
-        let may_sleep = self.owed.is_empty() && self.broken.is_empty() && self.net.queue.may_sleep();
-        if may_sleep { SLEEP_MAX } else { NAP }
-    }
-
-    fn descriptors(&self) -> Vec<RawFd> {
-        self.net.queue.descriptor().into_iter().collect()
-    }
-
-    fn expose(&mut self, _peer: Peer, region: Region, access: Access) -> Option<Key> {
-        self.expose_memory(region, access)
-    }
-
-    fn conceal(&mut self, _peer: Peer, key: &Key) {
-        self.conceal_memory(key);
-    }
-
-    fn get(
-        &mut self,
-        peer: Peer,
-        key: &Key,
-        offset: u64,
-        into: Region,
-        token: u64,
-    ) -> Result<Transfer, Fault> {
-        self.move_memory(peer, true, key, offset, into, token)
-    }
-
-    fn put(
-        &mut self,
-        peer: Peer,
-        key: &Key,
-        offset: u64,
-        from: Region,
-        token: u64,
-    ) -> Result<Transfer, Fault> {
-        self.move_memory(peer, false, key, offset, from, token)
-    }
-
-    fn strange_messages(&self) -> u64 {
-        self.strangers
-    }
-
-    fn findings(&self) -> Vec<String> {
-        self.findings.clone()
     }
 }
 

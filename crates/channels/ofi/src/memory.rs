@@ -1,9 +1,10 @@
 //! Long messages, read or written where they lie.
 //!
 //! A transfer is one message, or the rest of one. It is begun in pieces, a few under way at a time,
-//! so that packets for the same peer, which share its connection, get their turn. Registrations
-//! last as long as an operation: with TCP they are an entry in a table, and providers that pin
-//! memory keep registrations themselves.
+//! so that packets for the same peer, which share its connection, get their turn. A write has ended
+//! when the provider says that it was delivered (`FI_DELIVERY_COMPLETE`). Registrations last as
+//! long as an operation: with TCP they are an entry in a table, and providers that pin memory keep
+//! registrations themselves.
 
 use super::Ofi;
 use super::name::Name;
@@ -11,7 +12,7 @@ use super::net;
 use slab::Slab;
 use std::collections::VecDeque;
 use verbena_channel::exposed::Exposed;
-use verbena_channel::{Access, Key, Peer, Transfer};
+use verbena_channel::{Access, Key, Peer, RemoteMemory, Started, Transfer};
 use verbena_fabric::{MemoryRegion, Refused, raw};
 use verbena_fault::Fault;
 use verbena_memory::Region;
@@ -76,10 +77,10 @@ impl Memory {
     }
 }
 
-impl Ofi {
+impl RemoteMemory for Ofi {
     /// Registers memory for these accesses by peers from now on; `None` if that cannot be.
-    pub(super) fn expose_memory(&mut self, region: Region, access: Access) -> Option<Key> {
-        if !self.net.moves_memory() || region.is_empty() {
+    fn expose(&mut self, _peer: Peer, region: Region, access: Access) -> Option<Key> {
+        if region.is_empty() {
             return None;
         }
         let registered = self.net.register(region, access).ok()?;
@@ -88,16 +89,26 @@ impl Ofi {
         Some(Exposed { base, bytes: region.len() as u64, key, number }.emit())
     }
 
-    pub(super) fn conceal_memory(&mut self, key: &Key) {
+    fn conceal(&mut self, _peer: Peer, key: &Key) {
         self.memory.exposed.try_remove(Exposed::of(key).number as usize);
     }
 
+    fn get(&mut self, peer: Peer, key: &Key, offset: u64, into: Region, token: u64) -> Started {
+        self.move_memory(peer, true, key, offset, into, token)
+    }
+
+    fn put(&mut self, peer: Peer, key: &Key, offset: u64, from: Region, token: u64) -> Started {
+        self.move_memory(peer, false, key, offset, from, token)
+    }
+}
+
+impl Ofi {
     /// Begins a transfer between `local` and the memory that `key` exposes.
     ///
     /// # Errors
     /// The peer is given up, the place does not lie within, or this process's memory cannot be
     /// registered.
-    pub(super) fn move_memory(
+    fn move_memory(
         &mut self,
         peer: Peer,
         is_read: bool,
@@ -105,7 +116,7 @@ impl Ofi {
         offset: u64,
         local: Region,
         token: u64,
-    ) -> Result<Transfer, Fault> {
+    ) -> Started {
         let exposed = Exposed::of(key);
         let remote = exposed.part(offset, local.len()).ok_or_else(|| self.out_of_range(peer))?;
         if let Some(fault) = &self.meet(peer)?.broken {

@@ -12,7 +12,7 @@ use super::settings::Settings;
 use std::time::{Duration, Instant};
 use verbena_channel::conformance::{self, Ends};
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::{Access, Channel, Payload, Peer, Place, SendError, Sink, Transfer};
+use verbena_channel::{Access, Channel, Payload, Peer, Place, RemoteMemory, SendError, Sink, Transfer};
 use verbena_fabric::Library;
 use verbena_fault::Fault;
 use verbena_machine::random;

@@ -5,7 +5,7 @@
 //! Every packet between two processes has a number, whichever channel it goes by, and the receiver
 //! takes each number once, in order. So the sender may send again, over another channel, whatever
 //! it does not *know* to be taken: the lost channel hands that back
-//! ([`Channel::undelivered`](verbena_channel::Channel::undelivered)), and doubles are dropped by
+//! ([`Failover::undelivered`](verbena_channel::Failover::undelivered)), and doubles are dropped by
 //! their numbers. An acknowledgement by the peer's device proves nothing, since nobody may look at
 //! what the device took; credits do.
 //!
@@ -169,7 +169,9 @@ impl Engine {
             any = true;
             match affair {
                 Affair::Lost(peer, lost) => {
-                    self.channels[lost.channel].abandon(peer, &lost.fault);
+                    if let Some(failover) = self.channels[lost.channel].failover() {
+                        failover.abandon(peer, &lost.fault);
+                    }
                     self.replace(peer, lost);
                 }
                 Affair::Leave(peer, channel, step) => self.leave_step(peer, channel, step),
@@ -205,7 +207,7 @@ impl Engine {
         let carried = old.is_none_or(|route| route.packets == channel);
         let eager_bytes_max = self.core.settings.eager_bytes_max;
         let mut choose = |is_hybrid| {
-            let is_out = |channel, wire: &_| state.is_out_of_question(channel, wire, peer, is_hybrid);
+            let is_out = |channel, wire: &mut _| state.is_out_of_question(channel, wire, peer, is_hybrid);
             choose_route(&mut self.channels, peer, eager_bytes_max, &is_out)
         };
         // If there is no other way, one that needs a connection must do.
@@ -240,7 +242,8 @@ impl Engine {
 
     /// Sends again what the peer may not have taken from a channel that has lost it.
     pub(crate) fn hand_on(&mut self, peer: Peer, channel: usize) {
-        let packets = self.channels[channel].undelivered(peer);
+        let failover = self.channels[channel].failover();
+        let packets = failover.map_or_else(Vec::new, |failover| failover.undelivered(peer));
         let bytes_max = self.shortest_packet(peer);
         if let Some(state) = self.core.peers.get(peer) {
             self.core.counts.sent_again += state.send_again(packets, bytes_max) as u64;
@@ -265,7 +268,9 @@ impl Engine {
             state.trail.iter().flat_map(|trail| &trail.lost).map(|lost| names[lost.channel]).collect();
         state.announce(lost.into_iter());
         let wire = &mut self.channels[route.packets];
-        wire.meet(peer);
+        if let Some(connections) = wire.connections() {
+            connections.meet(peer);
+        }
         state.take_route(peer, route, wire);
         self.core.counts.failovers += 1;
         self.core.tell(Event { kind: EventKind::Failover, peer, source: 0, tag: 0, bytes: 0 });

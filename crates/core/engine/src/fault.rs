@@ -9,8 +9,9 @@ use verbena_wires::Wire;
 /// Reports that no channel takes packets to `peer`. A channel that should be there and is not says
 /// why.
 pub(crate) fn unreachable(me: Peer, peer: Peer, channels: &[Wire]) -> Fault {
-    let (absent, open): (Vec<_>, Vec<_>) = channels.iter().partition(|channel| channel.absence().is_some());
-    let names: Vec<_> = open.iter().map(|channel| channel.name()).collect();
+    let all = channels.iter().map(|channel| (channel.name(), channel.report().absence));
+    let (absent, open): (Vec<_>, Vec<_>) = all.partition(|(_, absence)| absence.is_some());
+    let names: Vec<_> = open.iter().map(|(name, _)| *name).collect();
     let fault = Fault {
         what: "no channel reaches the process".into(),
         on: format!("from process {me} to process {peer}; channels open here: {}", list(&names)),
@@ -20,10 +21,7 @@ pub(crate) fn unreachable(me: Peer, peer: Peer, channels: &[Wire]) -> Fault {
                 .into(),
         remedy: "run `verbena info` on both machines to see their channels; unset VERBENA_CHANNELS".into(),
     };
-    let Some((name, why)) = absent.first().and_then(|channel| Some((channel.name(), channel.absence()?)))
-    else {
-        return fault;
-    };
+    let Some((name, Some(why))) = absent.first() else { return fault };
     let cause = format!("the channel {name} is not open here: {} ({}): {}", why.what, why.on, why.cause);
     Fault { cause, remedy: why.remedy.clone(), ..fault }
 }

@@ -8,9 +8,8 @@
 //!
 //! A peer moves between the two channels without a fault: all packets between two processes share
 //! one sequence of numbers, so both channels may have some under way, and the receiver takes them
-//! in order. A connection is made beside the traffic
-//! ([`Channel::meet`](verbena_channel::Channel::meet)); when it is up, packets go over it from then
-//! on.
+//! in order. A connection is made beside the traffic ([`Connections::meet`]); when it is up,
+//! packets go over it from then on.
 //!
 //! Giving one back takes four words, which go by the other channel, in order with all else:
 //!
@@ -32,7 +31,7 @@ use crate::state::Core;
 use crate::wire::{Control, name_hash};
 use crate::work::{Affair, Leave};
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::{Connection, Peer, Reach};
+use verbena_channel::{Connection, Connections, Peer, Reach};
 use verbena_wires::Wire;
 
 /// A peer must have exchanged this many packets to get a connection.
@@ -85,8 +84,8 @@ impl Hybrid {
 
 impl PeerState {
     /// Returns whether a channel has lost the peer, or would need a connection that there is not.
-    pub fn is_out_of_question(&self, channel: usize, wire: &Wire, peer: Peer, is_hybrid: bool) -> bool {
-        let is_apart = || matches!(wire.connection(peer), Connection::None | Connection::Making);
+    pub fn is_out_of_question(&self, channel: usize, wire: &mut Wire, peer: Peer, is_hybrid: bool) -> bool {
+        let mut is_apart = || wire.connections().is_some_and(|all| all.connection(peer) != Connection::Up);
         self.has_lost(channel) || is_hybrid && (is_apart() || self.is_leaving(channel))
     }
 
@@ -138,9 +137,8 @@ impl Engine {
     /// as well, and tells that channel how many there may be.
     pub(crate) fn limit_connections(&mut self) {
         let others: Vec<Peer> = (0..self.core.size).filter(|peer| *peer != self.core.me).collect();
-        let Some(peer) = others.first().copied() else { return };
-        let needs = |wire: &Wire| wire.connection(peer) != Connection::Needless;
-        let Some(channel) = self.channels.iter().position(needs) else { return };
+        let needs = |wire: &mut Wire| wire.connections().is_some();
+        let Some(channel) = self.channels.iter_mut().position(needs) else { return };
         let with: Vec<Peer> =
             others.into_iter().filter(|peer| self.channels[channel].reach(*peer).is_some()).collect();
         let Some(reach) = with.first().and_then(|peer| self.channels[channel].reach(*peer)) else { return };
@@ -150,20 +148,21 @@ impl Engine {
         // real.
         let mut free = |peer: &Peer| {
             let mut behind = self.channels[channel + 1..].iter_mut();
-            behind.any(|wire| {
-                wire.connection(*peer) == Connection::Needless && wire.reach(*peer).is_some_and(takes)
-            })
+            behind.any(|wire| !needs(wire) && wire.reach(*peer).is_some_and(takes))
         };
         if !with.iter().all(&mut free) {
             return;
         }
         let (most, every) =
             (self.core.settings.connected_peers_max, self.core.settings.connections_review_every);
-        for wire in self.channels.iter_mut().filter(|wire| needs(wire)) {
-            wire.limit_connections(most);
-        }
+        self.channels.iter_mut().filter_map(|wire| wire.connections()).for_each(|all| all.limit(most));
         let due = EVERY_FIRST.min(every);
         self.hybrid = Some(Hybrid { channel, packets: 0, polls: 0, due, every, is_closing: false });
+    }
+
+    /// The connections of a channel that was chosen for having them.
+    fn connections(&mut self, channel: usize) -> &mut dyn Connections {
+        self.channels[channel].connections().expect("a channel with connections")
     }
 
     /// Returns whether some connection is being given back just now. No more are given back from
@@ -192,7 +191,7 @@ impl Engine {
             let entry = (state.score(), peer);
             let may = state.is_ready() && !state.has_lost(channel);
             let has_route = state.route.is_some();
-            match self.channels[channel].connection(peer) {
+            match self.connections(channel).connection(peer) {
                 Connection::Up if has_route => {
                     self.move_to_best(peer);
                     inside.extend(Some(entry).filter(|_| may));
@@ -209,9 +208,9 @@ impl Engine {
     /// a connection.
     pub(crate) fn met(&mut self, peer: Peer) {
         let Some(Hybrid { channel, is_closing: false, .. }) = self.hybrid else { return };
-        let has_room = self.channels[channel].connections() < self.core.settings.connected_peers_max;
+        let has_room = self.connections(channel).count() < self.core.settings.connected_peers_max;
         if has_room && self.is_quicker_with_connection(peer) {
-            self.channels[channel].meet(peer);
+            self.connections(channel).meet(peer);
         }
     }
 
@@ -232,8 +231,8 @@ impl Engine {
     fn connect_busiest(&mut self, channel: usize, outside: &[(u64, Peer)], least: Option<(u64, Peer)>) {
         let most = self.core.settings.connected_peers_max;
         for (score, peer) in outside {
-            if self.channels[channel].connections() < most {
-                self.channels[channel].meet(*peer);
+            if self.connections(channel).count() < most {
+                self.connections(channel).meet(*peer);
                 self.be_patient(*peer);
             } else {
                 if let Some((least, victim)) = least
@@ -257,7 +256,7 @@ impl Engine {
         let Some(state) = self.core.peers.get(peer) else { return };
         let Some(old) = state.route else { return };
         let eager_bytes_max = self.core.settings.eager_bytes_max;
-        let is_out = |channel, wire: &_| state.is_out_of_question(channel, wire, peer, true);
+        let is_out = |channel, wire: &mut _| state.is_out_of_question(channel, wire, peer, true);
         let Some(route) = choose_route(&mut self.channels, peer, eager_bytes_max, &is_out) else { return };
         let route = Route { spare: true, ..route };
         if route.packets == old.packets {
@@ -331,12 +330,9 @@ impl Engine {
 
     /// Gives the connection back, with those of the rails beside it.
     fn leave(&mut self, peer: Peer, channel: usize) {
-        let sort = self.channels[channel].rail_of();
-        for (other, wire) in self.channels.iter_mut().enumerate() {
-            if other == channel || sort.is_some() && wire.rail_of() == sort {
-                wire.leave(peer);
-            }
-        }
+        let name = self.connections(channel).rail_of();
+        let all = self.channels.iter_mut().filter_map(|wire| wire.connections());
+        all.filter(|rail| rail.rail_of() == name).for_each(|rail| rail.leave(peer));
         self.stop_leaving(peer);
         self.core.counts.left += 1;
         self.move_to_best(peer);

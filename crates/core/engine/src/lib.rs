@@ -225,7 +225,8 @@ impl Engine {
         let replaceable = |state: &PeerState| state.kept || state.trail.is_some();
         if self.core.peers.look(peer).is_some_and(replaceable) {
             // None of several channels is to wait for what the peer has to say to it.
-            self.channels.iter_mut().for_each(|channel| channel.abandon(peer, &fault));
+            let all = self.channels.iter_mut().filter_map(|channel| channel.failover());
+            all.for_each(|failover| failover.abandon(peer, &fault));
         }
         self.core.break_peer(peer, fault);
         self.end_exposures();
@@ -294,14 +295,21 @@ impl Engine {
 
     fn end_exposures(&mut self) {
         while let Some((channel, peer, key)) = self.core.work.conceal.pop() {
-            self.channels[channel].conceal(peer, &key);
+            self.conceal(channel, peer, &key);
         }
         while let Some((channel, ended)) = self.core.work.ended.pop() {
-            let channel = &mut self.channels[channel];
+            let made = "the channel that made it";
             match ended {
-                Ended::Division(peer, division, true) => channel.forget_division(peer, division),
-                Ended::Division(peer, division, false) => _ = channel.end_division(peer, division),
-                Ended::Choice(choice) => channel.choice_ended(choice),
+                Ended::Division(peer, division, is_settled) => {
+                    let sharing = self.channels[channel].sharing().expect(made);
+                    match is_settled {
+                        true => sharing.forget_division(peer, division),
+                        false => _ = sharing.end_division(peer, division),
+                    }
+                }
+                Ended::Choice(choice) => {
+                    self.channels[channel].remote_memory().expect(made).choice_ended(choice);
+                }
             }
         }
     }

@@ -5,6 +5,7 @@ use crate::counters::{ChannelCounters, Counters};
 use crate::matching::MatchKey;
 use crate::request::{State, sent};
 use crate::{ANY_SOURCE, Completion, Engine, Envelope, MessageId, RequestId};
+use verbena_channel::Counts;
 use verbena_channel::mark::Mark;
 
 impl Engine {
@@ -118,8 +119,8 @@ impl Engine {
     fn channel_counters(&self) -> Vec<ChannelCounters> {
         let mut counters = self.core.channel_counters();
         for (counters, channel) in counters.iter_mut().zip(&self.channels) {
-            counters.registrations = channel.registrations().unwrap_or_default();
-            counters.strange_messages = channel.strange_messages();
+            let Counts { registrations, strange_messages } = channel.counts();
+            (counters.registrations, counters.strange_messages) = (registrations, strange_messages);
         }
         counters
     }

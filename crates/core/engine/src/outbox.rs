@@ -89,7 +89,7 @@ impl Engine {
         }
         let eager_bytes_max = self.core.settings.eager_bytes_max;
         let is_hybrid = self.hybrid.is_some();
-        let is_out = |channel, wire: &_| state.is_out_of_question(channel, wire, peer, is_hybrid);
+        let is_out = |channel, wire: &mut _| state.is_out_of_question(channel, wire, peer, is_hybrid);
         let Some(route) = choose_route(&mut self.channels, peer, eager_bytes_max, &is_out) else {
             let fault = fault::unreachable(self.core.me, peer, &self.channels);
             self.core.break_peer(peer, fault);

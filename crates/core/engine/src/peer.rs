@@ -223,7 +223,9 @@ impl PeerState {
     /// Packets go this way from now on, over `wire`, its channel for them.
     pub fn take_route(&mut self, peer: Peer, route: Route, wire: &mut Wire) {
         (self.route, self.lane) = (Some(route), wire.lend(peer));
-        self.kept = route.spare && self.lane.is_none() && wire.keep_sent(peer);
+        self.kept = route.spare
+            && self.lane.is_none()
+            && wire.failover().is_some_and(|failover| failover.keep_sent(peer));
         self.update_eager();
     }
 
@@ -312,12 +314,12 @@ pub(crate) fn choose_route(
     channels: &mut [Wire],
     peer: Peer,
     eager_bytes_max: usize,
-    is_out: &dyn Fn(usize, &Wire) -> bool,
+    is_out: &dyn Fn(usize, &mut Wire) -> bool,
 ) -> Option<Route> {
     let reaches: Vec<(usize, Reach)> = channels
         .iter_mut()
         .enumerate()
-        .filter(|(channel, wire)| !is_out(*channel, wire))
+        .filter_map(|(channel, wire)| (!is_out(channel, wire)).then_some((channel, wire)))
         .filter_map(|(channel, wire)| Some((channel, wire.reach(peer)?)))
         .collect();
     // `min_by_key` takes the first of equals, which keeps the order of preference.
@@ -327,13 +329,12 @@ pub(crate) fn choose_route(
     let (packets, reach) = quickest(&|reach| reach.packet_bytes_max > 0)?;
     let memory = quickest(&|reach| reach.get.is_some() && reach.put.is_some())
         .or_else(|| quickest(&|reach| reach.get.is_some() || reach.put.is_some()));
-    let sort = memory.and_then(|(channel, _)| channels[channel].rail_of());
-    let is_rail = |(channel, _): &&(usize, Reach)| {
-        sort.is_some()
-            && channels[*channel].rail_of() == sort
-            && memory.is_some_and(|(main, _)| main != *channel)
-    };
-    let rails = Rails::of(reaches.iter().filter(is_rail).map(|(channel, _)| *channel));
+    let mut rail_of = |channel: usize| channels[channel].connections().map(|rail| rail.rail_of());
+    let main = memory.and_then(|(channel, _)| Some((channel, rail_of(channel)?)));
+    let others = reaches.iter().map(|(channel, _)| *channel);
+    let rails = Rails::of(others.filter(|channel| {
+        main.is_some_and(|(main, name)| main != *channel && rail_of(*channel) == Some(name))
+    }));
     let channel_max = reach.eager_bytes_max.min(reach.packet_bytes_max);
     // A channel that does both has chosen its limit itself.
     let other = memory.filter(|(channel, reach)| reach.get.is_some() && *channel != packets);

@@ -237,7 +237,7 @@ impl Engine {
             self.core.set_state(id, State::Offered(outgoing));
         } else {
             for (channel, key) in exposed.into_iter().chain(rails) {
-                self.channels[channel].conceal(peer, &key);
+                self.conceal(channel, peer, &key);
             }
         }
         given
@@ -259,14 +259,13 @@ impl Engine {
         // Only the peer knows whether it can read here. For several rails it is registered in any
         // case.
         let is_shown = large.reads() || !rails.is_empty();
-        let show = || self.channels[channel].expose(peer, region, Access::READ);
-        let key = is_shown.then(show).flatten();
+        let key = if is_shown { self.expose(channel, peer, region, Access::READ) } else { None };
         let flags = write | if key.is_some() && large.reads() { MEMORY } else { 0 };
         let name = name_hash(self.channels[channel].name());
         let memory = Memory { channel: name, key: key.unwrap_or_default() };
         let (exposed, named) = (key.map(|key| (channel, key)), self.core.named(&rails).collect());
         if flags == 0 {
-            rails.iter().for_each(|(channel, key)| self.channels[*channel].conceal(peer, key));
+            rails.iter().for_each(|(channel, key)| self.conceal(*channel, peer, key));
             return None;
         }
         Some(Offered { memory, exposed, rails, named, flags })

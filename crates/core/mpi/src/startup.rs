@@ -9,7 +9,7 @@ use crate::process::Process;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use verbena_boot::Boot;
-use verbena_channel::{Place, trace};
+use verbena_channel::{Place, Shared, trace};
 use verbena_engine::{Engine, Polling, Settings};
 use verbena_machine::cores::Load;
 use verbena_waiting::{Eventful, NAP, Plain, SLEEP_MAX, Waiter};
@@ -60,9 +60,8 @@ pub fn start() -> Result<Started, Error> {
     if trace::is_on() {
         channels = channels.into_iter().map(Wire::traced).collect();
     }
-    let (waiter, sleep_max) = waiter(&channels, &load);
-    let boards = channels.iter().find_map(|channel| channel.boards());
-    let neighbors = channels.iter().find_map(|channel| channel.neighbors());
+    let shared = channels.iter().map(|channel| channel.shared()).fold(Shared::default(), Shared::or);
+    let (waiter, sleep_max) = waiter(shared.waiter, &channels, &load);
     let mut engine = Engine::over(place.me, place.size, channels, Settings::current());
     if waiter.shares_cores() {
         // A wait that yields the core in each round has no round to spare.
@@ -74,8 +73,9 @@ pub fn start() -> Result<Started, Error> {
         boot: Mutex::new(Some(boot)),
         job: place.job,
     };
-    let process =
-        Process::new(place.me, place.size, engine, waiter).with_boards(boards).with_neighbors(neighbors);
+    let process = Process::new(place.me, place.size, engine, waiter)
+        .with_boards(shared.boards)
+        .with_neighbors(shared.neighbors);
     let process = process.with_sleep_max(sleep_max);
     Ok(Started { process, launch })
 }
@@ -118,12 +118,12 @@ mod card {
     }
 }
 
-/// The waiter of the first channel that has one, since the others of the node ring it; and the
-/// longest time that it may sleep. It watches channels that announce arrivals by descriptors; if it
-/// cannot, it only naps.
-fn waiter(channels: &[Wire], load: &Load) -> (Arc<dyn Waiter>, Duration) {
+/// The waiter of the first channel that has one, `shared`, since the others of the node ring it;
+/// and the longest time that it may sleep. It watches channels that announce arrivals by
+/// descriptors; if it cannot, it only naps.
+fn waiter(shared: Option<Arc<dyn Waiter>>, channels: &[Wire], load: &Load) -> (Arc<dyn Waiter>, Duration) {
     let descriptors: Vec<_> = channels.iter().flat_map(|channel| channel.descriptors()).collect();
-    match channels.iter().find_map(|channel| channel.waiter()) {
+    match shared {
         Some(waiter) if descriptors.is_empty() => (waiter, SLEEP_MAX),
         Some(waiter) => {
             let watched = waiter.watch(descriptors).is_ok();

@@ -6,9 +6,9 @@ use crate::world::{Event, Moving, Refusal, World, fault, number};
 use std::sync::{Arc, Mutex, MutexGuard};
 use verbena_channel::packet::Header;
 use verbena_channel::{
-    Access, Channel, Cost, Division, End, Key, Payload, Peer, Reach, SendError, Sink, Transfer,
+    Access, Channel, Cost, Division, End, Key, Payload, Peer, Reach, RemoteMemory, SendError, Sharing, Sink,
+    Started, Transfer,
 };
-use verbena_fault::Fault;
 use verbena_memory::Region;
 
 /// Events delivered per poll at most.
@@ -32,7 +32,7 @@ impl SimChannel {
         self.world.lock().expect("no thread panicked with the fabric")
     }
 
-    fn transfer(&self, moving: Moving) -> Result<Transfer, Fault> {
+    fn transfer(&self, moving: Moving) -> Started {
         match self.world().transfer(self.me, moving) {
             Some(true) => Ok(Transfer::Done),
             Some(false) => Ok(Transfer::Pending),
@@ -90,6 +90,16 @@ impl Channel for SimChannel {
         self.world().take_front(self.me, peer, header, into)
     }
 
+    fn remote_memory(&mut self) -> Option<&mut dyn RemoteMemory> {
+        Some(self)
+    }
+
+    fn sharing(&mut self) -> Option<&mut dyn Sharing> {
+        Some(self)
+    }
+}
+
+impl RemoteMemory for SimChannel {
     fn expose(&mut self, _peer: Peer, region: Region, access: Access) -> Option<Key> {
         Some(self.world().expose(self.me, region, access))
     }
@@ -98,28 +108,16 @@ impl Channel for SimChannel {
         self.world().conceal(self.me, key);
     }
 
-    fn get(
-        &mut self,
-        _peer: Peer,
-        key: &Key,
-        offset: u64,
-        into: Region,
-        token: u64,
-    ) -> Result<Transfer, Fault> {
+    fn get(&mut self, _peer: Peer, key: &Key, offset: u64, into: Region, token: u64) -> Started {
         self.transfer(Moving { token, key: number(key), offset, mine: into, put: false, fails: false })
     }
 
-    fn put(
-        &mut self,
-        _peer: Peer,
-        key: &Key,
-        offset: u64,
-        from: Region,
-        token: u64,
-    ) -> Result<Transfer, Fault> {
+    fn put(&mut self, _peer: Peer, key: &Key, offset: u64, from: Region, token: u64) -> Started {
         self.transfer(Moving { token, key: number(key), offset, mine: from, put: true, fails: false })
     }
+}
 
+impl Sharing for SimChannel {
     fn divide(&mut self, peer: Peer, parts: u32) -> Option<Division> {
         self.world().divide(self.me, peer, parts)
     }

@@ -2,7 +2,9 @@
 //!
 //! A transfer is one message, or what is left of one. It is posted in pieces, a few under way at a
 //! time: so packets for the same peer, which share its queue pair, get their turn, and the device's
-//! limits on reads hold. Every piece is signalled, since each makes room for the next.
+//! limits on reads hold. Every piece is signalled, since each makes room for the next. A write has
+//! ended when the peer's device has acknowledged it: what comes through that device later lies
+//! behind it in the peer's memory too.
 //!
 //! When a connection breaks, its queue pair is closed before anything else: from then on the device
 //! touches no memory for it, and its transfers end with the reason.
@@ -19,7 +21,9 @@ use crate::device::{Completion, Post, Refused};
 use slab::Slab;
 use std::collections::VecDeque;
 use verbena_channel::exposed::Exposed;
-use verbena_channel::{Access, Key, Peer, Registrations, Sink, Transfer};
+use verbena_channel::{
+    Access, Choice, Direction, Key, Peer, Registrations, RemoteMemory, Sink, Started, Transfer,
+};
 use verbena_fault::Fault;
 use verbena_memory::Region;
 
@@ -70,10 +74,10 @@ impl Memory {
     }
 }
 
-impl<A: Adapter> Rc<A> {
+impl<A: Adapter> RemoteMemory for Rc<A> {
     /// Registers memory that the peer may access as `access` says from now on; `None` if the peer
     /// is not connected, or the memory cannot be registered (which is counted).
-    pub(super) fn expose_memory(&mut self, peer: Peer, region: Region, access: Access) -> Option<Key> {
+    fn expose(&mut self, peer: Peer, region: Region, access: Access) -> Option<Key> {
         self.peers.look(peer).filter(|connection| connection.is_up())?;
         let memory = &mut self.memory;
         let lease = memory.cache.lease(&mut self.adapter, region, Purpose::Shown(access)).ok()?;
@@ -82,19 +86,44 @@ impl<A: Adapter> Rc<A> {
         Some(Exposed { base, bytes: region.len() as u64, key, number }.emit())
     }
 
-    pub(super) fn conceal_memory(&mut self, key: &Key) {
+    fn conceal(&mut self, _peer: Peer, key: &Key) {
         let number = Exposed::of(key).number;
         if let Some(lease) = self.memory.exposed.try_remove(number as usize) {
             self.memory.cache.end(&mut self.adapter, lease);
         }
     }
 
+    fn get(&mut self, peer: Peer, key: &Key, offset: u64, into: Region, token: u64) -> Started {
+        self.move_memory(peer, true, key, offset, into, token)
+    }
+
+    fn put(&mut self, peer: Peer, key: &Key, offset: u64, from: Region, token: u64) -> Started {
+        self.move_memory(peer, false, key, offset, from, token)
+    }
+
+    fn choose_direction(&mut self, bytes: u64, estimate: Direction) -> Option<Choice> {
+        if !self.limits.mixes {
+            return Some(Choice { direction: Direction::Read, class: 0 });
+        }
+        let now_ns = self.adapter.now_ns();
+        self.learner.as_mut().map(|learner| learner.choose(bytes, estimate, now_ns))
+    }
+
+    fn choice_ended(&mut self, choice: Choice) {
+        let now_ns = self.adapter.now_ns();
+        if let Some(learner) = &mut self.learner {
+            learner.end(choice, now_ns);
+        }
+    }
+}
+
+impl<A: Adapter> Rc<A> {
     /// Begins a transfer between `local` and the memory that `key` exposes.
     ///
     /// # Errors
     /// The peer is not connected, the place does not lie within, or our own memory cannot be
     /// registered.
-    pub(super) fn move_memory(
+    fn move_memory(
         &mut self,
         peer: Peer,
         is_read: bool,
@@ -102,7 +131,7 @@ impl<A: Adapter> Rc<A> {
         offset: u64,
         local: Region,
         token: u64,
-    ) -> Result<Transfer, Fault> {
+    ) -> Started {
         let exposed = Exposed::of(key);
         let address = exposed.part(offset, local.len()).ok_or_else(|| out_of_range(peer))?;
         let remote = Remote { address, key: exposed.key as u32 };

@@ -65,7 +65,7 @@ fn a_wrong_process_is_found_out() {
     let liar = Card { word: !stranger.card.word, ..stranger.card.clone() };
     let mut a = opening.connect_cma(&[None, Some(liar.emit())]);
     assert_eq!(a.reach(1), None);
-    assert!(a.findings()[0].contains("pid namespace"), "{:?}", a.findings());
+    assert!(a.report().findings[0].contains("pid namespace"), "{:?}", a.report().findings);
     assert_eq!(stranger.probes.scratch.load(Relaxed), 0);
 }
 
@@ -76,7 +76,7 @@ fn other_nodes_and_namespaces_are_not_tried() {
     let boxed = Card { pid_namespace: !opening.card.pid_namespace, ..opening.card.clone() };
     let mut a = opening.connect_cma(&[None, Some(far.emit()), Some(boxed.emit()), Some(vec![0; 3])]);
     assert_eq!([0, 1, 2, 3, 99].map(|peer| a.reach(peer)), [None; 5]);
-    assert_eq!(a.findings(), ["process 2: refused: it is in another pid namespace (container)"]);
+    assert_eq!(a.report().findings, ["process 2: refused: it is in another pid namespace (container)"]);
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_seccomp_filter_is_noticed_and_named() {
             refuse(&BOTH, errno);
             let (mut a, _b) = pair();
             assert_eq!(a.reach(1), None);
-            assert!(a.findings()[0].contains("seccomp"), "{:?}", a.findings());
+            assert!(a.report().findings[0].contains("seccomp"), "{:?}", a.report().findings);
             assert_eq!(a.expose(1, Region::EMPTY, Access::READ), None);
         };
         std::thread::spawn(work).join().unwrap();
@@ -102,7 +102,7 @@ fn a_refusal_later_on_is_survived() {
         refuse(&BOTH, libc::EPERM);
         assert!(a.get(1, &key, 0, region(&mut [0; 64]), 0).is_err());
         assert_eq!(a.reach(1), None);
-        assert!(a.findings()[0].contains("refused later"), "{:?}", a.findings());
+        assert!(a.report().findings[0].contains("refused later"), "{:?}", a.report().findings);
     };
     std::thread::spawn(work).join().unwrap();
 }

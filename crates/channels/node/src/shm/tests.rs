@@ -170,7 +170,7 @@ fn every_rank_reaches_every_other() {
 fn a_sender_asleep_on_a_full_ring_is_woken() {
     let (mut a, mut b) = pair();
     const PACKETS: u32 = 3000;
-    let waiter = a.waiter().unwrap();
+    let waiter = a.shared().waiter.unwrap();
     let (mut sleeps, mut overslept) = (0, 0);
     let asleep = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|s| {

@@ -4,7 +4,9 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::{Access, Channel, Key, Opening, Payload, Peer, Place, SendError, Sink, Transfer};
+use verbena_channel::{
+    Access, Channel, Key, Opening, Payload, Peer, Place, RemoteMemory, SendError, Sink, Transfer,
+};
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
 use verbena_memory::Region;
@@ -92,7 +94,7 @@ fn connect(me: Peer, size: u32) -> Result<Rank, Fault> {
     let load = Load::measure(size);
     let (shm, cma) = (shm.connect(&cards(0), &load)?, cma.connect(&cards(1), &load)?);
     let inbox = Inbox { next: vec![0; size as usize], keys: vec![None; size as usize] };
-    Ok(Rank { me, size, waiter: shm.waiter().expect("shm wakes"), shm, cma, inbox, round: 0 })
+    Ok(Rank { me, size, waiter: shm.shared().waiter.expect("shm wakes"), shm, cma, inbox, round: 0 })
 }
 
 fn unhex(text: &str) -> Vec<u8> {
@@ -101,7 +103,7 @@ fn unhex(text: &str) -> Vec<u8> {
 
 fn findings(result: Result<Rank, Fault>) {
     match result {
-        Ok(rank) => say(&rank.shm.findings().join("; ")),
+        Ok(rank) => say(&rank.shm.report().findings.join("; ")),
         Err(fault) => {
             say(&fault.to_string().replace('\n', ";"));
             std::process::exit(3);

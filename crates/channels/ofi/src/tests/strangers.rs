@@ -96,7 +96,7 @@ fn a_frame_with_a_wrong_token_moves_a_counter_and_nothing_else() {
     let messages: Vec<Vec<u8>> = wrong.into_iter().flat_map(forged).collect();
     messages.iter().for_each(|message| stranger.send(&mut ends, message));
     let count = messages.len() as u64;
-    until(&mut ends, "counting", |ends| ends[0].channel.strange_messages() == count);
+    until(&mut ends, "counting", |ends| ends[0].channel.counts().strange_messages == count);
     assert!(ends[0].channel.links.look(1).is_none(), "rank 1 was not met");
     for number in 0..3 {
         send(&mut ends, 0, number, b"from rank 0");
@@ -104,7 +104,7 @@ fn a_frame_with_a_wrong_token_moves_a_counter_and_nothing_else() {
     }
     until(&mut ends, "arriving", |ends| ends.iter().all(|end| end.arrived.packets.len() == 3));
     messages.iter().for_each(|message| stranger.send(&mut ends, message));
-    until(&mut ends, "counting", |ends| ends[0].channel.strange_messages() == 2 * count);
+    until(&mut ends, "counting", |ends| ends[0].channel.counts().strange_messages == 2 * count);
     send(&mut ends, 1, 3, b"from rank 1");
     until(&mut ends, "arriving", |ends| ends[0].arrived.packets.len() == 4);
     let arrived = &ends[0].arrived;
@@ -126,7 +126,7 @@ fn nobody_speaks_for_another_end_if_the_provider_tells_the_source() {
     let frame =
         Frame { token: ends[0].channel.token, source: 1, heard: 0, number: 2, kind: FrameKind::Packet };
     other.send(&mut ends, &[&frame.emit()[..], &header(1).emit(), b"forged"].concat());
-    until(&mut ends, "counting", |ends| ends[0].channel.strange_messages() == 1);
+    until(&mut ends, "counting", |ends| ends[0].channel.counts().strange_messages == 1);
     send(&mut ends, 1, 1, b"from rank 1");
     until(&mut ends, "arriving", |ends| ends[0].arrived.packets.len() == 2);
     assert_eq!(ends[0].arrived.packets[1].2, b"from rank 1");

@@ -3,7 +3,7 @@
 //! The sender announces (`RequestToSend`), with a key of its memory where a channel can read it.
 //! The receiver, once matched, chooses:
 //! - *pull*: it reads the sender's memory part by part, and at the end says `Finish`. Where both
-//!   sides see a division of the message ([`verbena_channel::Channel::divide`]) and the message is
+//!   sides see a division of the message ([`verbena_channel::Sharing::divide`]) and the message is
 //!   worth it, it invites the sender to write parts from the back while it reads from the front;
 //! - *write*: it shows its own memory (`ClearToSend`), the sender writes all of it there and says
 //!   `Copied` (paper 2, 6);

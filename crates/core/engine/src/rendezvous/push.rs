@@ -85,13 +85,15 @@ impl Engine {
         let token = self.core.transfers.insert(note);
         let from = region.part(piece.offset as usize, piece.len as usize);
         // The receiver exposed the whole message, so places in it are places there.
-        let outcome = self.channels[channel].put(peer, &key, piece.offset, from, token.number());
-        if matches!(outcome, Ok(Transfer::Pending)) {
+        let outcome = self.channels[channel]
+            .remote_memory()
+            .and_then(|memory| memory.put(peer, &key, piece.offset, from, token.number()).ok());
+        if outcome == Some(Transfer::Pending) {
             return Some(Transfer::Pending);
         }
         self.core.transfers.remove(token);
         self.core.outgoing_of(peer, id)?.1.writes -= 1;
-        self.core.pushed(peer, note, outcome.is_ok());
+        self.core.pushed(peer, note, outcome.is_some());
         Some(Transfer::Done)
     }
 }

@@ -24,6 +24,22 @@ pub(crate) struct Joined {
 }
 
 impl Engine {
+    /// Shows memory to the peer on a channel; `None` if that cannot be.
+    pub(crate) fn expose(
+        &mut self,
+        channel: usize,
+        peer: Peer,
+        region: Region,
+        access: Access,
+    ) -> Option<Key> {
+        self.channels[channel].remote_memory()?.expose(peer, region, access)
+    }
+
+    /// Ends what [`expose`](Engine::expose) began.
+    pub(crate) fn conceal(&mut self, channel: usize, peer: Peer, key: &Key) {
+        self.channels[channel].remote_memory().expect("the channel that gave the key").conceal(peer, key);
+    }
+
     /// Shows memory on all rails to this peer but the first, if the message is worth it and this
     /// side is connected there: as many rails as fit a packet behind the payload.
     pub(crate) fn show_on_rails(
@@ -47,9 +63,9 @@ impl Engine {
 
     /// Shows memory to this peer on a rail; one that is not connected is told to.
     fn show_on_rail(&mut self, peer: Peer, channel: usize, region: Region, access: Access) -> Option<Key> {
-        let key = self.channels[channel].expose(peer, region, access);
-        if key.is_none() {
-            self.channels[channel].meet(peer);
+        let key = self.expose(channel, peer, region, access);
+        if let (None, Some(connections)) = (key, self.channels[channel].connections()) {
+            connections.meet(peer);
         }
         key
     }
@@ -94,7 +110,7 @@ impl Engine {
         }
         // No peer is told this key. It has the rights of all memory that messages are received in,
         // so that one registration is enough.
-        let pinned = self.channels[channel].expose(peer, region, Access::WRITE).map(|key| (channel, key));
+        let pinned = self.expose(channel, peer, region, Access::WRITE).map(|key| (channel, key));
         let rails: Vec<(usize, Key)> = [(channel, first.key)]
             .into_iter()
             .chain(others.iter().map(|rail| (rail.channel, rail.theirs)))

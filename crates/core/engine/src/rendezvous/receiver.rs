@@ -249,7 +249,10 @@ impl Engine {
         let (Some(channel), Some(estimate), true) = (route.memory, way.direction(), either) else {
             return way;
         };
-        let Some(choice) = self.channels[channel].choose_direction(bytes, estimate) else { return way };
+        let memory = self.channels[channel].remote_memory();
+        let Some(choice) = memory.and_then(|memory| memory.choose_direction(bytes, estimate)) else {
+            return way;
+        };
         self.core.incoming.get_mut(place).expect("a rendezvous").chosen = Some((channel, choice));
         Way::of(choice.direction)
     }
@@ -265,7 +268,7 @@ impl Engine {
         offered: &[Memory],
     ) -> Option<()> {
         let channel = route.memory?;
-        let Some(key) = self.channels[channel].expose(peer, region, Access::WRITE) else {
+        let Some(key) = self.expose(channel, peer, region, Access::WRITE) else {
             self.core.counts.fallbacks += 1;
             return None;
         };
@@ -299,9 +302,9 @@ impl Engine {
     fn divide(&mut self, id: Id, peer: Peer, route: &Route, region: Region) -> Option<()> {
         let cut = Cut::for_both(region.len() as u64, self.core.settings.claim_bytes as u64);
         let channel = route.memory.filter(|_| cut.count() > 1)?;
-        let division = self.channels[route.packets].divide(peer, cut.count())?;
-        let Some(key) = self.channels[channel].expose(peer, region, Access::WRITE) else {
-            self.channels[route.packets].end_division(peer, division);
+        let division = self.channels[route.packets].sharing()?.divide(peer, cut.count())?;
+        let Some(key) = self.expose(channel, peer, region, Access::WRITE) else {
+            self.channels[route.packets].sharing()?.end_division(peer, division);
             return None;
         };
         let memory = Memory { channel: name_hash(self.channels[channel].name()), key };
@@ -324,7 +327,7 @@ impl Engine {
             return Some(piece);
         }
         let (channel, division) = incoming.parts.division?;
-        match self.channels[channel].take_part(peer, division, End::Front) {
+        match self.channels[channel].sharing()?.take_part(peer, division, End::Front) {
             Some(part) => incoming.parts.taken(part),
             None => {
                 self.end_division(peer, id);
@@ -337,7 +340,8 @@ impl Engine {
     fn end_division(&mut self, peer: Peer, id: Id) {
         let Some((_, incoming)) = self.core.incoming_of(peer, id) else { return };
         if let Some((channel, division)) = incoming.parts.division {
-            incoming.parts.end(self.channels[channel].end_division(peer, division));
+            let sharing = self.channels[channel].sharing().expect("the channel that made it");
+            incoming.parts.end(sharing.end_division(peer, division));
         }
     }
 
@@ -376,12 +380,14 @@ impl Engine {
         let note = TransferNote { request: id, piece, put: false, channel };
         let token = self.core.transfers.insert(note);
         let into = region.part(piece.offset as usize, piece.len as usize);
-        let outcome = self.channels[channel].get(peer, &key, piece.offset, into, token.number());
-        if !matches!(outcome, Ok(Transfer::Pending)) {
+        let outcome = self.channels[channel]
+            .remote_memory()
+            .and_then(|memory| memory.get(peer, &key, piece.offset, into, token.number()).ok());
+        if outcome != Some(Transfer::Pending) {
             self.core.transfers.remove(token);
             self.core.incoming_of(peer, id)?.1.reads -= 1;
-            self.core.get_counted(note, outcome.is_ok());
+            self.core.get_counted(note, outcome.is_some());
         }
-        outcome.ok()
+        outcome
     }
 }

@@ -249,7 +249,8 @@ impl Engine {
         let target = outgoing.target.filter(|_| outgoing.writes < WRITES_MAX)?;
         let channel = target.channel;
         let packets = self.core.peers.get(peer)?.route?.packets;
-        let part = self.channels[packets].take_part(peer, target.division, End::Back);
+        let sharing = self.channels[packets].sharing();
+        let part = sharing.and_then(|sharing| sharing.take_part(peer, target.division, End::Back));
         let piece = part.and_then(|part| target.cut.part(part));
         let (_, outgoing) = self.core.outgoing_of(peer, id)?;
         let Some(piece) = piece else {
@@ -260,11 +261,13 @@ impl Engine {
         let note = TransferNote { request: id, piece, put: true, channel };
         let token = self.core.transfers.insert(note);
         let from = region.part(piece.offset as usize, piece.len as usize);
-        let outcome = self.channels[channel].put(peer, &target.key, piece.offset, from, token.number());
-        if !matches!(outcome, Ok(Transfer::Pending)) {
+        let outcome = self.channels[channel]
+            .remote_memory()
+            .and_then(|memory| memory.put(peer, &target.key, piece.offset, from, token.number()).ok());
+        if outcome != Some(Transfer::Pending) {
             self.core.transfers.remove(token);
             self.core.outgoing_of(peer, id)?.1.writes -= 1;
-            self.core.report(peer, note, outcome.is_ok());
+            self.core.report(peer, note, outcome.is_some());
         }
         Some(())
     }
@@ -278,12 +281,16 @@ impl Engine {
         let Some(Route { packets, .. }) = self.core.peers.get(peer).and_then(|state| state.route) else {
             return false;
         };
-        self.channels[packets].hold(peer);
+        if let Some(streams) = self.channels[packets].streams() {
+            streams.hold(peer);
+        }
         let mut moved = false;
         while self.stream_some(peer, id) {
             moved = true;
         }
-        self.channels[packets].release(peer);
+        if let Some(streams) = self.channels[packets].streams() {
+            streams.release(peer);
+        }
         moved
     }
 
@@ -310,8 +317,9 @@ impl Engine {
         if !state.outbox.is_empty() {
             return Some(Given::Full);
         }
-        let room =
-            self.channels[route.packets].stream_bytes_max(peer).unwrap_or(0).max(route.packet_bytes_max);
+        let streams = self.channels[route.packets].streams();
+        let longer = streams.and_then(|streams| streams.stream_bytes_max(peer));
+        let room = longer.unwrap_or(0).max(route.packet_bytes_max);
         let len = piece.len.min(room.min(self.core.settings.chunk_bytes_max) as u64);
         let header = Header { context: receiver, length: piece.offset, ..Header::new(Kind::Data) };
         let buffer = &self.core.requests.get(id)?.buffer;

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use verbena_channel::packet::{HEADER_BYTES, Header, Kind};
 use verbena_channel::{
-    Access, Channel, Cost, Division, End, Key, Payload, Peer, Reach, SendError, Sink, Transfer,
+    Access, Channel, Cost, Division, End, Key, Payload, Peer, Reach, RemoteMemory, SendError, Sharing, Sink,
+    Started, Streams, Transfer,
 };
 use verbena_fault::Fault;
 use verbena_memory::Region;
@@ -184,7 +185,7 @@ impl WireEnd {
         mine: Region,
         token: u64,
         put: bool,
-    ) -> Result<Transfer, Fault> {
+    ) -> Started {
         assert_eq!(peer, 1 - self.me);
         let mut state = self.wire.0.lock().unwrap();
         if state.cut {
@@ -268,17 +269,6 @@ impl Channel for WireEnd {
         events
     }
 
-    fn hold(&mut self, peer: Peer) {
-        let mut state = self.wire.0.lock().unwrap();
-        assert!(!std::mem::replace(&mut state.held[peer as usize], true), "held twice");
-        state.holds += 1;
-    }
-
-    fn release(&mut self, peer: Peer) {
-        let mut state = self.wire.0.lock().unwrap();
-        assert!(std::mem::replace(&mut state.held[peer as usize], false), "released but not held");
-    }
-
     fn take_front(&mut self, _peer: Peer, header: &Header, into: Region) -> Option<usize> {
         let packets = &mut self.wire.0.lock().unwrap().packets[self.me as usize];
         let fits = |(its, bytes): &(Header, Vec<u8>)| header.is_in(&its.emit()) && bytes.len() <= into.len();
@@ -287,6 +277,20 @@ impl Channel for WireEnd {
         Some(bytes.len())
     }
 
+    fn remote_memory(&mut self) -> Option<&mut dyn RemoteMemory> {
+        Some(self)
+    }
+
+    fn sharing(&mut self) -> Option<&mut dyn Sharing> {
+        Some(self)
+    }
+
+    fn streams(&mut self) -> Option<&mut dyn Streams> {
+        Some(self)
+    }
+}
+
+impl RemoteMemory for WireEnd {
     fn expose(&mut self, _peer: Peer, region: Region, access: Access) -> Option<Key> {
         let mut state = self.wire.0.lock().unwrap();
         let mut key = Key::default();
@@ -300,28 +304,16 @@ impl Channel for WireEnd {
         assert!(self.wire.0.lock().unwrap().exposed[index].take().is_some(), "concealed twice");
     }
 
-    fn get(
-        &mut self,
-        peer: Peer,
-        key: &Key,
-        offset: u64,
-        into: Region,
-        token: u64,
-    ) -> Result<Transfer, Fault> {
+    fn get(&mut self, peer: Peer, key: &Key, offset: u64, into: Region, token: u64) -> Started {
         self.transfer(peer, key, offset, into, token, false)
     }
 
-    fn put(
-        &mut self,
-        peer: Peer,
-        key: &Key,
-        offset: u64,
-        from: Region,
-        token: u64,
-    ) -> Result<Transfer, Fault> {
+    fn put(&mut self, peer: Peer, key: &Key, offset: u64, from: Region, token: u64) -> Started {
         self.transfer(peer, key, offset, from, token, true)
     }
+}
 
+impl Sharing for WireEnd {
     fn divide(&mut self, _peer: Peer, parts: u32) -> Option<Division> {
         let mut state = self.wire.0.lock().unwrap();
         assert!(parts >= 2);
@@ -352,5 +344,22 @@ impl Channel for WireEnd {
         let mut state = self.wire.0.lock().unwrap();
         let [parts, first, last] = state.divisions[division.0 as usize].take().expect("ended once");
         assert_eq!(first + last, parts, "forgotten before all parts were taken");
+    }
+}
+
+impl Streams for WireEnd {
+    fn hold(&mut self, peer: Peer) {
+        let mut state = self.wire.0.lock().unwrap();
+        assert!(!std::mem::replace(&mut state.held[peer as usize], true), "held twice");
+        state.holds += 1;
+    }
+
+    fn release(&mut self, peer: Peer) {
+        let mut state = self.wire.0.lock().unwrap();
+        assert!(std::mem::replace(&mut state.held[peer as usize], false), "released but not held");
+    }
+
+    fn stream_bytes_max(&mut self, _peer: Peer) -> Option<usize> {
+        None
     }
 }

@@ -1,7 +1,7 @@
 //! Several channels over one subnet, and what each of them receives.
 
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::{Channel, Cost, Payload, Peer, SendError, Sink};
+use verbena_channel::{Channel, Cost, Payload, Peer, SendError, Sink, Streams};
 use verbena_fault::Fault;
 use verbena_infiniband::rc::adapter::Adapter;
 use verbena_infiniband::rc::settings::{Notify, Order, Policy};

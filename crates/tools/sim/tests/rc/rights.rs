@@ -2,7 +2,7 @@
 //! connection and knows the key.
 
 use super::rig::{Rig, settings};
-use verbena_channel::{Access, Channel, Key, Transfer};
+use verbena_channel::{Access, Key, RemoteMemory, Transfer};
 use verbena_memory::Owned;
 use verbena_sim::over_rc::keep_registrations;
 use verbena_sim::verbs::DeviceFaults;

@@ -1,7 +1,7 @@
 //! RDMA rings: that they are used, that they fall back, and what they cost.
 
 use crate::rig::{Rig, settings};
-use verbena_channel::Channel;
+use verbena_channel::{Channel, Streams};
 use verbena_infiniband::rc::Settings;
 use verbena_infiniband::rc::settings::{Notify, Policy};
 use verbena_sim::verbs::DeviceFaults;

@@ -85,7 +85,7 @@ fn ask(channel: &mut dyn Channel, args: &ProbeArgs) -> Found {
         get: r.get.is_some(),
         put: r.put.is_some(),
     });
-    Found { channel: channel.name().to_string(), reach, findings: channel.findings() }
+    Found { channel: channel.name().to_string(), reach, findings: channel.report().findings }
 }
 
 fn say(line: &str) -> Result<()> {

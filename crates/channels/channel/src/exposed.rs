@@ -1,6 +1,7 @@
-//! The content of a key of exposed memory, for channels whose device accesses remote memory.
+//! The content of a key of exposed memory.
 
 use crate::Key;
+use verbena_memory::Region;
 
 /// Exposed memory, as its key describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,11 @@ pub struct Exposed {
 }
 
 impl Exposed {
+    /// Memory that is found by its address alone.
+    pub fn by_address(region: Region) -> Exposed {
+        Exposed { base: region.address(), bytes: region.len() as u64, key: 0, number: 0 }
+    }
+
     /// The key that travels.
     pub fn emit(&self) -> Key {
         let mut key = Key::default();

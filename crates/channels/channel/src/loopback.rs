@@ -3,6 +3,7 @@
 //! A short message is copied into the queue, so that a blocking send to oneself returns; a long one
 //! is read from the sender's buffer when its receive is there.
 
+use crate::exposed::Exposed;
 use crate::packet::Header;
 use crate::{
     Access, Channel, Cost, Key, Opening, Payload, Peer, Place, Reach, RemoteMemory, SendError, Sink, Started,
@@ -134,10 +135,7 @@ impl Channel for Loopback {
 
 impl RemoteMemory for Loopback {
     fn expose(&mut self, _peer: Peer, region: Region, _access: Access) -> Option<Key> {
-        let mut key = Key::default();
-        key.0[..8].copy_from_slice(&region.address().to_le_bytes());
-        key.0[8..16].copy_from_slice(&(region.len() as u64).to_le_bytes());
-        Some(key)
+        Some(Exposed::by_address(region).emit())
     }
 
     /// Nothing is kept of an exposure.
@@ -156,10 +154,10 @@ impl RemoteMemory for Loopback {
 
 /// The memory that a key describes.
 fn exposed(key: &Key) -> Region {
-    let word = |at: usize| u64::from_le_bytes(key.0[at..at + 8].try_into().expect("eight bytes"));
+    let Exposed { base, bytes, .. } = Exposed::of(key);
     // SAFETY: the key was made by `expose` in this very process, from a region that stays valid
     // until the operation ends; `part` checks the range.
-    unsafe { Region::new(word(0) as *mut u8, word(8) as usize) }
+    unsafe { Region::new(base as *mut u8, bytes as usize) }
 }
 
 #[cfg(test)]

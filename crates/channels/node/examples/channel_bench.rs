@@ -218,15 +218,8 @@ fn connect(me: Peer, mut output: impl Write, input: impl BufRead) -> End {
     let buffer = vec![0; SIZES[SIZES.len() - 1]];
     let sink = Counter { buffer, at: 0, packets: 0, stopped: false, key: None };
     let packet_bytes_max = shm.reach(1 - me).expect("the partner is on this node").packet_bytes_max;
-    End {
-        waiter: shm.shared().waiter.expect("shm wakes"),
-        shm,
-        cma,
-        peer: 1 - me,
-        packet_bytes_max,
-        sink,
-        round: 0,
-    }
+    let waiter = shm.shared().waiter.expect("shm wakes");
+    End { waiter, shm, cma, peer: 1 - me, packet_bytes_max, sink, round: 0 }
 }
 
 fn connected<O: Opening>(opening: Option<O>, cards: &[Option<Vec<u8>>]) -> Option<O::Channel> {

@@ -19,6 +19,7 @@ use std::io::Error;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use tracer::ptrace_scope;
+use verbena_channel::exposed::Exposed;
 use verbena_channel::packet::Header;
 use verbena_channel::{
     Access, Channel, Cost, Key, Opening, Payload, Peer, Place, Reach, RemoteMemory, Report, SendError,
@@ -148,8 +149,10 @@ impl Cma {
             Way::Tried { pid, read, write } if if verb == Verb::Read { read } else { write } => pid,
             _ => return Err(self.not_offered(verb, peer)),
         };
-        let address =
-            remote_address(key, offset, local.len()).ok_or_else(|| out_of_range(peer, key, offset, local))?;
+        let exposed = Exposed::of(key);
+        let address = exposed
+            .part(offset, local.len())
+            .ok_or_else(|| out_of_range(peer, exposed.bytes, offset, local.len()))?;
         match copy::transfer(verb, pid, local, address) {
             Ok(()) => Ok(Transfer::Done),
             Err(error) => Err(self.failed(verb, peer, local.len(), &error)),
@@ -226,27 +229,6 @@ fn reason(error: &Error) -> String {
     format!("{error}: {hint}")
 }
 
-/// Makes the key that carries address and length of exposed memory.
-fn make_key(region: Region) -> Key {
-    let mut key = Key::default();
-    key.0[..8].copy_from_slice(&region.address().to_le_bytes());
-    key.0[8..16].copy_from_slice(&(region.len() as u64).to_le_bytes());
-    key
-}
-
-fn read_key(key: &Key) -> (u64, u64) {
-    let word = |at: usize| u64::from_le_bytes(key.0[at..at + 8].try_into().expect("eight bytes"));
-    (word(0), word(8))
-}
-
-/// The address of `len` bytes at `offset` of the exposed memory; `None` if they do not lie within
-/// it.
-fn remote_address(key: &Key, offset: u64, len: usize) -> Option<u64> {
-    let (address, exposed) = read_key(key);
-    let end = offset.checked_add(len as u64)?;
-    if end <= exposed { address.checked_add(offset) } else { None }
-}
-
 impl Channel for Cma {
     fn name(&self) -> &'static str {
         "cma"
@@ -307,7 +289,7 @@ impl Channel for Cma {
 
 impl RemoteMemory for Cma {
     fn expose(&mut self, peer: Peer, region: Region, _access: Access) -> Option<Key> {
-        matches!(self.way(peer), Way::Tried { .. }).then(|| make_key(region))
+        matches!(self.way(peer), Way::Tried { .. }).then(|| Exposed::by_address(region).emit())
     }
 
     /// Nothing is kept of an exposure.
@@ -322,13 +304,9 @@ impl RemoteMemory for Cma {
     }
 }
 
-fn out_of_range(peer: Peer, key: &Key, offset: u64, local: Region) -> Fault {
+fn out_of_range(peer: Peer, exposed: u64, offset: u64, len: usize) -> Fault {
     Fault {
-        what: format!(
-            "{} bytes at {offset} do not lie within the exposed memory of {} bytes",
-            local.len(),
-            read_key(key).1
-        ),
+        what: format!("{len} bytes at {offset} do not lie within the exposed memory of {exposed} bytes"),
         on: format!("process {peer}"),
         cause: "the key was damaged on its way, or the protocol asked for too much: a defect of Verbena"
             .into(),

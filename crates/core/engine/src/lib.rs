@@ -64,9 +64,9 @@ use state::Core;
 use std::time::Duration;
 pub use take::{Plain, Taken};
 use verbena_channel::mark::Mark;
-use verbena_channel::{Channel, Peer};
+use verbena_channel::{Access, Channel, Key, Peer};
 use verbena_fault::Fault;
-use verbena_memory::Buffer;
+use verbena_memory::{Buffer, Region};
 use verbena_wires::Wire;
 use work::{Affair, Ended};
 
@@ -291,6 +291,16 @@ impl Engine {
             }
         }
         moves > 0
+    }
+
+    /// Shows memory to the peer on a channel; `None` if that cannot be.
+    fn expose(&mut self, channel: usize, peer: Peer, region: Region, access: Access) -> Option<Key> {
+        self.channels[channel].remote_memory()?.expose(peer, region, access)
+    }
+
+    /// Ends what [`expose`](Engine::expose) began.
+    fn conceal(&mut self, channel: usize, peer: Peer, key: &Key) {
+        self.channels[channel].remote_memory().expect("the channel that gave the key").conceal(peer, key);
     }
 
     fn end_exposures(&mut self) {

@@ -24,22 +24,6 @@ pub(crate) struct Joined {
 }
 
 impl Engine {
-    /// Shows memory to the peer on a channel; `None` if that cannot be.
-    pub(crate) fn expose(
-        &mut self,
-        channel: usize,
-        peer: Peer,
-        region: Region,
-        access: Access,
-    ) -> Option<Key> {
-        self.channels[channel].remote_memory()?.expose(peer, region, access)
-    }
-
-    /// Ends what [`expose`](Engine::expose) began.
-    pub(crate) fn conceal(&mut self, channel: usize, peer: Peer, key: &Key) {
-        self.channels[channel].remote_memory().expect("the channel that gave the key").conceal(peer, key);
-    }
-
     /// Shows memory on all rails to this peer but the first, if the message is worth it and this
     /// side is connected there: as many rails as fit a packet behind the payload.
     pub(crate) fn show_on_rails(

@@ -4,7 +4,7 @@ use crate::domain::{Domain, nothing};
 use crate::explain::check;
 use crate::object::Object;
 use crate::queue::CompletionQueue;
-use crate::raw::{self, fi_av_attr, fi_msg, fid_av, fid_ep};
+use crate::raw::{self, fi_av_attr, fi_msg, fi_msg_rma, fi_rma_iov, fid_av, fid_ep};
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::Arc;
@@ -224,56 +224,39 @@ impl Endpoint {
         })
     }
 
-    /// Reads `bytes` bytes of the peer's memory `key` at `remote`.
+    /// Reads or writes memory of a peer. The completion of a write says that the bytes are in place
+    /// there.
     ///
     /// # Errors
     /// Not begun.
     ///
     /// # Safety
-    /// The promise of [`Endpoint::receive`].
-    #[allow(clippy::too_many_arguments)]
-    pub unsafe fn read(
+    /// The promise of [`Endpoint::receive`], for as many bytes as `remote` has; a write only reads
+    /// the memory.
+    pub unsafe fn transfer(
         &self,
-        from: u64,
+        is_read: bool,
+        peer: u64,
         buffer: *mut u8,
-        bytes: usize,
         descriptor: *mut c_void,
-        remote: u64,
-        key: u64,
+        remote: &fi_rma_iov,
         context: *mut c_void,
     ) -> Result<(), Refused> {
         let ep = self.raw.raw();
+        let local = libc::iovec { iov_base: buffer.cast(), iov_len: remote.len };
+        let mut message = fi_msg_rma { addr: peer, context, ..fi_msg_rma::zeroed() };
+        let mut descriptor = descriptor;
+        (message.msg_iov, message.desc, message.iov_count) = (&local, &mut descriptor, 1);
+        (message.rma_iov, message.rma_iov_count) = (remote, 1);
         // SAFETY: the endpoint is open, and leads to its table, which offers with `FI_RMA` have;
         // the rest is the caller's promise.
         outcome(unsafe {
-            let read = (*(*ep).rma).read.ok_or(Refused::Failed(libc::ENOSYS))?;
-            read(ep, buffer.cast(), bytes, descriptor, from, remote, key, context)
-        })
-    }
-
-    /// Writes `bytes` bytes to the peer's memory `key` at `remote`.
-    ///
-    /// # Errors
-    /// Not begun.
-    ///
-    /// # Safety
-    /// The promise of [`Endpoint::send`].
-    #[allow(clippy::too_many_arguments)]
-    pub unsafe fn write(
-        &self,
-        to: u64,
-        buffer: *const u8,
-        bytes: usize,
-        descriptor: *mut c_void,
-        remote: u64,
-        key: u64,
-        context: *mut c_void,
-    ) -> Result<(), Refused> {
-        let ep = self.raw.raw();
-        // SAFETY: as in `read`.
-        outcome(unsafe {
-            let write = (*(*ep).rma).write.ok_or(Refused::Failed(libc::ENOSYS))?;
-            write(ep, buffer.cast(), bytes, descriptor, to, remote, key, context)
+            let table = &*(*ep).rma;
+            let (post, flags) = match is_read {
+                true => (table.readmsg, raw::FI_COMPLETION),
+                false => (table.writemsg, raw::FI_COMPLETION | raw::FI_DELIVERY_COMPLETE),
+            };
+            post.ok_or(Refused::Failed(libc::ENOSYS))?(ep, &message, flags)
         })
     }
 }

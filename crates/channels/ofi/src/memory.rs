@@ -176,17 +176,12 @@ impl Ofi {
             let piece = one.local.part(one.begun, bytes);
             let memory: *mut u8 = std::ptr::with_exposed_provenance_mut(piece.address() as usize);
             let descriptor = net::descriptor(one.registered.as_ref());
-            let remote = one.remote + one.begun as u64;
+            let remote = raw::fi_rma_iov { addr: one.remote + one.begun as u64, len: bytes, key: one.key };
             let context = self.net.contexts.take(Name::Move(at).number());
-            let (to, key, endpoint) = (link.address, one.key, &self.net.endpoint);
+            let (to, endpoint) = (link.address, &self.net.endpoint);
             // SAFETY: the engine keeps the region until the transfer has ended, which is reported
             // when no piece is under way; the context was taken for this.
-            let posted = unsafe {
-                match one.is_read {
-                    true => endpoint.read(to, memory, bytes, descriptor, remote, key, context),
-                    false => endpoint.write(to, memory, bytes, descriptor, remote, key, context),
-                }
-            };
+            let posted = unsafe { endpoint.transfer(one.is_read, to, memory, descriptor, &remote, context) };
             match posted {
                 Ok(()) => {
                     one.begun += bytes;

@@ -22,6 +22,7 @@ constants! {
     FI_REMOTE_WRITE = 1 << 13;
     FI_MULTI_RECV = 1 << 16;
     FI_COMPLETION = 1 << 24;
+    FI_DELIVERY_COMPLETE = 1 << 28;
     FI_SOURCE = 1 << 57;
     FI_LOCAL_COMM = 1 << 51;
     FI_REMOTE_COMM = 1 << 52;

@@ -127,6 +127,23 @@ structures! { LAYOUTS:
         data: u64,
     }
 
+    whole fi_rma_iov {
+        addr: u64,
+        len: usize,
+        key: u64,
+    }
+
+    whole fi_msg_rma {
+        msg_iov: *const libc::iovec,
+        desc: *mut *mut c_void,
+        iov_count: usize,
+        addr: u64,
+        rma_iov: *const fi_rma_iov,
+        rma_iov_count: usize,
+        context: *mut c_void,
+        data: u64,
+    }
+
     whole fi_context2 {
         internal: [*mut c_void; 8],
     }

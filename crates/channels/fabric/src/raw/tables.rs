@@ -118,10 +118,12 @@ structures! { TABLES:
 
     begin fi_ops_rma {
         size: usize,
-        read: Call<unsafe extern "C" fn(*mut fid_ep, *mut c_void, usize, *mut c_void, u64, u64, u64, *mut c_void) -> isize>,
+        read: Unused,
         readv: Unused,
-        readmsg: Unused,
-        write: Call<unsafe extern "C" fn(*mut fid_ep, *const c_void, usize, *mut c_void, u64, u64, u64, *mut c_void) -> isize>,
+        readmsg: Call<unsafe extern "C" fn(*mut fid_ep, *const fi_msg_rma, u64) -> isize>,
+        write: Unused,
+        writev: Unused,
+        writemsg: Call<unsafe extern "C" fn(*mut fid_ep, *const fi_msg_rma, u64) -> isize>,
     }
 
     begin fid_ep {

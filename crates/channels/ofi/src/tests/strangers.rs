@@ -50,17 +50,15 @@ impl Stranger {
         memory: &mut [u8],
     ) -> bool {
         let context = self.net.contexts.take(1);
-        let (memory, bytes, to) = (memory.as_mut_ptr(), memory.len(), self.to);
+        let remote = raw::fi_rma_iov { addr: remote, len: memory.len(), key };
+        let (memory, to) = (memory.as_mut_ptr(), self.to);
         let mut outcome = None;
         until(ends, "a guess", |_| {
             outcome = self.poll().first().copied();
             // SAFETY: the memory lives until the operation has ended, which is waited for; the
             // context was taken for this.
             let posted = outcome.is_none().then(|| unsafe {
-                match is_read {
-                    true => self.net.endpoint.read(to, memory, bytes, null_mut(), remote, key, context),
-                    false => self.net.endpoint.write(to, memory, bytes, null_mut(), remote, key, context),
-                }
+                self.net.endpoint.transfer(is_read, to, memory, null_mut(), &remote, context)
             });
             matches!(posted, Some(Ok(())))
         });

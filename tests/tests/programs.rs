@@ -67,6 +67,11 @@ fn partitioned_messages() {
 }
 
 #[test]
+fn generalized_requests_that_are_freed_early() {
+    passes("generalized", &[1, 2]);
+}
+
+#[test]
 fn wrong_arguments() {
     passes("abuse", &[2, 3]);
 }

@@ -350,6 +350,11 @@ impl Request {
         }
     }
 
+    /// Returns whether this is a generalized request that is not complete.
+    pub fn is_incomplete_generalized(&self) -> bool {
+        matches!(&self.kind, Kind::Generalized { complete, .. } if !complete.load(Ordering::Acquire))
+    }
+
     /// Completes a generalized request (`MPI_Grequest_complete`); `MPI_ERR_REQUEST` for any other.
     pub fn complete(&self, process: &Process) -> Result<()> {
         let Kind::Generalized { complete, .. } = &self.kind else {

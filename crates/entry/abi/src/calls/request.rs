@@ -11,8 +11,9 @@ use crate::process;
 use crate::report::{Failed, Owner};
 use crate::requests::{Pending, resolve};
 use crate::status::Status;
+use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use verbena_engine::Mode;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::point::Elements;
@@ -137,11 +138,27 @@ pub fn request_free(request: InOut<MPI_Request>) -> Result<()> {
         Pending::Engine(_, id) => process().command(|engine| engine.forget(id)),
         Pending::Object(object) => {
             object.check_free(process())?;
-            REQUESTS.remove(handle)?.release(process())?;
+            free_object(handle)?;
         }
     }
     request.set(mpi::MPI_REQUEST_NULL);
     Ok(())
+}
+
+/// The generalized requests that were freed before they were complete. Their handles are invalid,
+/// but not for `MPI_Grequest_complete`, which then frees them (13.2).
+static FREED: Mutex<BTreeMap<MPI_Request, Arc<Request>>> = Mutex::new(BTreeMap::new());
+
+/// Frees a request that has an object.
+fn free_object(handle: MPI_Request) -> Result<()> {
+    let mut freed = FREED.lock().unwrap();
+    let object = REQUESTS.remove(handle)?;
+    if object.is_incomplete_generalized() {
+        freed.insert(handle, object);
+        return Ok(());
+    }
+    drop(freed);
+    object.release(process())
 }
 
 /// `MPI_Cancel` (3.8.4).
@@ -250,5 +267,12 @@ pub fn grequest_start(
 
 /// `MPI_Grequest_complete` (13.2).
 pub fn grequest_complete(request: MPI_Request) -> Result<()> {
-    REQUESTS.get(request)?.complete(process())
+    let mut freed = FREED.lock().unwrap();
+    let Some(object) = freed.remove(&request) else {
+        return REQUESTS.get(request)?.complete(process());
+    };
+    // The program's function may call MPI.
+    drop(freed);
+    object.complete(process())?;
+    object.release(process())
 }

@@ -136,6 +136,27 @@ static void communicators(void) {
     CHECK(MPI_Group_free(&all) == MPI_SUCCESS && MPI_Group_free(&others) == MPI_SUCCESS);
 }
 
+/* A call whose result is empty gives MPI_GROUP_EMPTY, which may be freed like any other. */
+static void empty_groups(void) {
+    MPI_Group all, made, empty = MPI_GROUP_EMPTY;
+    int range[1][3] = {{0, size - 1, 1}}, *ranks = calloc(size, sizeof *ranks), members;
+    for (int i = 0; i < size; i++)
+        ranks[i] = i;
+    CHECK(MPI_Comm_group(MPI_COMM_WORLD, &all) == MPI_SUCCESS);
+    CHECK(MPI_Group_incl(all, 0, NULL, &made) == MPI_SUCCESS && made == MPI_GROUP_EMPTY);
+    CHECK(MPI_Group_range_incl(all, 0, NULL, &made) == MPI_SUCCESS && made == MPI_GROUP_EMPTY);
+    CHECK(MPI_Group_excl(all, size, ranks, &made) == MPI_SUCCESS && made == MPI_GROUP_EMPTY);
+    CHECK(MPI_Group_range_excl(all, 1, range, &made) == MPI_SUCCESS && made == MPI_GROUP_EMPTY);
+    CHECK(MPI_Group_difference(all, all, &made) == MPI_SUCCESS && made == MPI_GROUP_EMPTY);
+    CHECK(MPI_Group_intersection(all, empty, &made) == MPI_SUCCESS && made == MPI_GROUP_EMPTY);
+    CHECK(MPI_Group_union(empty, empty, &made) == MPI_SUCCESS && made == MPI_GROUP_EMPTY);
+    CHECK(MPI_Group_union(all, empty, &made) == MPI_SUCCESS && made != MPI_GROUP_EMPTY);
+    CHECK(MPI_Group_free(&made) == MPI_SUCCESS && MPI_Group_free(&all) == MPI_SUCCESS);
+    CHECK(MPI_Group_free(&empty) == MPI_SUCCESS && empty == MPI_GROUP_NULL);
+    CHECK(MPI_Group_size(MPI_GROUP_EMPTY, &members) == MPI_SUCCESS && members == 0);
+    free(ranks);
+}
+
 static void grids(void) {
     int dims[2] = {0, 0}, periods[2] = {1, 0}, coords[2], source, dest, again;
     MPI_Comm grid, row;
@@ -165,6 +186,7 @@ int main(int argc, char **argv) {
     CHECK(MPI_Comm_get_name(MPI_COMM_NULL, name, &len) == MPI_SUCCESS && strcmp(name, "MPI_COMM_NULL") == 0);
     attributes();
     error_handlers();
+    empty_groups();
     communicators();
     grids();
     CHECK(MPI_Finalize() == MPI_SUCCESS);

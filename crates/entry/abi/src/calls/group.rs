@@ -9,9 +9,12 @@ use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::group::Range;
 use verbena_mpi::{Group, Result};
 
-/// Makes a handle of a group for the program.
+/// Makes a handle of a group for the program; that of an empty one is `MPI_GROUP_EMPTY`.
 fn publish(group: Group, handle: Out<'_, MPI_Group>) -> Result<()> {
-    handle.set(GROUPS.insert(Arc::new(group)));
+    handle.set(match group.size() {
+        0 => mpi::MPI_GROUP_EMPTY,
+        _ => GROUPS.insert(Arc::new(group)),
+    });
     Ok(())
 }
 
@@ -112,9 +115,12 @@ pub fn group_range_excl(
     publish(group.range_excl(&ranges_of(ranges))?, newgroup)
 }
 
-/// `MPI_Group_free` (7.3.3): communicators that use the group keep it alive.
+/// `MPI_Group_free` (7.3.3): communicators that use the group keep it alive. `MPI_GROUP_EMPTY` may
+/// be freed, since it may be the result of a call; it stays.
 pub fn group_free(group: InOut<'_, MPI_Group>) -> Result<()> {
-    GROUPS.remove(group.get())?;
+    if group.get() != mpi::MPI_GROUP_EMPTY {
+        GROUPS.remove(group.get())?;
+    }
     group.set(mpi::MPI_GROUP_NULL);
     Ok(())
 }

@@ -71,6 +71,16 @@ fn generalized_requests_that_are_freed_early() {
     passes("generalized", &[1, 2]);
 }
 
+/// No message is sent at once, so that all wait in the buffer.
+#[test]
+fn many_buffered_sends() {
+    let program = program("buffered");
+    for ranks in [1, 2] {
+        let ended = job(ranks, &program).env("VERBENA_EAGER_BYTES_MAX", "0").run().ok();
+        assert!(ended.stdout.contains(&format!("buffered: ok with {ranks} ranks")), "{ended:?}");
+    }
+}
+
 #[test]
 fn wrong_arguments() {
     passes("abuse", &[2, 3]);

@@ -1,14 +1,18 @@
 //! Buffered sends (MPI-5.0, 3.6): the program's buffer, cut into pieces for messages under way.
 
+mod gaps;
+
 use crate::error::{Error, Result};
 use crate::generated::constants::MPI_ERR_BUFFER;
 use crate::process::Process;
 use crate::request::Active;
+use gaps::{Gaps, Piece};
+use std::collections::VecDeque;
 use verbena_memory::{Buffer, Owned, Region};
 use verbena_waiting::lock::Lock;
 
-/// The overhead of a message in the buffer, in bytes (`MPI_BSEND_OVERHEAD` is larger).
-const PIECE_ALIGN: usize = 64;
+/// Up to this many messages under way, no look is made at all of them.
+const SWEEP_MIN: usize = 64;
 
 /// A place for buffered sends: one for the process, one for each communicator or session that has
 /// its own.
@@ -18,7 +22,12 @@ pub struct BufferedSends {
 
 struct State {
     attached: Option<Attached>,
-    pieces: Vec<Piece>,
+    /// The free gaps of the attached buffer.
+    gaps: Gaps,
+    /// The messages under way, in the order in which they were sent.
+    messages: VecDeque<Message>,
+    /// All messages are looked at when there are more than this.
+    sweep_above: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -29,12 +38,14 @@ enum Attached {
 }
 
 /// A message under way: its bytes in the attached buffer, or on the heap in automatic mode.
-struct Piece {
-    at: usize,
-    len: usize,
-    /// Keeps the memory of an automatic piece.
-    _heap: Option<Owned>,
+struct Message {
+    place: Place,
     active: Active,
+}
+
+enum Place {
+    Buffer(Piece),
+    Heap(#[allow(dead_code, reason = "it keeps the memory")] Owned),
 }
 
 impl Default for BufferedSends {
@@ -46,7 +57,14 @@ impl Default for BufferedSends {
 impl BufferedSends {
     /// Makes a place without a buffer.
     pub const fn new() -> BufferedSends {
-        BufferedSends { state: Lock::new(State { attached: None, pieces: Vec::new() }) }
+        BufferedSends {
+            state: Lock::new(State {
+                attached: None,
+                gaps: Gaps::none(),
+                messages: VecDeque::new(),
+                sweep_above: SWEEP_MIN,
+            }),
+        }
     }
 
     /// Attaches the program's buffer, or `None` for `MPI_BUFFER_AUTOMATIC`. `MPI_ERR_BUFFER` if one
@@ -60,6 +78,7 @@ impl BufferedSends {
                 "detach it first",
             ));
         }
+        state.gaps = region.map_or_else(Gaps::none, |region| Gaps::whole(region.len()));
         state.attached = Some(region.map_or(Attached::Automatic, Attached::Given));
         Ok(())
     }
@@ -88,7 +107,7 @@ impl BufferedSends {
     pub fn is_flushed(&self, process: &Process) -> bool {
         let mut state = self.state.lock();
         state.reclaim(process);
-        state.pieces.is_empty()
+        state.messages.is_empty()
     }
 
     /// Copies `message` into the buffer and sends it from there by `start`. `MPI_ERR_BUFFER` if
@@ -102,43 +121,69 @@ impl BufferedSends {
         let mut state = self.state.lock();
         state.reclaim(process);
         let len = message.len();
-        let (at, region, heap) = match state.attached {
+        let (place, region) = match state.attached {
             None => return Err(no_room(len, 0)),
             Some(Attached::Automatic) => {
                 let heap = Owned::zeroed(len);
-                (0, heap.lend(), Some(heap))
+                let region = heap.lend();
+                (Place::Heap(heap), region)
             }
             Some(Attached::Given(whole)) => {
-                let at = state.find(whole.len(), len).ok_or_else(|| no_room(len, whole.len()))?;
-                (at, whole.part(at, len), None)
+                let piece = state.take(process, len).ok_or_else(|| no_room(len, whole.len()))?;
+                (Place::Buffer(piece), whole.part(piece.at, len))
             }
         };
         message.pack(0, region);
-        let active = start(Buffer::Contiguous(region));
-        if !matches!(active, Active::Done(_)) {
-            let place = state.pieces.partition_point(|piece| piece.at < at);
-            state.pieces.insert(place, Piece { at, len, _heap: heap, active });
+        let message = Message { place, active: start(Buffer::Contiguous(region)) };
+        match message.active {
+            Active::Done(_) => state.give_back(message.place),
+            _ => state.messages.push_back(message),
         }
         Ok(())
     }
 }
 
 impl State {
-    /// Forgets the pieces whose messages have gone.
+    /// Forgets messages that have gone: those before the first that has not, and all others only
+    /// now and then, so that a message costs no look at all those before it.
     fn reclaim(&mut self, process: &Process) {
-        self.pieces.retain(|piece| piece.active.poll(process).is_none());
+        while let Some(message) = self.messages.pop_front_if(|first| first.has_gone(process)) {
+            self.give_back(message.place);
+        }
+        if self.messages.len() > self.sweep_above {
+            self.sweep(process);
+        }
     }
 
-    /// The first gap of `len` bytes between the pieces.
-    fn find(&self, whole: usize, len: usize) -> Option<usize> {
-        let mut free = 0;
-        for piece in &self.pieces {
-            if piece.at - free >= len {
-                return Some(free);
+    /// Forgets all messages that have gone.
+    fn sweep(&mut self, process: &Process) {
+        for message in std::mem::take(&mut self.messages) {
+            match message.has_gone(process) {
+                true => self.give_back(message.place),
+                false => self.messages.push_back(message),
             }
-            free = (piece.at + piece.len).next_multiple_of(PIECE_ALIGN);
         }
-        (whole.checked_sub(free)? >= len).then_some(free)
+        self.sweep_above = (2 * self.messages.len()).max(SWEEP_MIN);
+    }
+
+    /// Takes a piece of `len` bytes out of the buffer.
+    fn take(&mut self, process: &Process, len: usize) -> Option<Piece> {
+        self.gaps.take(len).or_else(|| {
+            self.sweep(process);
+            self.gaps.take(len)
+        })
+    }
+
+    fn give_back(&mut self, place: Place) {
+        if let Place::Buffer(piece) = place {
+            self.gaps.give_back(piece);
+        }
+    }
+}
+
+impl Message {
+    fn has_gone(&self, process: &Process) -> bool {
+        self.active.poll(process).is_some()
     }
 }
 

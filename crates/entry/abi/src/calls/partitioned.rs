@@ -95,12 +95,12 @@ pub fn pready(partition: c_int, request: MPI_Request) -> Outcome {
     on_active(request, |partitioned| partitioned.ready(&mut process(), &[partition]))
 }
 
-/// `MPI_Pready_range` (4.2.1): from the low to the high partition, both included; none if low is
-/// above high.
+/// `MPI_Pready_range` (4.2.1): from the low to the high partition, both included. `MPI_ERR_ARG` if
+/// low is above high.
 pub fn pready_range(partition_low: c_int, partition_high: c_int, request: MPI_Request) -> Outcome {
     on_active(request, |partitioned| {
         if partition_low > partition_high {
-            return Ok(());
+            return Err(range_backwards(partition_low, partition_high));
         }
         [partition_low, partition_high].into_iter().try_for_each(|end| partitioned.check(end))?;
         partitioned.ready(&mut process(), &(partition_low..=partition_high).collect::<Vec<_>>())
@@ -151,6 +151,17 @@ fn too_many(partitions: c_int, count: i64) -> Error {
         format!("{partitions} partitions of {count} elements"),
         "count is the number of elements of one partition, not of all",
         "divide the total by the number of partitions",
+    )
+}
+
+#[cold]
+fn range_backwards(low: c_int, high: c_int) -> Error {
+    Error::new(
+        mpi::MPI_ERR_ARG,
+        "a range of partitions ends before it begins",
+        format!("partitions from {low} to {high}"),
+        "the two numbers were swapped, or the range is meant to be empty",
+        "give the lower number first; make no call for an empty range",
     )
 }
 

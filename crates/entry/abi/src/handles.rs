@@ -74,6 +74,11 @@ pub fn decode_request(handle: usize) -> Option<(Kind, RequestId)> {
     Some((kind, RequestId { index: place.index, generation: place.generation }))
 }
 
+/// Returns whether a handle has the form of a request's.
+fn may_be_request(handle: usize) -> bool {
+    decode(Kind::Request, handle).is_some() || decode_request(handle).is_some()
+}
+
 /// The handles of one kind: `N` predefined ones from the null handle `NULL` on, and those that the
 /// program made.
 pub struct Registry<T, const NULL: usize, const N: usize> {
@@ -212,6 +217,8 @@ impl<T, const NULL: usize, const N: usize> Registry<T, NULL, N> {
             "the null handle was passed, or the object was freed"
         } else if self.is_predefined(handle) {
             "a predefined object cannot be used here, or not at this time"
+        } else if self.kind == Kind::Request && may_be_request(handle) {
+            "the request was completed or freed already, and this is a copy of its old handle"
         } else if decode(self.kind, handle).is_some() {
             "the object was freed"
         } else {
@@ -295,6 +302,7 @@ pub fn recall(number: c_int, null: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use verbena_mpi::request::{Active, Outcome};
 
     static NUMBERS: Registry<u32, 0x20, 4> =
         Registry::new(Kind::Op, "number", mpi::MPI_ERR_OP, |h| (h == 0x21).then(|| Arc::new(21)));
@@ -309,6 +317,19 @@ mod tests {
         }
         assert_eq!(**NUMBERS.get(0x21).unwrap(), 21);
         assert!(NUMBERS.remove(0x21).is_err());
+    }
+
+    #[test]
+    fn a_copy_of_a_finished_request_is_told_from_garbage() {
+        let id = RequestId { index: 77, generation: 3 };
+        let own = REQUESTS.insert(Arc::new(Request::once(None, Active::Done(Outcome::EMPTY))));
+        REQUESTS.remove(own).unwrap();
+        for old in [encode_request(Kind::EngineSend, id), encode_request(Kind::EngineReceive, id), own] {
+            let error = REQUESTS.get(old).err().expect("no such request");
+            assert!(error.fault.cause.contains("completed or freed already"), "{error}");
+        }
+        let error = REQUESTS.get(0xdead_beef).err().expect("no such request");
+        assert!(error.fault.cause.contains("never set"), "{error}");
     }
 
     #[test]

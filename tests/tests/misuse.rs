@@ -1,5 +1,5 @@
 //! The messages to the user when a program breaks the rules: of threads (the rank, both causes and
-//! the thread level), and of memory.
+//! the thread level), of memory, and of the messages that it leaves behind.
 
 use verbena_tests::{job, program};
 
@@ -23,5 +23,43 @@ fn overwritten_shared_memory_is_no_hang() {
         let ended = job(3, program("scribble")).arg(seed.to_string()).run();
         assert!(!ended.hung, "seed {seed}: {ended:?}");
         assert!(ended.code == 0 || ended.stderr.contains("likely cause: "), "seed {seed}: {ended:?}");
+    }
+}
+
+/// Sends that no receive will match do not hold up `MPI_Finalize`, over any channel of a node; the
+/// job goes on, as with other libraries.
+#[test]
+fn unreceived_sends_at_finalize_are_told_of_and_are_no_hang() {
+    let program = program("left_sends");
+    for channels in ["loopback,shm", "loopback,shm,cma"] {
+        for ranks in [1, 2, 3] {
+            let job = job(ranks, &program).env("VERBENA_CHANNELS", channels);
+            // To oneself, one of the four goes at once.
+            let others = if ranks == 1 { 2 } else { 3 };
+            let ended = job.arg("unreceived").run().ok();
+            let ended = ended
+                .complains(&format!("verbena: process 0 of {ranks}: warning: MPI_Finalize found messages"))
+                .complains("with tag 3 to rank ")
+                .complains(&format!("and {others} more messages"))
+                .complains("likely cause: ")
+                .complains("what to do: ");
+            assert_eq!(ended.stderr.matches("warning").count(), 1, "{ended:?}");
+        }
+    }
+    let named = job(2, &program).arg("named").run().ok();
+    named.complains("a message of 4000000 bytes with tag 3 to rank 0 of mine\n");
+    let freed = job(2, &program).arg("freed").run().ok();
+    freed.complains("to process 1, on a communicator that was freed\n");
+}
+
+/// `MPI_Finalize` takes back no message that a receive has matched, or will.
+#[test]
+fn matched_sends_complete_in_finalize_without_a_word() {
+    let program = program("left_sends");
+    for channels in ["loopback,shm", "loopback,shm,cma"] {
+        for what in ["matched", "late"] {
+            let ended = job(3, &program).env("VERBENA_CHANNELS", channels).arg(what).run().ok();
+            assert_eq!(ended.stderr, "", "{channels} {what}: {ended:?}");
+        }
     }
 }

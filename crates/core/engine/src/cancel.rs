@@ -3,13 +3,35 @@
 
 use crate::Engine;
 use crate::peer::Waiting;
-use crate::request::{State, not_done};
+use crate::request::{Request, State, not_done};
 use crate::slab::Id;
 use crate::state::Core;
 use crate::wire::Control;
+use crate::{RequestId, SendUnderWay};
 use verbena_channel::packet::{Header, Kind};
 
 impl Engine {
+    /// The sends that have not ended and that nobody asked to cancel, in no particular order.
+    pub fn sends_under_way(&self) -> Vec<SendUnderWay> {
+        let its_send = |(id, request): (Id, &Request)| {
+            let is_queued = matches!(request.state, State::Queued);
+            let is_send = is_queued || matches!(request.state, State::AwaitMatch | State::Offered(_));
+            let Request { peer, context, tag, ref buffer, cancelling, .. } = *request;
+            let (request, bytes) = (id.into(), buffer.len() as u64);
+            let send = SendUnderWay { request, peer, context, tag, bytes, is_queued };
+            (is_send && !cancelling).then_some(send)
+        };
+        self.core.requests.iter().filter_map(its_send).collect()
+    }
+
+    /// Asks to cancel a send whose request may be forgotten; the completion is kept all the same.
+    pub fn take_back(&mut self, send: RequestId) {
+        if let Some(request) = self.core.requests.get_mut(send.into()) {
+            request.forgotten = false;
+        }
+        self.cancel(send);
+    }
+
     pub(crate) fn cancel_request(&mut self, id: Id) {
         let Some(request) = self.core.requests.get(id) else { return };
         match request.state {

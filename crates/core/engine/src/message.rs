@@ -104,6 +104,23 @@ pub struct Envelope {
     pub bytes: u64,
 }
 
+/// A send that has not ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SendUnderWay {
+    /// The request.
+    pub request: RequestId,
+    /// The receiver's process.
+    pub peer: Peer,
+    /// Matching context.
+    pub context: u64,
+    /// Tag.
+    pub tag: i32,
+    /// Length in bytes.
+    pub bytes: u64,
+    /// True if nothing of it has left: it waits for room in the channel.
+    pub is_queued: bool,
+}
+
 /// The end of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {

@@ -51,6 +51,27 @@ fn an_unmatched_send_is_taken_back() {
 }
 
 #[test]
+fn a_forgotten_send_is_taken_back_and_tells_its_end() {
+    let mut pair = Pair::new(Wire::packets());
+    let room = Bytes::zero(5000);
+    let receive = pair.receive(1, 0, 7, room.buffer());
+    for tag in [6, 7] {
+        let send = pair.send_in_mode(0, tag, Bytes::pattern(5000, 1).buffer(), Mode::Standard);
+        pair.engines[0].forget(pending(&send));
+    }
+    let sends = pair.engines[0].sends_under_way();
+    let told: Vec<_> = sends.iter().map(|send| (send.peer, send.context, send.tag, send.bytes)).collect();
+    assert_eq!(told, [(1, CONTEXT, 6, 5000), (1, CONTEXT, 7, 5000)]);
+    sends.iter().for_each(|send| pair.engines[0].take_back(send.request));
+    assert!(pair.engines[0].sends_under_way().is_empty(), "these are asked for already");
+    assert!(is_good(&pair.end(1, receive), 5000));
+    pair.settle();
+    let ended: Vec<_> = sends.iter().map(|send| pair.engines[0].take(send.request)).collect();
+    assert_eq!(ended.iter().flatten().map(|end| end.cancelled).collect::<Vec<_>>(), [true, false]);
+    assert!(pair.is_quiet());
+}
+
+#[test]
 fn a_send_is_cancelled_among_many() {
     let mut pair = Pair::new(Wire::packets());
     let sends: Vec<_> = (0..50)

@@ -26,6 +26,7 @@ pub mod task;
 mod threads;
 pub mod tool;
 pub mod topology;
+pub mod unreceived;
 
 pub use comm::Comm;
 pub use datatype::Datatype;

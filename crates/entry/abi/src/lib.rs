@@ -31,6 +31,7 @@ pub mod state;
 pub mod status;
 pub mod table;
 pub mod tool;
+mod unreceived;
 
 pub use generated::types::*;
 pub use state::process;

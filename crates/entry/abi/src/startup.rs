@@ -8,7 +8,7 @@
 use crate::handles::COMMS;
 use crate::report::{Owner, on_comm};
 use crate::tool::clock_ns;
-use crate::{panic, progress_thread, state};
+use crate::{panic, progress_thread, state, unreceived};
 use std::sync::{Arc, Mutex, OnceLock};
 use verbena_channel::{Peer, trace};
 use verbena_mpi::comm::world;
@@ -87,10 +87,16 @@ pub fn drain(process: &Process) {
 
 /// Waits for all processes of the world model (MPI-5.0, 11.2.2: finalising is collective over it).
 pub fn meet_world(process: &Process) -> Result<()> {
-    drain(process);
     let world = COMMS.get(mpi::MPI_COMM_WORLD)?;
     // The call names no communicator, so the error does.
-    meet_members(process, &world).map_err(|error| on_comm(error, Owner::Comm(mpi::MPI_COMM_WORLD)))
+    let named = |error| on_comm(error, Owner::Comm(mpi::MPI_COMM_WORLD));
+    meet_members(process, &world).map_err(named)?;
+    // From here on nobody posts a receive.
+    let has_sessions = *USERS.lock().unwrap() > 1;
+    unreceived::take_back(process, has_sessions);
+    drain(process);
+    meet_members(process, &world).map_err(named)?;
+    coll::unreceived::mismatch_error(process, &world).map_or(Ok(()), |error| Err(named(error)))
 }
 
 fn meet_members(process: &Process, world: &Comm) -> Result<()> {
@@ -105,7 +111,7 @@ fn meet_members(process: &Process, world: &Comm) -> Result<()> {
         barrier.run(process, None)?;
         barrier.recycle();
     }
-    coll::unreceived::mismatch_error(process, world).map_or(Ok(()), Err)
+    Ok(())
 }
 
 /// The line to the launcher, once the process is made.

@@ -11,7 +11,7 @@ use crate::layout::HostRanks;
 use crate::plan::{Exports, Part};
 use crate::sys;
 use clap::ArgMatches;
-use options::{command, split_at_program};
+use options::{as_typed, command, split_at_program};
 use placement::Placement;
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -86,20 +86,19 @@ impl From<Fault> for Stop {
     }
 }
 
-impl From<clap::Error> for Stop {
-    fn from(error: clap::Error) -> Stop {
-        if error.exit_code() == 0 {
-            return Stop { code: 0, text: format!("{}\n", error.to_string().trim_end()) };
-        }
-        let text = error.to_string();
-        let first = text.lines().next().unwrap_or("").trim_start_matches("error: ");
-        Stop::wrong(&Fault::new(
-            "The command line is not understood.",
-            first,
-            "a mistyped option, or one of another MPI's mpiexec",
-            "see mpiexec -help",
-        ))
+/// The text of clap about the options among these words: a fault, or the help asked for.
+fn stop_at(error: &clap::Error, words: &[OsString]) -> Stop {
+    let text = error.to_string();
+    if error.exit_code() == 0 {
+        return Stop { code: 0, text: format!("{}\n", text.trim_end()) };
     }
+    let first = text.lines().next().unwrap_or("").trim_start_matches("error: ");
+    Stop::wrong(&Fault::new(
+        "The command line is not understood.",
+        as_typed(first, words),
+        "a mistyped option, or one of another MPI's mpiexec",
+        "see mpiexec -help",
+    ))
 }
 
 /// Reads the arguments (without the command's own name).
@@ -151,10 +150,11 @@ fn split_at_equals(word: &OsString) -> Option<(OsString, OsString)> {
 }
 
 /// The options of one part, and the words of the program to run.
-fn read_part(words: &[OsString]) -> Result<(ArgMatches, &[OsString]), clap::Error> {
+fn read_part(words: &[OsString]) -> Result<(ArgMatches, &[OsString]), Stop> {
     let (options, run) = split_at_program(words);
     let options = std::iter::once(OsString::from("mpiexec")).chain(options);
-    Ok((command().try_get_matches_from(options)?, run))
+    let read = command().try_get_matches_from(options);
+    Ok((read.map_err(|error| stop_at(&error, words))?, run))
 }
 
 fn one_part(
@@ -261,6 +261,19 @@ mod tests {
             ["", "-n 2", "-n 0 x", "-n x y", "-n 2 a :", "-n 99999 x", "-frobnicate x", "-timeout 0 x"]
         {
             assert_eq!(order(line).unwrap_err().code, 2, "{line}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_option_is_quoted_as_it_was_typed() {
+        for (line, quoted) in [
+            ("-bind-to core x", "'-bind-to'"),
+            ("--bind-to core x", "'--bind-to'"),
+            ("-bind-to=core x", "'-bind-to'"),
+            ("-np y x", "'-np <N>'"),
+        ] {
+            let text = order(line).unwrap_err().text;
+            assert!(text.contains(quoted), "{line}: {text}");
         }
     }
 

@@ -31,6 +31,20 @@ fn option_name(word: &str) -> Option<&str> {
     (!name.is_empty()).then_some(name)
 }
 
+/// A message with the options quoted as they are in these words: with one dash where that was
+/// typed.
+pub(super) fn as_typed(message: &str, words: &[OsString]) -> String {
+    let typed = words.iter().filter_map(|word| word.to_str()?.strip_prefix('-')?.split('=').next());
+    typed.filter(|name| !name.starts_with('-')).fold(message.to_owned(), |message, name| {
+        let quoted = |end| message.contains(&format!("'--{name}{end}"));
+        if quoted('\'') || quoted(' ') {
+            message.replace(&format!("'--{name}"), &format!("'-{name}"))
+        } else {
+            message
+        }
+    })
+}
+
 /// The number of values that follow an option.
 fn value_count(command: &Command, name: &str) -> usize {
     let named = |arg: &&Arg| {

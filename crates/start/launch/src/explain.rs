@@ -62,7 +62,8 @@ pub fn explain<'a>(failure: &Failure, place: impl Fn(u32) -> Place<'a>) -> Fault
             ),
             format!("{running} ranks still ran"),
             "the program takes longer than that, or its ranks wait for each other",
-            "give a longer --timeout, or attach a debugger to a rank before the time is over",
+            "give a longer --timeout, or attach a debugger to a rank before the time is over; if a rank waits in \
+             MPI_Send for others to receive, try a higher VERBENA_UNEXPECTED_BYTES_MAX",
         ),
     }
 }

@@ -46,6 +46,7 @@ fn programs_built_with_mpich_s_header() {
         "collective_forms",
         "datatypes",
         "threads",
+        "generalized",
         "abuse",
         "objects",
         "sessions",

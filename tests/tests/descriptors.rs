@@ -26,3 +26,19 @@ fn the_programs_files_are_not_touched_by_the_progress_thread() {
     let ended = closes(2, "closes-progress").arg("sleep").env("VERBENA_PROGRESS_THREAD", "1").run().ok();
     assert!(ended.stdout.contains("closes_descriptors: ok with 2 ranks"), "{ended:?}");
 }
+
+/// A number that means a file of the program gives MPI no access to it, be it another file than the
+/// one that MPI has open, or the same one.
+#[test]
+fn the_programs_files_are_not_touched_by_files_of_mpi() {
+    let run = |file: &str| {
+        let path = build_dir().join(format!("closes-files-{file}"));
+        job(2, program("closes_files")).arg(path).arg(file).run()
+    };
+    for file in ["another", "same"] {
+        let ended = run(file).ok();
+        assert!(ended.stdout.contains("closes_files: ok with 2 ranks"), "{file}: {ended:?}");
+    }
+    let ended = run("fatal").complains("its descriptor was closed").complains("likely cause: ");
+    assert_eq!(ended.code, 35, "MPI_ERR_IO: {ended:?}");
+}

@@ -8,6 +8,7 @@ use super::{File, fault};
 use crate::comm::Exchange;
 use crate::error::Result;
 use crate::generated::constants as mpi;
+use std::fs;
 use std::io;
 use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
@@ -106,39 +107,43 @@ impl File {
     }
 
     fn read_stream(&self, view: &View, start: u64, into: &Buffer) -> Result<usize> {
-        self.in_turn(std::fs::File::lock_shared, || self.read_unlocked(view, start, into))
+        self.in_turn(fs::File::lock_shared, |system| self.read_unlocked(system, view, start, into))
     }
 
     fn write_stream(&self, view: &View, start: u64, from: &Buffer) -> Result<usize> {
-        self.is_written.store(true, Ordering::Release);
-        self.in_turn(std::fs::File::lock, || self.write_unlocked(view, start, from))
+        self.in_turn(fs::File::lock, |system| {
+            self.is_written.store(true, Ordering::Release);
+            self.write_unlocked(system, view, start, from)
+        })
     }
 
     /// Runs an access, in atomic mode under a lock of the whole file (MPI-5.0, 14.6.1). The
     /// system's locks keep processes apart, `turn` the threads of this one.
     fn in_turn(
         &self,
-        lock: impl FnOnce(&std::fs::File) -> io::Result<()>,
-        access: impl FnOnce() -> Result<usize>,
+        lock: impl FnOnce(&fs::File) -> io::Result<()>,
+        access: impl FnOnce(&fs::File) -> Result<usize>,
     ) -> Result<usize> {
+        let system = self.system()?;
         if !self.is_atomic() {
-            return access();
+            return access(system);
         }
         let _turn = self.turn.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        lock(&self.system).map_err(|error| self.failed("lock for atomic access", &error))?;
-        let outcome = access();
-        self.system.unlock().map_err(|error| self.failed("unlock after atomic access", &error))?;
+        lock(system).map_err(|error| self.failed("lock for atomic access", &error))?;
+        // The lock, and the access, may have taken long.
+        let outcome = access(self.system()?);
+        self.system()?.unlock().map_err(|error| self.failed("unlock after atomic access", &error))?;
         outcome
     }
 
-    fn read_unlocked(&self, view: &View, start: u64, into: &Buffer) -> Result<usize> {
+    fn read_unlocked(&self, system: &fs::File, view: &View, start: u64, into: &Buffer) -> Result<usize> {
         if let Some(region) = into.region() {
-            return self.read_region(view, start, region);
+            return self.read_region(system, view, start, region);
         }
         let (piece, mut done) = (Owned::zeroed(PIECE.min(into.len())), 0);
         while done < into.len() {
             let part = piece.lend().part(0, PIECE.min(into.len() - done));
-            let bytes = self.read_region(view, start + done as u64, part)?;
+            let bytes = self.read_region(system, view, start + done as u64, part)?;
             into.unpack(done, part.part(0, bytes));
             done += bytes;
             if bytes < part.len() {
@@ -148,24 +153,24 @@ impl File {
         Ok(done)
     }
 
-    fn write_unlocked(&self, view: &View, start: u64, from: &Buffer) -> Result<usize> {
+    fn write_unlocked(&self, system: &fs::File, view: &View, start: u64, from: &Buffer) -> Result<usize> {
         if let Some(region) = from.region() {
-            return self.write_region(view, start, region);
+            return self.write_region(system, view, start, region);
         }
         let (piece, mut done) = (Owned::zeroed(PIECE.min(from.len())), 0);
         while done < from.len() {
             let part = piece.lend().part(0, PIECE.min(from.len() - done));
             from.pack(done, part);
-            done += self.write_region(view, start + done as u64, part)?;
+            done += self.write_region(system, view, start + done as u64, part)?;
         }
         Ok(done)
     }
 
-    fn read_region(&self, view: &View, start: u64, into: Region) -> Result<usize> {
+    fn read_region(&self, system: &fs::File, view: &View, start: u64, into: Region) -> Result<usize> {
         let (mut done, mut outcome) = (0, Ok(true));
         view.for_each_run(start, into.len(), |at, len| {
             if let Ok(true) = outcome {
-                outcome = into.part(done, len).read_file(&self.system, at).map(|bytes| {
+                outcome = into.part(done, len).read_file(system, at).map(|bytes| {
                     done += bytes;
                     bytes == len
                 });
@@ -174,11 +179,11 @@ impl File {
         outcome.map(|_| done).map_err(|error| self.failed("read", &error))
     }
 
-    fn write_region(&self, view: &View, start: u64, from: Region) -> Result<usize> {
+    fn write_region(&self, system: &fs::File, view: &View, start: u64, from: Region) -> Result<usize> {
         let (mut done, mut outcome) = (0, Ok(()));
         view.for_each_run(start, from.len(), |at, len| {
             if outcome.is_ok() {
-                outcome = from.part(done, len).write_file(&self.system, at);
+                outcome = from.part(done, len).write_file(system, at);
                 done += len;
             }
         })?;

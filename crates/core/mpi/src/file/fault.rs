@@ -18,6 +18,18 @@ pub fn system(verb: &str, path: &Path, error: &io::Error) -> Error {
     )
 }
 
+/// The error of an open file whose descriptor the program has closed.
+#[cold]
+pub fn lost(path: &Path) -> Error {
+    Error::new(
+        mpi::MPI_ERR_IO,
+        "a file is open no more: its descriptor was closed",
+        format!("the file \"{}\"", path.display()),
+        "the program closed all descriptors (as a daemon does), or one that it had not opened",
+        "close only descriptors of the program's own, or open files after that",
+    )
+}
+
 fn explain(kind: io::ErrorKind) -> (Class, &'static str, &'static str) {
     use io::ErrorKind::*;
     match kind {

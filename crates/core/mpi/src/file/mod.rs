@@ -8,7 +8,9 @@
 //! | `fault` | errors of files |
 //! | `view` | which bytes of the file a process sees |
 //!
-//! Every process has its own descriptor; the system keeps what they write to one file coherent.
+//! Every process has its own descriptor; the system keeps what they write to one file coherent. A
+//! program that closes all descriptors closes this one, too. Each access looks whether the number
+//! still means this open file, and fails with `MPI_ERR_IO` if not.
 
 mod access;
 mod fault;
@@ -32,6 +34,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use verbena_machine::kept::Kept;
 
 /// An open file.
 pub struct File {
@@ -40,7 +43,8 @@ pub struct File {
     mode: Mode,
     hints: Info,
     errhandling: Handling,
-    system: std::fs::File,
+    /// Read with [`File::system`].
+    system: Kept<std::fs::File>,
     pointer: Mutex<access::Pointer>,
     /// The lock that keeps accesses of this process apart in atomic mode.
     turn: Mutex<()>,
@@ -90,7 +94,7 @@ impl File {
 
     /// The size in bytes (`MPI_File_get_size`).
     pub fn size(&self) -> Result<u64> {
-        let metadata = self.system.metadata();
+        let metadata = self.system()?.metadata();
         metadata.map(|metadata| metadata.len()).map_err(|error| self.failed("ask for the size", &error))
     }
 
@@ -98,7 +102,7 @@ impl File {
     pub fn set_size(&self, size: i64, exchange: &dyn Exchange) -> Result<()> {
         let bytes = self.checked_size(size);
         self.resize_together(bytes, exchange, |bytes| {
-            self.system.set_len(bytes).map_err(|error| self.failed("set the size", &error))
+            self.system()?.set_len(bytes).map_err(|error| self.failed("set the size", &error))
         })
     }
 
@@ -108,7 +112,7 @@ impl File {
         let bytes = self.checked_size(size);
         self.resize_together(bytes, exchange, |bytes| match bytes {
             0 => Ok(()),
-            bytes => nix::fcntl::posix_fallocate(&self.system, 0, bytes as i64)
+            bytes => nix::fcntl::posix_fallocate(self.system()?, 0, bytes as i64)
                 .map_err(|error| self.failed("reserve room", &io::Error::from(error))),
         })
     }
@@ -126,8 +130,9 @@ impl File {
             return Err(fault::not_same("size", &self.path));
         }
         let outcome = if self.comm.rank() == 0 { resize(bytes) } else { Ok(()) };
+        self.agree(outcome, 0, exchange)?;
         self.is_written.store(true, Ordering::Release);
-        self.agree(outcome, 0, exchange).map(|_| ())
+        Ok(())
     }
 
     fn checked_size(&self, size: i64) -> Result<u64> {
@@ -145,7 +150,7 @@ impl File {
         if !self.is_written.swap(false, Ordering::AcqRel) {
             return Ok(());
         }
-        self.system.sync_data().map_err(|error| self.failed("synchronise", &error))
+        self.system()?.sync_data().map_err(|error| self.failed("synchronise", &error))
     }
 
     /// Returns whether accesses of several processes are atomic (`MPI_File_get_atomicity`).
@@ -183,6 +188,11 @@ impl File {
             true => Ok(()),
             false => Err(fault::forbidden(mpi::MPI_ERR_READ_ONLY, "the file may only be read", &self.path)),
         }
+    }
+
+    /// The system's file. `MPI_ERR_IO` if the program has closed it, whatever its number means now.
+    fn system(&self) -> Result<&std::fs::File> {
+        self.system.get().ok_or_else(|| fault::lost(&self.path))
     }
 
     #[cold]

@@ -12,6 +12,7 @@ use crate::info::Info;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex};
+use verbena_machine::kept::Kept;
 
 impl File {
     /// Opens a file in all processes of `comm`. Collective. The first process creates it if need
@@ -75,7 +76,7 @@ fn delete_if_there(path: &Path) -> Result<()> {
     }
 }
 
-fn open_if(turn: bool, path: &Path, mode: Mode, is_first: bool) -> Result<Option<std::fs::File>> {
+fn open_if(turn: bool, path: &Path, mode: Mode, is_first: bool) -> Result<Option<Kept<std::fs::File>>> {
     if !turn {
         return Ok(None);
     }
@@ -84,12 +85,12 @@ fn open_if(turn: bool, path: &Path, mode: Mode, is_first: bool) -> Result<Option
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Err(fault::system("open", path, &std::io::ErrorKind::IsADirectory.into()));
     }
-    Ok(Some(file))
+    Kept::marked(file).map(Some).map_err(|error| fault::system("open", path, &error))
 }
 
 /// The size of a file in bytes; 0 if it has none, like a pipe.
-fn size_of(file: &std::fs::File) -> u64 {
-    file.metadata().map_or(0, |metadata| metadata.len())
+fn size_of(file: &Kept<std::fs::File>) -> u64 {
+    file.get().and_then(|file| file.metadata().ok()).map_or(0, |metadata| metadata.len())
 }
 
 fn agree_on_mode(comm: &Comm, path: &Path, amode: i32, exchange: &dyn Exchange) -> Result<Mode> {

@@ -36,7 +36,8 @@ pub fn file_open(
     Ok(())
 }
 
-/// `MPI_File_close` (14.2.2). If it fails the file stays open.
+/// `MPI_File_close` (14.2.2). If it fails, because what was written cannot be synchronised, the
+/// file stays open; a second call then closes it.
 pub fn file_close(fh: InOut<'_, MPI_File>) -> Result<()> {
     let file = FILES.get(fh.get())?.clone();
     file.close(process())?;

@@ -18,6 +18,21 @@ pub fn system(verb: &str, path: &Path, error: &io::Error) -> Error {
     )
 }
 
+/// The error of an open file that the system refused to use.
+#[cold]
+pub fn in_use(verb: &str, path: &Path, error: &io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::InvalidInput => Error::new(
+            mpi::MPI_ERR_UNSUPPORTED_OPERATION,
+            format!("a file could not be used: {verb}: {error}"),
+            format!("the file \"{}\"", path.display()),
+            "it is no regular file, or its file system allows no such size or offset",
+            "use a regular file, on a file system for large files",
+        ),
+        _ => system(verb, path, error),
+    }
+}
+
 /// The error of an open file whose descriptor the program has closed.
 #[cold]
 pub fn lost(path: &Path) -> Error {

@@ -150,7 +150,11 @@ impl File {
         if !self.is_written.swap(false, Ordering::AcqRel) {
             return Ok(());
         }
-        self.system()?.sync_data().map_err(|error| self.failed("synchronise", &error))
+        match self.system()?.sync_data() {
+            // A pipe, a terminal or another device: there is no storage behind it.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+            outcome => outcome.map_err(|error| self.failed("synchronise", &error)),
+        }
     }
 
     /// Returns whether accesses of several processes are atomic (`MPI_File_get_atomicity`).
@@ -197,6 +201,6 @@ impl File {
 
     #[cold]
     fn failed(&self, verb: &str, error: &io::Error) -> crate::Error {
-        fault::system(verb, &self.path, error)
+        fault::in_use(verb, &self.path, error)
     }
 }

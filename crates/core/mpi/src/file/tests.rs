@@ -127,6 +127,24 @@ fn atomicity_is_chosen_by_all_and_handlers_fit() {
     });
 }
 
+/// Devices have no storage that could be synchronised, and no size that could be set.
+#[test]
+fn what_a_device_refuses_is_told_by_its_class_and_what_it_needs_not_is_no_error() {
+    run(1, |world, fake| {
+        let (region, _owner) = memory(&[1; 10]);
+        let wrote = |path: &str, expected| {
+            let file = open(world, Path::new(path), MPI_MODE_WRONLY, fake).unwrap();
+            assert_eq!(class(file.write_at(0, &Buffer::Contiguous(region))), expected, "{path}");
+            assert_eq!(class(file.sync(fake)), MPI_SUCCESS, "{path}");
+            assert_eq!(class(file.set_size(5, fake)), MPI_ERR_UNSUPPORTED_OPERATION, "{path}");
+            assert_eq!(class(file.write_at(0, &Buffer::Contiguous(region))), expected, "{path}");
+            assert_eq!(class(file.close(fake)), MPI_SUCCESS, "{path}");
+        };
+        wrote("/dev/null", MPI_SUCCESS);
+        wrote("/dev/full", MPI_ERR_NO_SPACE);
+    });
+}
+
 /// Memory of the test from which buffers can be made.
 fn memory(bytes: &[u8]) -> (Region, Owned) {
     let owner = Owned::from(bytes);

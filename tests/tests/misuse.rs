@@ -63,3 +63,23 @@ fn matched_sends_complete_in_finalize_without_a_word() {
         }
     }
 }
+
+/// A child that a rank forks has a copy of MPI, but its calls do not reach the job or its launcher.
+#[test]
+fn a_forked_child_is_no_process_of_the_job() {
+    let program = program("forks");
+    let run = |what, progress| job(2, &program).arg(what).env("VERBENA_PROGRESS_THREAD", progress).run();
+    for progress in ["0", "1"] {
+        for what in ["finalize", "calls", "fatal", "abort"] {
+            let ended = run(what, progress).ok();
+            assert!(ended.stdout.contains("forks: ok with 2 ranks"), "{what}: {ended:?}");
+            let word = match what {
+                "fatal" => "MPI_Barrier failed: a forked child called MPI",
+                _ => "",
+            };
+            ended.complains(word);
+        }
+        let ended = run("leave", progress).complains("Rank 1 exited without calling MPI_Finalize");
+        assert!(ended.code != 0 && !ended.hung, "{ended:?}");
+    }
+}

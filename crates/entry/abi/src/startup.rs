@@ -23,6 +23,9 @@ static USERS: Mutex<usize> = Mutex::new(0);
 
 /// Makes the process if this is the first call, and holds the library open until [`leave`].
 pub fn enter(thread_level: i32) -> Result<()> {
+    if state::is_forked_child() {
+        return Err(state::in_forked_child());
+    }
     panic::explain();
     let mut users = USERS.lock().unwrap();
     let is_new = state::try_process().is_none();
@@ -61,8 +64,12 @@ fn may_send(context: u64, peer: Peer) -> bool {
     state::world() == state::World::Running && COMMS.find(awaited).is_some()
 }
 
-/// Ends one use of the library; the last one waits for what is under way.
+/// Ends one use of the library; the last one waits for what is under way. A forked child ends
+/// nothing: the communication is its parent's.
 pub fn leave() -> Result<()> {
+    if state::is_forked_child() {
+        return Ok(());
+    }
     let mut users = USERS.lock().unwrap();
     *users -= 1;
     if *users > 0 {
@@ -119,9 +126,9 @@ pub fn launch() -> Option<&'static Launch> {
     LAUNCH.get()
 }
 
-/// Ends the whole job.
+/// Ends the whole job; a forked child, which is no part of it, ends alone.
 pub fn abort(code: i32, message: &str) -> ! {
-    match launch() {
+    match launch().filter(|_| !state::is_forked_child()) {
         Some(launch) => launch.abort(code, message),
         None => abort_unlaunched(code, message),
     }
@@ -131,7 +138,8 @@ pub fn abort(code: i32, message: &str) -> ! {
 /// properly. It does so only at exit, since until then another session might begin. A program that
 /// is still inside MPI has not left it, and the launcher says so.
 extern "C" fn at_exit() {
-    if state::running().is_err()
+    if !state::is_forked_child()
+        && state::running().is_err()
         && let Some(Err(error)) = launch().map(Launch::finalize)
     {
         eprintln!("verbena: {error}");

@@ -2,10 +2,13 @@
 //!
 //! Two facts are kept apart: whether the *world model* was initialised and finalised (`MPI_Init`,
 //! `MPI_Finalize`), and whether the [`Process`] runs, which a session needs too.
+//!
+//! A child after `fork` has all this from its parent, shared memory and the launcher's line too,
+//! but is no process of the job. [`close_in_child`] closes the library to its calls.
 
 use std::ffi::c_int;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicU32, Ordering};
 use std::thread::ThreadId;
 use verbena_channel::trace;
 use verbena_mpi::generated::constants as mpi;
@@ -30,6 +33,8 @@ static OPEN: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
 /// Like `OPEN`, but also null if several threads may be in MPI, or messages are traced or say their
 /// types. So a fast path needs one look.
 static QUICK: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
+/// The number of the system's process that made [`PROCESS`], 0 before.
+static PID: AtomicU32 = AtomicU32::new(0);
 static WORLD: AtomicU8 = AtomicU8::new(World::Before as u8);
 static THREAD_LEVEL: AtomicI32 = AtomicI32::new(mpi::MPI_THREAD_SINGLE);
 static MAIN_THREAD: Mutex<Option<ThreadId>> = Mutex::new(None);
@@ -42,6 +47,24 @@ static MAIN_THREAD: Mutex<Option<ThreadId>> = Mutex::new(None);
 pub fn set_process(process: Process) {
     let old = PROCESS.swap(Box::into_raw(Box::new(process)), Ordering::AcqRel);
     assert!(old.is_null(), "the process is made once");
+    PID.store(std::process::id(), Ordering::Relaxed);
+    // SAFETY: the function has C's calling convention, and glibc forgets it with the library. If
+    // there is no memory for it, only `is_forked_child` knows a child.
+    unsafe { libc::pthread_atfork(None, None, Some(close_in_child)) };
+}
+
+/// Closes the library to the calls of a child, right after `fork`: all that communicates looks at
+/// these words first. A child that a callback forks within a call, and that returns into that
+/// call, has passed the look.
+extern "C" fn close_in_child() {
+    OPEN.store(std::ptr::null_mut(), Ordering::Release);
+    QUICK.store(std::ptr::null_mut(), Ordering::Release);
+}
+
+/// Returns whether this is a child of the process that initialised MPI. A system call: what ends
+/// MPI or the job asks, no other call needs to.
+pub fn is_forked_child() -> bool {
+    ![0, std::process::id()].contains(&PID.load(Ordering::Relaxed))
 }
 
 /// The process, if it was made.
@@ -126,7 +149,20 @@ pub fn set_thread_level(level: c_int) {
 fn not_running() -> Error {
     let (on, remedy) = match world() {
         World::Finalized => ("after MPI_Finalize", "call it before MPI_Finalize"),
+        _ if is_forked_child() => return in_forked_child(),
         _ => ("before MPI_Init", "call MPI_Init or MPI_Init_thread first"),
     };
     Error::new(mpi::MPI_ERR_OTHER, "MPI is not initialised", on, "the call came at the wrong time", remedy)
+}
+
+/// The error of a call in a child of the process that initialised MPI.
+#[cold]
+pub fn in_forked_child() -> Error {
+    Error::new(
+        mpi::MPI_ERR_OTHER,
+        "a forked child called MPI",
+        format!("the system's process {}, forked from {}", std::process::id(), PID.load(Ordering::Relaxed)),
+        "the program forked after MPI_Init, and both went on with MPI; only the parent is a process of the job",
+        "let the parent alone call MPI, and the child only compute, start another program, or end",
+    )
 }

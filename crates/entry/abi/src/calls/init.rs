@@ -36,6 +36,7 @@ pub fn provided_level(required: c_int) -> c_int {
 fn initialise(level: c_int) -> Result<()> {
     match state::world() {
         World::Before => (),
+        World::Running if state::is_forked_child() => return Err(state::in_forked_child()),
         World::Running => return Err(wrong_time("MPI is initialised already", "after MPI_Init")),
         World::Finalized => return Err(wrong_time("MPI cannot be initialised again", "after MPI_Finalize")),
     }
@@ -56,8 +57,14 @@ fn wrong_time(what: &str, when: &str) -> Error {
     )
 }
 
-/// `MPI_Finalize` (11.2.2).
+/// `MPI_Finalize` (11.2.2). In a forked child, whose functions at exit call it too, it does
+/// nothing.
 pub fn finalize() -> Result<()> {
+    if state::is_forked_child() {
+        state::set_world(World::Finalized);
+        return Ok(());
+    }
+    state::running()?;
     if state::world() != World::Running {
         return Err(wrong_time("MPI is not initialised", "at MPI_Finalize"));
     }

@@ -28,7 +28,6 @@ entry! {
 entry! {
     MPI_Finalize PMPI_Finalize()
     Owner::None => {
-        state::running()?;
         calls::init::finalize()?
     }
 }

@@ -83,3 +83,19 @@ fn a_forked_child_is_no_process_of_the_job() {
         assert!(ended.code != 0 && !ended.hung, "{ended:?}");
     }
 }
+
+/// The code of an abort is the job's, 0 too, as in other libraries; so a job that was aborted says
+/// that it was.
+#[test]
+fn an_abort_ends_with_its_code_and_says_so() {
+    let program = program("aborts");
+    let run = |when: &str, code: i32| job(2, &program).arg(when).arg(code.to_string()).run();
+    for (code, exit) in [(0, 0), (7, 7), (256, 1), (-1, 255)] {
+        let ended = run("between", code).complains(&format!("Rank 1 called MPI_Abort with code {code};"));
+        assert_eq!((ended.code, ended.hung), (exit, false), "{ended:?}");
+    }
+    let ended = run("before", 7).complains("MPI_Abort was called").complains("MPI is not initialised");
+    assert_eq!((ended.code, ended.hung), (7, false), "{ended:?}");
+    let ended = run("after", 7).complains("MPI_Abort was called");
+    assert_eq!((ended.code, ended.hung), (7, false), "{ended:?}");
+}

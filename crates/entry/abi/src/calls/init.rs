@@ -1,13 +1,14 @@
 //! Initialisation, finalisation, thread levels, abort (MPI-5.0, 9.7 and 11.2 to 11.6).
 
 use crate::args::{Out, OutFlag};
+use crate::generated::types::MPI_Comm;
 use crate::handles::COMMS;
 use crate::startup;
 use crate::state::{self, World};
 use std::ffi::{c_char, c_int};
-use std::sync::Arc;
+use verbena_fault::Fault;
 use verbena_mpi::generated::constants as mpi;
-use verbena_mpi::{Comm, Error, Result};
+use verbena_mpi::{Error, Result};
 
 /// `MPI_Init` (11.2.1).
 pub fn init(_argc: *mut c_int, _argv: *mut *mut *mut c_char) -> Result<()> {
@@ -87,17 +88,33 @@ pub fn finalized(flag: OutFlag) -> Result<()> {
     Ok(())
 }
 
-/// `MPI_Abort` (9.7): ends all processes of the job, whatever the communicator.
-pub fn abort(comm: &Arc<Comm>, errorcode: c_int) -> Result<()> {
-    let message = format!(
-        "verbena: MPI_Abort was called\n  on: rank {} of a communicator of {} processes, process {} of the job\n  \
-         likely cause: the program itself decided to end, with error code {errorcode}\n  \
-         what to do: look at what the program printed before",
-        comm.rank(),
-        comm.size(),
-        state::process().me(),
-    );
-    startup::abort(errorcode, &message)
+/// `MPI_Abort` (9.7): ends all processes of the job, whatever the communicator. The exit code of
+/// `mpiexec` is the low byte of `errorcode`, or 1 if that is 0 and `errorcode` is not. So 0 gives
+/// 0, as in MPICH and Open MPI, and only the messages tell that the job was aborted. Before
+/// initialisation, and in a forked child, it ends the calling process.
+pub fn abort(comm: MPI_Comm, errorcode: c_int) -> Result<()> {
+    let pid = std::process::id();
+    let (on, remedy) = if state::is_forked_child() {
+        (
+            format!("the system's process {pid}, forked from a process of the job, which goes on"),
+            "call it in the process that initialised MPI to end the job",
+        )
+    } else if state::try_process().is_none() {
+        (
+            format!("the system's process {pid}, where MPI is not initialised: it alone ends"),
+            "call MPI_Init first to end the whole job",
+        )
+    } else {
+        let comm = COMMS.get(comm)?;
+        let (rank, size, me) = (comm.rank(), comm.size(), state::process().me());
+        (
+            format!("rank {rank} of a communicator of {size} processes, process {me} of the job"),
+            "look at what the program printed before",
+        )
+    };
+    let cause = format!("the program itself decided to end, with error code {errorcode}");
+    let fault = Fault::new("MPI_Abort was called", on, cause, remedy);
+    startup::abort(errorcode, &format!("verbena: {fault}"))
 }
 
 /// `MPI_Query_thread` (11.2.1).

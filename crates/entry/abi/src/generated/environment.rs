@@ -4,15 +4,14 @@
 use crate::args::{Out, OutFlag, OutString};
 use crate::generated::types::*;
 use crate::report::Owner;
-use crate::{args, calls, handles, state};
+use crate::{args, calls, state};
 use std::ffi::{c_char, c_double, c_int, c_void};
 use verbena_mpi::generated::constants as mpi;
 
 entry! {
     MPI_Abort PMPI_Abort(comm: MPI_Comm, errorcode: c_int)
-    Owner::Comm(comm) => {
-        let comm = handles::COMMS.get(comm)?;
-        calls::init::abort(&comm, errorcode)?
+    Owner::None => {
+        calls::init::abort(comm, errorcode)?
     }
 }
 

@@ -7,6 +7,7 @@ mod crates;
 mod generate;
 mod instructions;
 mod papers;
+mod passed;
 mod peers;
 mod sanitize;
 mod soak;

@@ -77,10 +77,9 @@ impl Fuzzers {
                 Driver::LibFuzzer => libfuzzer(top, target, seed)?.output(),
             };
             let output = output.context("cannot run the fuzzer")?;
-            turn.tried += tried(&output);
-            if !output.status.success() {
-                turn.findings.push(format!("{target}: see fuzz/corpus/{target}/broken-*\n{}", tail(&output)));
-            }
+            let (tried, finding) = judged(target, &output);
+            turn.tried += tried;
+            turn.findings.extend(finding);
         }
         Ok(turn)
     }
@@ -125,17 +124,58 @@ fn libfuzzer(top: &Path, target: &str, seed: u64) -> Result<Command> {
     Ok(command)
 }
 
-/// Returns the number of inputs that the driver says it tried.
-fn tried(output: &Output) -> u64 {
+/// The inputs that were tried, and what is wrong with the run if anything is.
+fn judged(target: &str, output: &Output) -> (u64, Option<String>) {
+    let tried = tried(output).unwrap_or(0);
+    let what = match (output.status.success(), tried) {
+        (false, _) => format!("see fuzz/corpus/{target}/broken-*"),
+        (true, 0) => "the fuzzer tried no input".into(),
+        (true, _) => return (tried, None),
+    };
+    (tried, Some(format!("{target}: {what}\n{}", tail(output))))
+}
+
+/// Returns the number of inputs that the driver says it tried, if it says one.
+fn tried(output: &Output) -> Option<u64> {
     let text = [&output.stdout[..], &output.stderr].concat();
     let text = String::from_utf8_lossy(&text);
     let after = |mark: &str| text.split_once(mark)?.1.split_whitespace().next()?.parse().ok();
     let before = |mark: &str| text.split_once(mark)?.0.split_whitespace().last()?.parse().ok();
-    after("stat::number_of_executed_units:").or_else(|| before(" inputs")).unwrap_or(0)
+    after("stat::number_of_executed_units:").or_else(|| before(" inputs"))
 }
 
 fn tail(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(15)..].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+
+    fn output(code: i32, said: &str, complained: &str) -> Output {
+        let status = std::process::ExitStatus::from_raw(code << 8);
+        Output { status, stdout: said.into(), stderr: complained.into() }
+    }
+
+    #[test]
+    fn a_run_is_good_only_if_it_tried_something() {
+        let judged = |output: Output| judged("pmi_text", &output);
+        assert_eq!(judged(output(0, "pmi_text: 1234 inputs, all held\n", "")), (1234, None));
+        assert_eq!(judged(output(0, "", "x\nstat::number_of_executed_units: 56\ny")), (56, None));
+        for (said, complained) in
+            [("", ""), ("pmi_text: 0 inputs, all held", ""), ("", "stat::number_of_executed_units: 0")]
+        {
+            let (tried, finding) = judged(output(0, said, complained));
+            assert_eq!(tried, 0);
+            assert!(finding.expect("a finding").starts_with("pmi_text: the fuzzer tried no input"));
+        }
+        let (tried, finding) = judged(output(1, "pmi_text: broken after 7 inputs: file", "trace"));
+        assert_eq!(tried, 7);
+        assert!(
+            finding.expect("a finding").starts_with("pmi_text: see fuzz/corpus/pmi_text/broken-*\ntrace")
+        );
+    }
 }

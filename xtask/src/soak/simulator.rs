@@ -1,6 +1,7 @@
 //! The simulator: each of its tests of random runs in turn, with seeds that none has tried.
 
 use super::{Turn, ledger};
+use crate::passed::passed;
 use anyhow::{Context, Result};
 use std::path::Path;
 use std::process::Command;
@@ -45,10 +46,22 @@ impl Simulator {
         cargo.env("VERBENA_SIM_FIRST", seed.to_string()).env("VERBENA_SIM_SEEDS", seeds.to_string());
         let output = cargo.output().context("cannot run cargo test")?;
         let text = String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).into_owned();
-        Ok(Turn {
-            tried: seeds,
-            findings: if output.status.success() { Vec::new() } else { failed(top, test, seed, &text)? },
-        })
+        if output.status.success() {
+            return Ok(succeeded(test, filter, seeds, &text));
+        }
+        let tried = if text.contains("test result: FAILED") { seeds } else { 0 };
+        Ok(Turn { tried, findings: failed(top, test, seed, &text)? })
+    }
+}
+
+/// The turn of a `cargo test` that succeeds, as it also does if it knows no such test.
+fn succeeded(test: &str, filter: &str, seeds: u64, text: &str) -> Turn {
+    match passed(text) {
+        0 => Turn {
+            tried: 0,
+            findings: vec![format!("{test} has no test \"{filter}\": was it renamed?\n{text}")],
+        },
+        _ => Turn { tried: seeds, findings: Vec::new() },
     }
 }
 
@@ -64,4 +77,20 @@ fn failed(top: &Path, test: &str, first: u64, text: &str) -> Result<Vec<String>>
         false => format!("{test}, seeds {seeds:?}: see crates/tools/sim/seeds.txt"),
     };
     Ok(vec![format!("{what}\n{text}")])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_count_only_if_a_test_tried_them() {
+        let ran =
+            succeeded("over_rc", "a_thousand", 150, "\ntest result: ok. 1 passed; 0 failed; 0 ignored\n");
+        assert_eq!((ran.tried, ran.findings.len()), (150, 0));
+        let none =
+            succeeded("over_rc", "a_milion", 150, "\ntest result: ok. 0 passed; 0 failed; 0 ignored\n");
+        assert_eq!((none.tried, none.findings.len()), (0, 1));
+        assert!(none.findings[0].contains("over_rc has no test \"a_milion\""), "{none:?}");
+    }
 }

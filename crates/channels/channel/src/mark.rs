@@ -1,7 +1,7 @@
 //! Marks: what the sender of a message, or the writer of a record, says of its call, so that a
 //! receiver whose own call does not match it finds out.
 //!
-//! A mark never takes part in matching. The lowest four bits stand for the type of the elements; 0
+//! A mark never takes part in matching. The lowest five bits stand for the type of the elements; 0
 //! there goes with every type. The other bits are defined by the layers above.
 
 /// Sixteen bits that say which call a message belongs to; 0 says nothing.
@@ -12,7 +12,7 @@ impl Mark {
     /// The mark that says nothing, and goes with every other.
     pub const NONE: Mark = Mark(0);
     /// The bits for the type of the elements.
-    pub const TYPE: u16 = 15;
+    pub const TYPE: u16 = 31;
 
     /// Returns whether the calls of both marks cannot belong together.
     #[inline]

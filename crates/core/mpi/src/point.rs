@@ -1,7 +1,6 @@
 //! Point-to-point communication (MPI-5.0, chapter 3): from a communicator's ranks to the engine's
 //! messages.
 
-use crate::coll;
 use crate::comm::{Comm, Traffic};
 use crate::datatype::Datatype;
 use crate::error::Error;
@@ -50,11 +49,7 @@ pub fn mark(datatype: &Datatype, count: i64) -> Mark {
 
 #[cold]
 fn elements_mark(datatype: &Datatype) -> Mark {
-    let Some(basic) = datatype.basic() else { return Mark::NONE };
-    match coll::call::elements(datatype) {
-        0 => Mark::NONE,
-        sort => Mark(sort | (basic.size().ilog2() as u16) << 4),
-    }
+    datatype.basic().map_or(Mark::NONE, |basic| Mark(basic.sort))
 }
 
 /// Starts a send.

@@ -3,7 +3,7 @@
 //! Nothing here knows of C or of handles. The library has one [`Process`]. Locks are taken in the
 //! order task list, task, engine; user callbacks run with the engine unlocked.
 
-use crate::coll;
+use crate::datatype::sort;
 use crate::error::{Error, Result};
 use crate::task::TaskList;
 use crate::threads;
@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 use std::time::{Duration, Instant};
 use verbena_channel::Peer;
 use verbena_channel::board::Boards;
+use verbena_channel::mark::Mark;
 use verbena_channel::neighbor::Neighbors;
 use verbena_engine::{
     Completion, Engine, Envelope, Failure, MaySend, Plain, Posted, RequestId, SendRequest, Taken,
@@ -476,7 +477,7 @@ fn error_of(failure: Failure, message: Option<(i32, i32)>) -> Error {
             "receive with room for the longest message, or ask with MPI_Probe and MPI_Get_count first",
         ),
         Failure::Unlike { mine, theirs } => {
-            let [mine, theirs] = [mine, theirs].map(coll::call::elements_said);
+            let [mine, theirs] = [mine, theirs].map(|mark| sort::name(mark.0 & Mark::TYPE));
             Error::new(
                 MPI_ERR_TYPE,
                 "a message has elements of another type than its receive, and was not received",

@@ -4,45 +4,38 @@
 //!
 //! | bits | meaning |
 //! | --- | --- |
-//! | 0 to 3 | the sort of the elements ([`elements`]); 0 for any |
-//! | 4 to 8 | the [`Kind`]; from [`REDUCE_KINDS`] on `MPI_Reduce`, and bits 3 to 5 of its root |
-//! | 9 to 15 | the root, as many bits as fit; for a reduction the operation in 4 bits, and bits 0 to 2 of the root |
+//! | 0 to 4 | the sort of the elements ([`sort`]); 0 for any |
+//! | 5 to 15 | the [`Kind`], added to the root (for a reduction the operation) as many bits as fit |
 //!
-//! Lengths are not in it: each message and record has its own, which the receiver compares. Nor are
-//! roots and types on intercommunicators, whose groups may differ in both.
+//! Lengths are not in it: each message and record has its own, which the receiver compares. Where
+//! blocks differ in their types, each message has the sort of its own
+//! ([`super::schedule::Schedule::tell_elements`]). The root of an intercommunicator is told as a
+//! rank and its group.
 
+use super::plan::LOCAL_MARK;
 use crate::comm::Comm;
-use crate::datatype::Datatype;
-use crate::datatype::predefined::{Family, Representation};
+use crate::datatype::{Datatype, sort};
 use crate::error::Error;
 use crate::generated::constants as mpi;
 use crate::op::Op;
 use verbena_channel::board::Clash;
 use verbena_channel::mark::Mark;
 
-/// A collective, whether blocking, nonblocking or persistent.
+/// A collective, whether blocking, nonblocking or persistent. Those with a root leave the lowest
+/// seven bits to it; reductions the lowest four to the operation; `MPI_Reduce` four to the
+/// operation and six to the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 #[allow(missing_docs)]
 pub enum Kind {
-    /// A call that makes a communicator, a file or the like.
+    /// A call that makes a communicator, a file or the like, other than those below.
     Creation = 1,
     Barrier,
-    Bcast,
-    Gather,
-    Gatherv,
-    Scatter,
-    Scatterv,
     Allgather,
     Allgatherv,
     Alltoall,
     Alltoallv,
     Alltoallw,
-    Allreduce,
-    ReduceScatter,
-    ReduceScatterBlock,
-    Scan,
-    Exscan,
     NeighborAllgather,
     NeighborAllgatherv,
     NeighborAlltoall,
@@ -50,91 +43,146 @@ pub enum Kind {
     NeighborAlltoallw,
     /// The meeting of all processes at the end.
     Finalize,
-    Reduce = REDUCE_KINDS,
+    CommDup,
+    CommDupWithInfo,
+    CommIdup,
+    CommCreate,
+    CommSplit,
+    CommSplitType,
+    IntercommCreate,
+    IntercommMerge,
+    CartCreate,
+    CartSub,
+    GraphCreate,
+    DistGraphCreate,
+    DistGraphCreateAdjacent,
+    FileOpen,
+    Allreduce = REDUCTIONS,
+    ReduceScatter = REDUCTIONS | 1 << OP_BITS,
+    ReduceScatterBlock = REDUCTIONS | 2 << OP_BITS,
+    Scan = REDUCTIONS | 3 << OP_BITS,
+    Exscan = REDUCTIONS | 4 << OP_BITS,
+    Bcast = ROOTED,
+    Gather = ROOTED + ROOTS,
+    Gatherv = ROOTED + 2 * ROOTS,
+    Scatter = ROOTED + 3 * ROOTS,
+    Scatterv = ROOTED + 4 * ROOTS,
+    Reduce = REDUCE,
 }
 
-/// The names of all kinds in their order, from 1 on; the last one is `MPI_Reduce`.
-const NAMES: [&str; 24] = [
-    "a function that makes a communicator or a file",
-    "MPI_Barrier",
-    "MPI_Bcast",
-    "MPI_Gather",
-    "MPI_Gatherv",
-    "MPI_Scatter",
-    "MPI_Scatterv",
-    "MPI_Allgather",
-    "MPI_Allgatherv",
-    "MPI_Alltoall",
-    "MPI_Alltoallv",
-    "MPI_Alltoallw",
-    "MPI_Allreduce",
-    "MPI_Reduce_scatter",
-    "MPI_Reduce_scatter_block",
-    "MPI_Scan",
-    "MPI_Exscan",
-    "MPI_Neighbor_allgather",
-    "MPI_Neighbor_allgatherv",
-    "MPI_Neighbor_alltoall",
-    "MPI_Neighbor_alltoallv",
-    "MPI_Neighbor_alltoallw",
-    "MPI_Finalize",
-    "MPI_Reduce",
+/// The kinds and their names.
+const NAMES: [(Kind, &str); 38] = [
+    (Kind::Creation, "a function that makes a communicator or a file"),
+    (Kind::Barrier, "MPI_Barrier"),
+    (Kind::Allgather, "MPI_Allgather"),
+    (Kind::Allgatherv, "MPI_Allgatherv"),
+    (Kind::Alltoall, "MPI_Alltoall"),
+    (Kind::Alltoallv, "MPI_Alltoallv"),
+    (Kind::Alltoallw, "MPI_Alltoallw"),
+    (Kind::NeighborAllgather, "MPI_Neighbor_allgather"),
+    (Kind::NeighborAllgatherv, "MPI_Neighbor_allgatherv"),
+    (Kind::NeighborAlltoall, "MPI_Neighbor_alltoall"),
+    (Kind::NeighborAlltoallv, "MPI_Neighbor_alltoallv"),
+    (Kind::NeighborAlltoallw, "MPI_Neighbor_alltoallw"),
+    (Kind::Finalize, "MPI_Finalize"),
+    (Kind::CommDup, "MPI_Comm_dup"),
+    (Kind::CommDupWithInfo, "MPI_Comm_dup_with_info"),
+    (Kind::CommIdup, "MPI_Comm_idup"),
+    (Kind::CommCreate, "MPI_Comm_create"),
+    (Kind::CommSplit, "MPI_Comm_split"),
+    (Kind::CommSplitType, "MPI_Comm_split_type"),
+    (Kind::IntercommCreate, "MPI_Intercomm_create"),
+    (Kind::IntercommMerge, "MPI_Intercomm_merge"),
+    (Kind::CartCreate, "MPI_Cart_create"),
+    (Kind::CartSub, "MPI_Cart_sub"),
+    (Kind::GraphCreate, "MPI_Graph_create"),
+    (Kind::DistGraphCreate, "MPI_Dist_graph_create"),
+    (Kind::DistGraphCreateAdjacent, "MPI_Dist_graph_create_adjacent"),
+    (Kind::FileOpen, "MPI_File_open"),
+    (Kind::Allreduce, "MPI_Allreduce"),
+    (Kind::ReduceScatter, "MPI_Reduce_scatter"),
+    (Kind::ReduceScatterBlock, "MPI_Reduce_scatter_block"),
+    (Kind::Scan, "MPI_Scan"),
+    (Kind::Exscan, "MPI_Exscan"),
+    (Kind::Bcast, "MPI_Bcast"),
+    (Kind::Gather, "MPI_Gather"),
+    (Kind::Gatherv, "MPI_Gatherv"),
+    (Kind::Scatter, "MPI_Scatter"),
+    (Kind::Scatterv, "MPI_Scatterv"),
+    (Kind::Reduce, "MPI_Reduce"),
 ];
 
-/// The first of the eight codes for `MPI_Reduce`.
-const REDUCE_KINDS: u16 = 24;
-const KIND_AT: u32 = 4;
-const KIND_BITS: u32 = 5;
-const DETAIL_AT: u32 = KIND_AT + KIND_BITS;
+/// The place of the [`Kind`].
+const KIND_AT: u32 = 5;
 const OP_BITS: u32 = 4;
 /// The number of roots that a mark tells apart: of `MPI_Reduce`, then of other calls.
 const REDUCE_ROOTS: u16 = 64;
 const ROOTS: u16 = 128;
-/// The code of an operation of the program.
-const USER_OP: u16 = 15;
+/// The first kinds of reductions without a root, of calls with a root, and `MPI_Reduce`.
+const REDUCTIONS: u16 = 128;
+const ROOTED: u16 = 256;
+const REDUCE: u16 = 1024;
+/// The codes of the operations of the program, by whether they commute. They are those of
+/// `MPI_REPLACE` and `MPI_NO_OP`, which no collective takes.
+const USER_OPS: [u16; 2] = [13, 14];
 
 /// A call in the making.
-#[derive(Clone, Copy, Debug)]
-pub struct Call {
+#[derive(Clone, Copy)]
+pub struct Call<'c> {
     mark: Mark,
-    /// True if the communicator has one group.
-    is_intra: bool,
+    comm: &'c Comm,
 }
 
-impl Call {
+impl<'c> Call<'c> {
     /// Begins a call on this communicator.
     #[inline]
-    pub fn new(kind: Kind, comm: &Comm) -> Call {
-        Call { mark: Mark((kind as u16) << KIND_AT), is_intra: !comm.is_inter() }
+    pub fn new(kind: Kind, comm: &'c Comm) -> Call<'c> {
+        Call { mark: Mark((kind as u16) << KIND_AT), comm }
+    }
+
+    /// The number of roots that this kind tells apart.
+    #[inline]
+    fn roots(&self) -> u16 {
+        if self.mark.0 >> KIND_AT >= REDUCE { REDUCE_ROOTS } else { ROOTS }
     }
 
     /// Sets the root.
     #[inline]
-    pub fn root(mut self, root: i32) -> Call {
-        if self.is_intra {
-            let root = root as u16;
-            self.mark.0 |= match self.mark.0 >> KIND_AT == REDUCE_KINDS {
-                true => (root & 7) << (DETAIL_AT + OP_BITS) | (root >> 3 & 7) << KIND_AT,
-                false => (root % ROOTS) << DETAIL_AT,
-            };
-        }
+    pub fn root(mut self, root: i32) -> Call<'c> {
+        let root = if self.comm.is_inter() { self.inter_root(root) } else { root as u16 };
+        self.mark.0 |= (root % self.roots()) << KIND_AT;
         self
+    }
+
+    /// The root on an intercommunicator: twice its rank, and whether it is in the first group.
+    #[cold]
+    fn inter_root(&self, root: i32) -> u16 {
+        let is_here = matches!(root, mpi::MPI_ROOT | mpi::MPI_PROC_NULL);
+        let rank = if is_here { self.comm.rank() } else { root };
+        let is_first = Some(is_here) == self.comm.is_first_group();
+        (rank as u16) << 1 | u16::from(is_first)
     }
 
     /// Sets the operation.
     #[inline]
-    pub fn op(mut self, op: Option<&Op>) -> Call {
-        if let Some(op) = op.filter(|_| self.is_intra) {
-            self.mark.0 |= op.builtin().map_or(USER_OP, |builtin| builtin as u16 + 1) << DETAIL_AT;
+    pub fn op(mut self, op: Option<&Op>) -> Call<'c> {
+        if let Some(op) = op {
+            let code = op
+                .builtin()
+                .map_or_else(|| USER_OPS[usize::from(!op.is_commutative())], |builtin| builtin as u16 + 1);
+            let at = if self.roots() == REDUCE_ROOTS { REDUCE_ROOTS.ilog2() } else { 0 };
+            self.mark.0 |= code << (KIND_AT + at);
         }
         self
     }
 
-    /// Sets the elements: `count` of this datatype.
+    /// Sets the elements: `count` of this datatype. On an intercommunicator, calls in which both
+    /// groups send may use another one each way: there it does nothing, unless they reduce.
     #[inline]
-    pub fn elements(mut self, datatype: Option<&Datatype>, count: i64) -> Call {
-        if let Some(datatype) = datatype.filter(|_| self.is_intra && count > 0) {
-            self.mark.0 |= elements(datatype);
+    pub fn elements(mut self, datatype: Option<&Datatype>, count: i64) -> Call<'c> {
+        let both_ways = self.mark.0 >> KIND_AT < REDUCTIONS && self.comm.is_inter();
+        if let Some(datatype) = datatype.filter(|_| !both_ways && count > 0) {
+            self.mark.0 |= sort::of_elements(datatype);
         }
         self
     }
@@ -146,45 +194,8 @@ impl Call {
     }
 }
 
-/// The sort of all elements of a datatype; 0 if they are bytes, which match everything.
-pub fn elements(datatype: &Datatype) -> u16 {
-    let Some(basic) = datatype.basic() else {
-        return if datatype.size() == 0 { 0 } else { 7 };
-    };
-    match (basic.family, basic.representation) {
-        (_, Representation::Opaque) | (Family::Byte, _) => 0,
-        (Family::Logical, _) => 5,
-        (_, Representation::Integer(_)) if basic.size() == 1 => 6,
-        (_, Representation::Integer(int)) if int.is_signed() => 1,
-        (_, Representation::Integer(_)) => 2,
-        (_, Representation::Float(_)) => 3,
-        (_, Representation::Complex(_)) => 4,
-    }
-}
-
-/// The sorts of elements, from 1 on.
-pub(crate) const SORTS: [&str; 7] = [
-    "signed integers",
-    "unsigned integers",
-    "floating-point numbers",
-    "complex numbers",
-    "logical values",
-    "characters",
-    "elements of several types",
-];
-
-/// Describes the elements of a message from its mark: their sort, and their size in bytes.
-pub fn elements_said(mark: Mark) -> String {
-    let sort = usize::from(mark.0 & Mark::TYPE).checked_sub(1).and_then(|sort| SORTS.get(sort));
-    let size = 1 << (mark.0 >> KIND_AT);
-    sort.map_or("bytes".to_string(), |sort| match mark.0 >> KIND_AT {
-        0 => (*sort).to_string(),
-        _ => format!("{sort} of {size} bytes"),
-    })
-}
-
 /// The operations, from 1 on.
-const OPS: [&str; 15] = [
+const OPS: [&str; 14] = [
     "MPI_MAX",
     "MPI_MIN",
     "MPI_SUM",
@@ -197,57 +208,99 @@ const OPS: [&str; 15] = [
     "MPI_BXOR",
     "MPI_MAXLOC",
     "MPI_MINLOC",
-    "MPI_REPLACE",
-    "MPI_NO_OP",
-    "an operation of the program",
+    "an operation of the program that commutes",
+    "an operation of the program that does not commute",
 ];
 
 /// The parts of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Said {
-    /// Index of the name.
-    name: usize,
+    kind: Kind,
+    name: &'static str,
     root: u16,
     /// The operation; 0 if there is none.
     op: usize,
-    /// The sort of the elements; 0 if it matches everything.
-    sort: usize,
+    /// The sort of the elements.
+    sort: u16,
 }
 
 impl Said {
     fn by(mark: Mark) -> Said {
-        let (kind, detail) = (mark.0 >> KIND_AT & ((1 << KIND_BITS) - 1), mark.0 >> DETAIL_AT);
-        let sort = usize::from(mark.0 & Mark::TYPE).min(SORTS.len());
-        let kinds = NAMES.len() as u16;
-        if kind >= REDUCE_KINDS {
-            let root = detail >> OP_BITS | (kind & 7) << 3;
-            return Said { name: NAMES.len() - 1, root, op: usize::from(detail & 15), sort };
-        }
-        let reduces = (Kind::Allreduce as u16..=Kind::Exscan as u16).contains(&kind);
-        let (root, op) = if reduces { (0, usize::from(detail & 15)) } else { (detail, 0) };
-        Said { name: usize::from(kind.clamp(1, kinds - 1)) - 1, root, op, sort }
+        let code = mark.0 >> KIND_AT;
+        let op = |at: u32| code >> at & ((1 << OP_BITS) - 1);
+        let (kind, root, op) = match code {
+            REDUCE.. => (REDUCE, code % REDUCE_ROOTS, op(REDUCE_ROOTS.ilog2())),
+            ROOTED.. => (code - code % ROOTS, code % ROOTS, 0),
+            REDUCTIONS.. => (code - op(0), 0, op(0)),
+            _ => (code, 0, 0),
+        };
+        let &(kind, name) = NAMES.iter().find(|known| known.0 as u16 == kind).unwrap_or(&NAMES[0]);
+        Said { kind, name, root, op: usize::from(op), sort: mark.0 & Mark::TYPE }
     }
 
-    fn name(&self) -> &'static str {
-        NAMES[self.name]
-    }
-
-    /// The root as a person reads it, among this many ranks.
-    fn root_among(&self, ranks: usize) -> String {
-        let told = if self.name == NAMES.len() - 1 { REDUCE_ROOTS } else { ROOTS };
-        match ranks <= usize::from(told) {
-            true => format!("root {}", self.root),
-            false => format!("root {} (modulo {told})", self.root),
+    /// The root as a person reads it, on a communicator of these.
+    fn root(&self, members: &Members) -> String {
+        let told = if self.kind == Kind::Reduce { REDUCE_ROOTS } else { ROOTS };
+        let (root, told, group) = match members.is_first_group {
+            None => (self.root, told, ""),
+            Some(first) if first == (self.root & 1 == 1) => (self.root >> 1, told / 2, OWN_GROUP),
+            Some(_) => (self.root >> 1, told / 2, OTHER_GROUP),
+        };
+        match members.ranks <= usize::from(told) {
+            true => format!("root {root}{group}"),
+            false => format!("root {root} (modulo {told}){group}"),
         }
     }
 
     fn op(&self) -> &'static str {
         self.op.checked_sub(1).and_then(|op| OPS.get(op)).unwrap_or(&"no operation")
     }
+}
 
-    fn sort(&self) -> &'static str {
-        self.sort.checked_sub(1).map_or("bytes", |sort| SORTS[sort])
+/// The groups of an intercommunicator, as its members read them.
+const OWN_GROUP: &str = " of this group";
+const OTHER_GROUP: &str = " of the other group";
+
+/// The members of a communicator, as messages to the user name them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Members {
+    /// The rank of the caller.
+    pub me: usize,
+    /// Number of ranks, of the other group on an intercommunicator.
+    pub ranks: usize,
+    /// True if the caller's group is the first of an intercommunicator; `None` on an
+    /// intracommunicator.
+    pub is_first_group: Option<bool>,
+}
+
+impl Members {
+    /// The members of this communicator.
+    #[inline]
+    pub fn of(comm: &Comm) -> Members {
+        let ranks = comm.targets().size() as usize;
+        Members { me: comm.rank() as usize, ranks, is_first_group: comm.is_first_group() }
     }
+
+    /// The words for a rank; for the caller's own group if `is_own_group`.
+    fn name(&self, rank: usize, is_own_group: bool) -> String {
+        let group = if is_own_group { OWN_GROUP } else { OTHER_GROUP };
+        format!("rank {rank}{}", self.is_first_group.map_or("", |_| group))
+    }
+
+    /// The words for the sender of a message of a collective.
+    pub(super) fn sender(&self, source: i32) -> String {
+        self.name(rank_of(source), source & LOCAL_MARK != 0)
+    }
+
+    /// The words for the caller.
+    fn caller(&self) -> String {
+        self.name(self.me, true)
+    }
+}
+
+/// The rank that a message's source means, without the mark that plans add.
+fn rank_of(source: i32) -> usize {
+    (source & (LOCAL_MARK - 1)) as usize
 }
 
 /// Names a collective by its number, as a person reads it.
@@ -256,36 +309,37 @@ pub(crate) fn numbered(tag: i32) -> String {
     format!("{sort} collective number {} of the communicator", tag / 2 + 1)
 }
 
-/// The error of a member that called something else than another one, on a communicator of this
-/// many ranks. The class says what differs: `MPI_ERR_ROOT`, `MPI_ERR_OP`, `MPI_ERR_TYPE`; for
-/// different calls `MPI_ERR_OTHER`, since the standard has no class for that.
+/// The error of a member that called something else than another one, `other`. The class says what
+/// differs: `MPI_ERR_ROOT`, `MPI_ERR_OP`, `MPI_ERR_TYPE`; for different calls `MPI_ERR_OTHER`,
+/// since the standard has no class for that.
 #[cold]
-pub fn mismatch(me: usize, clash: &Clash, which: &str, ranks: usize) -> Error {
-    let (mine, theirs) = (Said::by(clash.mine), Said::by(clash.theirs));
-    let (class, what, [own, other]) = match () {
-        _ if mine.name != theirs.name => {
-            (mpi::MPI_ERR_OTHER, "different collectives", [mine, theirs].map(|said| said.name().to_string()))
+pub fn mismatch(members: &Members, other: &str, [mine, theirs]: [Mark; 2], which: &str) -> Error {
+    let both = [mine, theirs].map(Said::by);
+    let [mine, theirs] = both;
+    let (class, what, [own, others]) = match () {
+        _ if mine.kind != theirs.kind => {
+            (mpi::MPI_ERR_OTHER, "different collectives", both.map(|said| said.name.to_string()))
         }
         _ if mine.op != theirs.op => (
             mpi::MPI_ERR_OP,
             "a reduction with different operations",
-            [mine, theirs].map(|said| format!("{} with {}", said.name(), said.op())),
+            both.map(|said| format!("{} with {}", said.name, said.op())),
         ),
         _ if mine.root != theirs.root => (
             mpi::MPI_ERR_ROOT,
             "a collective with different roots",
-            [mine, theirs].map(|said| format!("{} with {}", said.name(), said.root_among(ranks))),
+            both.map(|said| format!("{} with {}", said.name, said.root(members))),
         ),
         _ => (
             mpi::MPI_ERR_TYPE,
             "a collective with different datatypes",
-            [mine, theirs].map(|said| format!("{} of {}", said.name(), said.sort())),
+            both.map(|said| format!("{} of {}", said.name, sort::name(said.sort))),
         ),
     };
     Error::new(
         class,
         format!("the ranks of a communicator called {what}"),
-        format!("rank {} called {other}, rank {me} {own}; {which}", clash.rank),
+        format!("{other} called {others}, {} {own}; {which}", members.caller()),
         "the ranks take different ways through the program, or pass arguments that do not match",
         "make all ranks of the communicator call the same collectives in the same order, with the same \
          root and operation and with matching datatypes",
@@ -296,7 +350,7 @@ pub fn mismatch(me: usize, clash: &Clash, which: &str, ranks: usize) -> Error {
 /// `clash.number`.
 #[cold]
 pub(crate) fn out_of_step(me: usize, number: u64, clash: &Clash) -> Error {
-    let (mine, theirs) = (Said::by(clash.mine).name(), Said::by(clash.theirs).name());
+    let (mine, theirs) = (Said::by(clash.mine).name, Said::by(clash.theirs).name);
     Error::new(
         mpi::MPI_ERR_OTHER,
         "the ranks of a communicator are in different collectives",
@@ -328,29 +382,26 @@ mod tests {
         let comm = comm();
         let op = Op::predefined(mpi::MPI_MAX).expect("predefined");
         let reduce = |root| Call::new(Kind::Reduce, &comm).root(root).op(Some(op));
+        let members = |ranks| Members { ranks, ..Members::of(&comm) };
         let said = Said::by(reduce(45).elements(Some(datatype(mpi::MPI_DOUBLE)), 3).mark());
-        assert_eq!((said.name(), said.root, said.op(), said.sort), ("MPI_Reduce", 45, "MPI_MAX", 3));
+        assert_eq!((said.name, said.root, said.op()), ("MPI_Reduce", 45, "MPI_MAX"));
+        assert_eq!(sort::name(said.sort), "floating-point numbers of 8 bytes");
         let said = Said::by(Call::new(Kind::Bcast, &comm).root(127).mark());
-        assert_eq!((said.name(), said.root, said.op, said.sort), ("MPI_Bcast", 127, 0, 0));
+        assert_eq!((said.name, said.root, said.op, said.sort), ("MPI_Bcast", 127, 0, 0));
         let said = Said::by(Call::new(Kind::NeighborAlltoallw, &comm).mark());
-        assert_eq!(said.name(), "MPI_Neighbor_alltoallw");
-        assert_eq!(said.root_among(4), "root 0");
-        assert_eq!(Said::by(reduce(45).mark()).root_among(65), "root 45 (modulo 64)");
+        assert_eq!((said.name, &said.root(&members(4))[..]), ("MPI_Neighbor_alltoallw", "root 0"));
+        assert_eq!(Said::by(reduce(45).mark()).root(&members(65)), "root 45 (modulo 64)");
     }
 
     #[test]
     fn every_kind_has_its_name() {
-        let comm = comm();
-        for (kind, name) in [
-            (Kind::Creation, NAMES[0]),
-            (Kind::Barrier, "MPI_Barrier"),
-            (Kind::Alltoallw, "MPI_Alltoallw"),
-            (Kind::ReduceScatterBlock, "MPI_Reduce_scatter_block"),
-            (Kind::Exscan, "MPI_Exscan"),
-            (Kind::Finalize, "MPI_Finalize"),
-            (Kind::Reduce, "MPI_Reduce"),
-        ] {
-            assert_eq!(Said::by(Call::new(kind, &comm).mark()).name(), name);
+        let (comm, sum) = (comm(), Op::predefined(mpi::MPI_SUM).expect("predefined"));
+        for (kind, name) in NAMES {
+            let call = Call::new(kind, &comm);
+            let call = if kind as u16 >= ROOTED { call.root(63) } else { call };
+            let reduces = kind == Kind::Reduce || (REDUCTIONS..ROOTED).contains(&(kind as u16));
+            let said = Said::by(if reduces { call.op(Some(sum)) } else { call }.mark());
+            assert_eq!((said.kind, said.name), (kind, name));
         }
     }
 
@@ -367,14 +418,27 @@ mod tests {
             (bcast(0), bcast(3), mpi::MPI_ERR_ROOT, "MPI_Bcast with root 3"),
             (allreduce(sum), allreduce(max), mpi::MPI_ERR_OP, "MPI_Allreduce with MPI_MAX"),
             (of(mpi::MPI_INT), of(mpi::MPI_FLOAT), mpi::MPI_ERR_TYPE, "floating-point"),
+            (of(mpi::MPI_LONG), of(mpi::MPI_INT), mpi::MPI_ERR_TYPE, "signed integers of 4 bytes"),
         ] {
             let (mine, theirs) = (mine.mark(), theirs.mark());
             assert!(mine.is_unlike(theirs));
-            let error = mismatch(0, &Clash { number: 1, rank: 1, mine, theirs }, "number 7", 4);
+            let error = mismatch(&Members::of(&comm), "rank 1", [mine, theirs], "number 7");
             assert_eq!(error.class, class);
             assert!(error.fault.on.contains(text) && error.fault.on.contains("number 7"), "{error}");
         }
         assert!(!of(mpi::MPI_INT).mark().is_unlike(of(mpi::MPI_BYTE).mark()));
+        assert!(!of(mpi::MPI_INT).mark().is_unlike(of(mpi::MPI_INTEGER).mark()));
         assert!(!of(mpi::MPI_INT).mark().is_unlike(bcast(0).mark()));
+    }
+
+    #[test]
+    fn operations_of_the_program_differ_by_whether_they_commute() {
+        let comm = comm();
+        let mark = |code: u16| Mark((REDUCTIONS | code) << KIND_AT);
+        assert!(mark(USER_OPS[0]).is_unlike(mark(USER_OPS[1])));
+        let [one, other] = USER_OPS.map(mark);
+        let error = mismatch(&Members::of(&comm), "rank 1", [one, other], "number 7");
+        assert_eq!(error.class, mpi::MPI_ERR_OP);
+        assert!(error.fault.on.contains("does not commute"), "{error}");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::algorithms::{allgather, bcast};
 use super::blocks::{Blocks, Counts};
-use super::call::{Call, Kind};
+use super::call::{Call, Kind, Members};
 use super::choose::{Allgather, TABLE};
 use super::execute::Collective;
 use super::plan::{Plan, Team};
@@ -38,7 +38,7 @@ impl Channel {
     fn run(self, process: &Process, team: Team<'_>, fill: impl FnOnce(&mut Plan)) -> Result<()> {
         let mut collective = Collective::with_tag(self.context, self.tag);
         collective.set_call(self.call);
-        collective.set_place(team.rank(), team.size());
+        collective.set_members(Members { me: team.rank(), ranks: team.size(), is_first_group: None });
         fill(&mut Plan::new(collective.schedule(), team));
         let outcome = collective.run(process, None);
         collective.recycle();

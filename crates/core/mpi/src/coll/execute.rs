@@ -9,8 +9,7 @@
 //! cancelled. In both cases nothing is under way when the error is reported, so no memory is
 //! touched later.
 
-use super::call::{mismatch, numbered};
-use super::plan::LOCAL_MARK;
+use super::call::{Members, mismatch, numbered};
 use super::schedule::{Schedule, Step, StepId};
 use crate::comm::{Comm, Traffic};
 use crate::datatype::Datatype;
@@ -20,7 +19,6 @@ use crate::op::Op;
 use crate::process::{Access, Process, failure_error};
 use std::cell::RefCell;
 use std::sync::Arc;
-use verbena_channel::board::Clash;
 use verbena_channel::mark::Mark;
 use verbena_engine::{Completion, Engine, Failure, Mode, Posted, ReceiveRequest, RequestId, SendRequest};
 use verbena_memory::elements::Elements;
@@ -89,9 +87,8 @@ pub struct Collective {
     tag: i32,
     /// The call that this rank is in.
     call: Mark,
-    /// This rank, and the number of ranks, for messages to the user.
-    me: usize,
-    ranks: usize,
+    /// The ranks, for messages to the user.
+    members: Members,
     /// The number of rounds of waiting.
     rounds: u32,
     next: usize,
@@ -124,14 +121,14 @@ impl Collective {
     #[inline]
     pub fn of(comm: &Comm, tag: i32) -> Box<Collective> {
         let mut collective = Collective::with_tag(comm.context(Traffic::Collective), tag);
-        collective.set_place(comm.rank() as usize, comm.targets().size() as usize);
+        collective.set_members(Members::of(comm));
         collective
     }
 
-    /// Sets this rank and the number of ranks, for messages to the user.
+    /// Sets the ranks, for messages to the user.
     #[inline]
-    pub(super) fn set_place(&mut self, me: usize, ranks: usize) {
-        (self.me, self.ranks) = (me, ranks);
+    pub(super) fn set_members(&mut self, members: Members) {
+        self.members = members;
     }
 
     /// Sets what this rank calls: its messages say so, and those that it receives must agree with
@@ -230,15 +227,13 @@ impl Collective {
     #[cold]
     fn find_clash(&mut self, access: &mut impl Access) {
         let unlike = access.look(|engine| engine.find_unlike(self.context, self.tag, self.call));
-        let by_message = unlike.map(|(source, theirs)| Clash {
-            number: 0,
-            rank: rank_of(source),
-            mine: self.call,
-            theirs,
-        });
-        let on_board = || self.schedule.board().and_then(|board| board.lock().clash());
-        if let Some(clash) = by_message.or_else(on_board) {
-            let error = mismatch(self.me, &clash, &numbered(self.tag), self.ranks);
+        let by_message = unlike.map(|(source, theirs)| (self.members.sender(source), [self.call, theirs]));
+        let on_board = || {
+            let clash = self.schedule.board()?.lock().clash()?;
+            Some((format!("rank {}", clash.rank), [clash.mine, clash.theirs]))
+        };
+        if let Some((other, calls)) = by_message.or_else(on_board) {
+            let error = mismatch(&self.members, &other, calls, &numbered(self.tag));
             self.failure.get_or_insert(error);
             access.with(|engine| self.give_up(engine));
         }
@@ -330,20 +325,22 @@ impl Collective {
             && !completion.cancelled
         {
             let room = buffer.len();
-            self.failure.get_or_insert_with(|| too_short(&completion, room, &numbered(self.tag)));
+            let error = self.too_short(&completion, room);
+            self.failure.get_or_insert(error);
         }
     }
 
     #[cold]
     fn note_failure(&mut self, engine: &mut Engine, completion: Completion) {
         let Some(failure) = completion.failure else { return };
-        let rank = rank_of(completion.source);
+        let sender = self.members.sender(completion.source);
         let error = match failure {
-            Failure::Truncated { sent, room } => too_long(sent, room as usize, &from(rank, self.tag)),
+            Failure::Truncated { sent, room } => {
+                too_long(sent, room as usize, &format!("from {sender}; {}", numbered(self.tag)))
+            }
             Failure::Unlike { mine, theirs } => {
                 self.give_up(engine);
-                let clash = Clash { number: 0, rank, mine, theirs };
-                mismatch(self.me, &clash, &numbered(self.tag), self.ranks)
+                mismatch(&self.members, &sender, [mine, theirs], &numbered(self.tag))
             }
             Failure::Channel(_) => {
                 self.give_up(engine);
@@ -351,6 +348,18 @@ impl Collective {
             }
         };
         self.failure.get_or_insert(error);
+    }
+
+    #[cold]
+    fn too_short(&self, completion: &Completion, room: usize) -> Error {
+        let (bytes, sender) = (completion.bytes, self.members.sender(completion.source));
+        Error::new(
+            MPI_ERR_COUNT,
+            "a contribution to a collective was shorter than its receive buffer",
+            format!("{bytes} bytes were sent, {room} are expected, from {sender}; {}", numbered(self.tag)),
+            "the receive count or datatype is larger than the send count or datatype",
+            "give counts and datatypes of the same total size on both sides",
+        )
     }
 
     /// Runs copies and reductions up to the next step of another kind.
@@ -419,15 +428,6 @@ pub(crate) fn is_round_to_look(round: u32) -> bool {
     round >= 16 && (round.is_power_of_two() || round.is_multiple_of(256))
 }
 
-/// The rank that a message's source means, without the mark that plans add.
-fn rank_of(source: i32) -> usize {
-    (source & (LOCAL_MARK - 1)) as usize
-}
-
-fn from(rank: usize, tag: i32) -> String {
-    format!("from rank {rank}; {}", numbered(tag))
-}
-
 #[cold]
 fn too_long(sent: u64, room: usize, which: &str) -> Error {
     Error::new(
@@ -435,21 +435,6 @@ fn too_long(sent: u64, room: usize, which: &str) -> Error {
         "a contribution to a collective was longer than its receive buffer and was cut",
         format!("{sent} bytes were sent, the receive has room for {room}, {which}"),
         "the receive count or datatype is smaller than the send count or datatype",
-        "give counts and datatypes of the same total size on both sides",
-    )
-}
-
-#[cold]
-fn too_short(completion: &Completion, room: usize, which: &str) -> Error {
-    Error::new(
-        MPI_ERR_COUNT,
-        "a contribution to a collective was shorter than its receive buffer",
-        format!(
-            "{} bytes were sent, {room} are expected, from rank {}; {which}",
-            completion.bytes,
-            rank_of(completion.source)
-        ),
-        "the receive count or datatype is larger than the send count or datatype",
         "give counts and datatypes of the same total size on both sides",
     )
 }

@@ -1,7 +1,7 @@
 //! Messages of collectives that nobody received. They are a sign that the ranks' calls did not
 //! match, but none of them had to wait for it.
 
-use super::call::numbered;
+use super::call::{Members, numbered};
 use crate::comm::{Comm, Traffic};
 use crate::error::Error;
 use crate::generated::constants::MPI_ERR_OTHER;
@@ -22,8 +22,8 @@ pub fn mismatch_error(process: &Process, comm: &Comm) -> Option<Error> {
         MPI_ERR_OTHER,
         "the ranks of a communicator called different collectives",
         format!(
-            "rank {} sent {} bytes to this rank in {}, which this rank never received",
-            left.source,
+            "{} sent {} bytes to this rank in {}, which this rank never received",
+            Members::of(comm).sender(left.source),
             left.bytes,
             numbered(left.tag)
         ),

@@ -214,6 +214,13 @@ impl Comm {
         self.remote.is_some()
     }
 
+    /// True if the local group is the first of an intercommunicator; `None` on an
+    /// intracommunicator.
+    #[inline]
+    pub fn is_first_group(&self) -> Option<bool> {
+        self.remote.as_ref().map(|remote| remote.is_local_first)
+    }
+
     /// The local group.
     pub fn group(&self) -> &Arc<Group> {
         &self.local

@@ -16,6 +16,7 @@ pub mod pack;
 mod parts;
 pub mod predefined;
 pub mod signature;
+pub mod sort;
 #[cfg(test)]
 mod tests;
 

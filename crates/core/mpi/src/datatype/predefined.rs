@@ -76,6 +76,8 @@ pub struct Basic {
     pub family: Family,
     /// Bytes in the "external32" representation (MPI-5.0, 14.5.2).
     pub external: usize,
+    /// What marks say of an element ([`super::sort`]).
+    pub sort: u16,
 }
 
 impl Int {
@@ -154,7 +156,7 @@ const fn basic(
     family: Family,
     external: usize,
 ) -> Basic {
-    Basic { handle, name, representation, family, external }
+    Basic { handle, name, representation, family, external, sort: super::sort::of(representation, family) }
 }
 
 /// Every basic datatype of the ABI. `MPI_CHAR` counts among the C integers, as in other MPI

@@ -115,7 +115,7 @@ fn open(board: &mut dyn Board, job: Job) {
 }
 
 fn mark(job: Job) -> Mark {
-    Mark((job.number as u16 + 1) << 4)
+    Mark((job.number as u16 + 1) << 5)
 }
 
 fn short(board: &SharedBoard, job: Job, exchange: impl Exchange + 'static) -> Advance {

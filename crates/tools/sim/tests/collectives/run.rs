@@ -157,7 +157,7 @@ impl Runner {
         };
         let mut collective = Collective::of(&self.comm, tag);
         // Every message says which job it is of, so one that another job receives is noticed.
-        collective.set_call(Mark((job as u16 + 1) << 4));
+        collective.set_call(Mark((job as u16 + 1) << 5));
         let fill = jobs[job].parts[self.part].fill.take().expect("not started yet");
         fill(collective.schedule(), &self.comm);
         self.running.push(Running { job, rounds_left: rounds - 1, collective });

@@ -2,7 +2,7 @@
 //! that need it read it there. One cache line each way is enough for a few bytes, and a member that
 //! only writes does not wait.
 
-use crate::coll::call::{mismatch, numbered, out_of_step};
+use crate::coll::call::{Members, mismatch, numbered, out_of_step};
 use crate::error::{Error, Result};
 use crate::generated::constants::{MPI_ERR_COUNT, MPI_ERR_TRUNCATE};
 use verbena_channel::board::{Board, Clash, Look, Packing, Shape};
@@ -138,7 +138,8 @@ impl<E: Exchange> Short<E> {
 pub(super) fn differing(board: &dyn Board, clash: &Clash) -> Error {
     // Blocking collectives have the even tags.
     let tag = (clash.number.wrapping_sub(1) as i32 & ((1 << 29) - 1)) * 2;
-    mismatch(board.me(), clash, &numbered(tag), board.ranks())
+    let members = Members { me: board.me(), ranks: board.ranks(), is_first_group: None };
+    mismatch(&members, &format!("rank {}", clash.rank), [clash.mine, clash.theirs], &numbered(tag))
 }
 
 #[inline]

@@ -9,6 +9,7 @@ use crate::generated::types::MPI_Request;
 use crate::handles::REQUESTS;
 use crate::process;
 use crate::requests::handle_of_object;
+use std::slice;
 use std::sync::Arc;
 use verbena_channel::mark::Mark;
 use verbena_memory::elements::Elements;
@@ -16,6 +17,7 @@ use verbena_memory::layout::Layout;
 pub use verbena_mpi::coll::board::blocking;
 use verbena_mpi::coll::schedule::Schedule;
 use verbena_mpi::coll::{Blocks, Reduction, forms};
+use verbena_mpi::datatype::sort;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::request::Request;
 use verbena_mpi::{Comm, Datatype, Error, Op, Result};
@@ -161,6 +163,20 @@ pub fn varied<'a>(
 /// The layouts of datatypes.
 pub fn layouts(datatypes: &[Arc<Datatype>]) -> Vec<Arc<Layout>> {
     datatypes.iter().map(|datatype| datatype.layout().clone()).collect()
+}
+
+/// Tells a schedule what the blocks are, one datatype for each or one for all. If nothing is
+/// `given`, what is sent is in the receive buffer.
+pub fn tell_blocks(schedule: &mut Schedule, given: bool, sent: &[Arc<Datatype>], received: &[Arc<Datatype>]) {
+    let sorts = |datatypes: &[Arc<Datatype>]| -> Vec<u16> {
+        datatypes.iter().map(|datatype| sort::of_elements(datatype)).collect()
+    };
+    schedule.tell_elements(sorts(if given { sent } else { received }), sorts(received));
+}
+
+/// The datatype as one for all blocks.
+pub fn of_all(datatype: Type<'_>) -> &[Arc<Datatype>] {
+    datatype.map_or(&[], slice::from_ref)
 }
 
 /// Blocks with a datatype each. The layouts are those of the datatypes.

@@ -268,7 +268,8 @@ impl Collective {
     /// Begins the next step, a send or a receive.
     #[inline]
     fn begin(&mut self, engine: &mut Engine) {
-        let (context, tag, call) = (self.context, self.tag, self.call);
+        let (context, tag) = (self.context, self.tag);
+        let call = Mark(self.call.0 | self.schedule.sort(self.next));
         let posted = match &self.schedule.steps()[self.next] {
             Step::Send { peer, source, buffer } => {
                 let (peer, source, buffer) = (*peer, *source, buffer.clone());

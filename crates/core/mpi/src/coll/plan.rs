@@ -134,6 +134,22 @@ impl<'s, 't> Plan<'s, 't> {
         }
     }
 
+    /// Sends block `i`, unless there is nothing to send, and says what its elements are.
+    pub fn send_block(&mut self, rank: usize, i: usize, buffer: Buffer) {
+        if !buffer.is_empty() {
+            let step = self.send(rank, buffer);
+            self.schedule.tell_block(step, i);
+        }
+    }
+
+    /// Receives block `i`, unless there is nothing to receive, and says what its elements are.
+    pub fn receive_block(&mut self, rank: usize, i: usize, buffer: Buffer) {
+        if !buffer.is_empty() {
+            let step = self.receive(rank, buffer);
+            self.schedule.tell_block(step, i);
+        }
+    }
+
     /// Sends to one rank while receiving from another, and waits for both.
     #[inline]
     pub fn exchange(&mut self, to: usize, send: Buffer, from: usize, receive: Buffer) {

@@ -79,6 +79,11 @@ pub struct Schedule {
     open: bool,
     /// The board that posts and expectations mean.
     board: Option<SharedBoard>,
+    /// The sorts of the blocks that are sent and received, if they may differ from each other: one
+    /// for each block, or one for all.
+    sorts: [Vec<u16>; 2],
+    /// The sorts of the elements of the first steps; 0 for any.
+    by_step: Vec<u16>,
 }
 
 impl Schedule {
@@ -95,6 +100,30 @@ impl Schedule {
         self.scratch.clear();
         self.open = false;
         self.board = None;
+        self.by_step.clear();
+        self.sorts.iter_mut().for_each(Vec::clear);
+    }
+
+    /// Says which sorts ([`crate::datatype::sort`]) the blocks have that are sent, and those that
+    /// are received: one for each block, or one for all.
+    pub fn tell_elements(&mut self, sent: Vec<u16>, received: Vec<u16>) {
+        self.sorts = [sent, received];
+    }
+
+    /// Says that `step` sends or receives block `i`.
+    pub fn tell_block(&mut self, step: StepId, i: usize) {
+        let place = usize::from(matches!(self.steps[step as usize], Step::Receive { .. }));
+        let sorts = &self.sorts[place];
+        if let Some(&sort) = sorts.get(i).or(sorts.first()) {
+            self.by_step.resize(step as usize, 0);
+            self.by_step.push(sort);
+        }
+    }
+
+    /// The sort of the elements of a step; 0 if it was not told.
+    #[inline]
+    pub(super) fn sort(&self, step: usize) -> u16 {
+        self.by_step.get(step).copied().unwrap_or(0)
     }
 
     /// Lets steps use this board.

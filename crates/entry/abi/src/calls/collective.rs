@@ -5,10 +5,12 @@
 
 use crate::args::{self, Address, Counts};
 use crate::collectives::{
-    Run, Type, blocking, even, first_byte, in_place, layouts, significant, try_board, typed, varied,
+    Run, Type, blocking, even, first_byte, in_place, layouts, of_all, significant, tell_blocks, try_board,
+    typed, varied,
 };
 use std::sync::Arc;
 use verbena_memory::Buffer;
+use verbena_mpi::coll::schedule::Schedule;
 use verbena_mpi::coll::{Call, Kind, operations};
 use verbena_mpi::{Comm, Datatype, Result};
 
@@ -47,6 +49,14 @@ fn given_block(address: Address, count: i64, datatype: Type, comm: &Comm) -> Res
         return Ok(None);
     }
     args::buffer(address, count, significant(datatype)?).map(Some)
+}
+
+/// Tells what goes each way between the groups of an intercommunicator; within one group all send
+/// the same, and the call's mark says it.
+fn tell_blocks_between(schedule: &mut Schedule, comm: &Comm, sent: Type, received: &Arc<Datatype>) {
+    if comm.is_inter() {
+        tell_blocks(schedule, true, of_all(sent), of_all(Some(received)));
+    }
 }
 
 /// The count for this rank's own block.
@@ -209,7 +219,10 @@ pub fn allgather(
     run.check_distinct(comm, own, first_byte(recvbuf, place, recvcount, recvtype))?;
     let call = Call::new(Kind::Allgather, comm).elements(Some(recvtype), recvcount).mark();
     try_board!(run, blocking::allgather, comm, call, mine.as_ref(), blocks);
-    run.moving(comm, call, |schedule| operations::allgather(schedule, comm, mine, blocks))
+    run.moving(comm, call, |schedule| {
+        tell_blocks_between(schedule, comm, sendtype, recvtype);
+        operations::allgather(schedule, comm, mine, blocks);
+    })
 }
 
 /// `MPI_Allgatherv` (6.7).
@@ -233,7 +246,10 @@ pub fn allgatherv(
     }
     let call = Call::new(Kind::Allgatherv, comm).elements(Some(recvtype), 1).mark();
     try_board!(run, blocking::allgather, comm, call, mine.as_ref(), blocks);
-    run.moving(comm, call, |schedule| operations::allgather(schedule, comm, mine, blocks))
+    run.moving(comm, call, |schedule| {
+        tell_blocks_between(schedule, comm, sendtype, recvtype);
+        operations::allgather(schedule, comm, mine, blocks);
+    })
 }
 
 /// `MPI_Alltoall` (6.8).
@@ -254,7 +270,10 @@ pub fn alltoall(
     run.check_distinct(comm, out, first_byte(recvbuf, 0, recvcount, recvtype))?;
     let call = Call::new(Kind::Alltoall, comm).elements(Some(recvtype), recvcount).mark();
     try_board!(run, blocking::alltoall, comm, call, send, recv);
-    run.moving(comm, call, |schedule| operations::alltoall(schedule, comm, send, recv))
+    run.moving(comm, call, |schedule| {
+        tell_blocks_between(schedule, comm, sendtype, recvtype);
+        operations::alltoall(schedule, comm, send, recv);
+    })
 }
 
 /// `MPI_Alltoallv` (6.8).
@@ -281,7 +300,10 @@ pub fn alltoallv(
         run.check_distinct(comm, out, first_byte(recvbuf, into, recvcounts.get(me), recvtype))?;
     }
     let call = Call::new(Kind::Alltoallv, comm).mark();
-    run.moving(comm, call, |schedule| operations::alltoallv(schedule, comm, send, recv))
+    run.moving(comm, call, |schedule| {
+        tell_blocks(schedule, given, of_all(sendtype), of_all(Some(recvtype)));
+        operations::alltoallv(schedule, comm, send, recv);
+    })
 }
 
 /// `MPI_Alltoallw` (6.8).
@@ -308,5 +330,8 @@ pub fn alltoallw(
         run.check_distinct(comm, out, into)?;
     }
     let call = Call::new(Kind::Alltoallw, comm).mark();
-    run.moving(comm, call, |schedule| operations::alltoallv(schedule, comm, send, recv))
+    run.moving(comm, call, |schedule| {
+        tell_blocks(schedule, given, sendtypes, recvtypes);
+        operations::alltoallv(schedule, comm, send, recv);
+    })
 }

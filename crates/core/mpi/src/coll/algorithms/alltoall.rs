@@ -13,11 +13,11 @@ pub fn direct(plan: &mut Plan, send: Option<Blocks>, recv: Blocks, window: usize
         let steps = first..(first + window).min(size);
         for step in steps.clone() {
             let from = (rank + size - step) % size;
-            plan.receive_some(from, recv.buffer(from));
+            plan.receive_block(from, from, recv.buffer(from));
         }
         for step in steps {
             let to = (rank + step) % size;
-            plan.send_some(to, outgoing.buffer(to));
+            plan.send_block(to, to, outgoing.buffer(to));
         }
         plan.fence();
     }

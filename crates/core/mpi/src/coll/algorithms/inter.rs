@@ -140,15 +140,15 @@ impl<'s> InterPlan<'s> {
     /// `MPI_Allgather` and `MPI_Allgatherv`.
     pub fn allgather(&mut self, mine: Buffer, recv: Blocks) {
         let mut remote = self.remote();
-        (0..remote.size()).for_each(|i| remote.receive_some(i, recv.buffer(i)));
-        (0..remote.size()).for_each(|i| remote.send_some(i, mine.clone()));
+        (0..remote.size()).for_each(|i| remote.receive_block(i, i, recv.buffer(i)));
+        (0..remote.size()).for_each(|i| remote.send_block(i, i, mine.clone()));
     }
 
     /// `MPI_Alltoall`, `MPI_Alltoallv` and `MPI_Alltoallw`.
     pub fn alltoall(&mut self, send: Blocks, recv: Blocks) {
         let mut remote = self.remote();
-        (0..remote.size()).for_each(|i| remote.receive_some(i, recv.buffer(i)));
-        (0..remote.size()).for_each(|i| remote.send_some(i, send.buffer(i)));
+        (0..remote.size()).for_each(|i| remote.receive_block(i, i, recv.buffer(i)));
+        (0..remote.size()).for_each(|i| remote.send_block(i, i, send.buffer(i)));
     }
 
     /// `MPI_Allreduce`.

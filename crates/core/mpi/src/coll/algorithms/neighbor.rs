@@ -24,11 +24,11 @@ pub fn exchange(
 ) {
     let is_there = |rank: i32| rank != MPI_PROC_NULL;
     for (i, &source) in neighbors.sources.iter().enumerate().filter(|(_, rank)| is_there(**rank)) {
-        plan.receive_some(source as usize, incoming.buffer(i));
+        plan.receive_block(source as usize, i, incoming.buffer(i));
     }
     let order = (0..neighbors.destinations.len()).map(|i| if is_grid { i ^ 1 } else { i });
     for (i, destination) in order.map(|i| (i, neighbors.destinations[i])).filter(|(_, rank)| is_there(*rank))
     {
-        plan.send_some(destination as usize, outgoing(i));
+        plan.send_block(destination as usize, i, outgoing(i));
     }
 }

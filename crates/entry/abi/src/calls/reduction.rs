@@ -39,8 +39,8 @@ fn check_vectors(run: Run, (send, recv, count, datatype, _): Vector, comm: &Comm
 
 /// The mark of a reduction without a root.
 #[inline]
-fn reducing_call(kind: Kind, op: &Op, datatype: &Datatype, comm: &Comm) -> Mark {
-    Call::new(kind, comm).op(Some(op)).elements(Some(datatype), 1).mark()
+fn reducing_call(kind: Kind, op: &Op, (datatype, count): (&Datatype, i64), comm: &Comm) -> Mark {
+    Call::new(kind, comm).op(Some(op)).elements(Some(datatype), count).mark()
 }
 
 /// A function that runs, over a board, a reduction in which every rank has an operand and a result.
@@ -58,7 +58,7 @@ fn run_symmetric(
     let operands = symmetric(vector, vector.2, comm)?;
     check_vectors(run, vector, comm)?;
     let reduction = Reduction { op: vector.4, datatype: vector.3 };
-    let call = reducing_call(kind, vector.4, vector.3, comm);
+    let call = reducing_call(kind, vector.4, (vector.3, vector.2), comm);
     try_board!(run, blocking, comm, call, operands, reduction);
     run.run(comm, call, Some((vector.4, vector.3)), |schedule| fill(schedule, comm, operands))
 }
@@ -90,7 +90,7 @@ pub fn reduce(
         run.check_distinct(comm, send, recv)?;
     }
     let call = Call::new(Kind::Reduce, comm).root(root).op(op.map(Arc::as_ref));
-    let call = call.elements(datatype.map(Arc::as_ref), 1).mark();
+    let call = call.elements(datatype.map(Arc::as_ref), count).mark();
     if let Some((op, datatype)) = reducing {
         try_board!(run, blocking::reduce, comm, call, operands, Reduction { op, datatype }, root);
     }
@@ -182,7 +182,7 @@ fn divide(run: Run, kind: Kind, vector: Vector, blocks: BlockCounts, comm: &Arc<
     let total = blocks.sum(0, comm.size() as usize);
     let operands = symmetric((send, recv, total as i64, datatype, op), own, comm)?;
     check_vectors(run, vector, comm)?;
-    let call = reducing_call(kind, op, datatype, comm);
+    let call = reducing_call(kind, op, (datatype, total as i64), comm);
     try_board!(run, blocking::reduce_scatter, comm, call, operands, Reduction { op, datatype }, blocks);
     let fill = |schedule: &mut Schedule| operations::reduce_scatter(schedule, comm, operands, blocks);
     run.run(comm, call, Some((op, datatype)), fill)

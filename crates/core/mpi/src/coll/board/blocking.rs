@@ -209,7 +209,7 @@ fn fold(
     from: Range<usize>,
     part: (usize, usize),
 ) -> Done {
-    if operands.count == 0 || !is_plain(reduction) {
+    if !is_plain(reduction) {
         return None;
     }
     let (send, recv, count) = (operands.input(), operands.recv, operands.count);

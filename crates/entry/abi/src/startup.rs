@@ -103,7 +103,18 @@ pub fn meet_world(process: &Process) -> Result<()> {
     unreceived::take_back(process, has_sessions);
     drain(process);
     meet_members(process, &world).map_err(named)?;
-    coll::unreceived::mismatch_error(process, &world).map_or(Ok(()), |error| Err(named(error)))
+    check_received(process)
+}
+
+/// Refuses messages of collectives that nobody received, now that all ranks have ended theirs. Not
+/// where there are sessions: their collectives may go on.
+fn check_received(process: &Process) -> Result<()> {
+    if *USERS.lock().unwrap() > 1 {
+        return Ok(());
+    }
+    let error_on = |comm: &Comm| coll::unreceived::mismatch_error(process, comm);
+    let Some(handle) = COMMS.find(|comm| error_on(comm).is_some()) else { return Ok(()) };
+    error_on(&*COMMS.get(handle)?).map_or(Ok(()), |error| Err(on_comm(error, Owner::Comm(handle))))
 }
 
 fn meet_members(process: &Process, world: &Comm) -> Result<()> {

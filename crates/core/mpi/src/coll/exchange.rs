@@ -26,11 +26,11 @@ struct Channel {
 }
 
 impl Channel {
-    fn next(comm: &Comm) -> Channel {
+    fn next(comm: &Comm, kind: Kind) -> Channel {
         Channel {
             context: comm.context(Traffic::Collective),
             tag: comm.next_collective_tag(),
-            call: Call::new(Kind::Creation, comm).mark(),
+            call: Call::new(kind, comm).mark(),
         }
     }
 
@@ -134,24 +134,50 @@ pub(crate) fn tell_once(process: &Process, comm: &Comm, data: Vec<u8>) -> Result
     bcast_bytes(process, channel, comm, 0, data)
 }
 
+/// The exchanges of a process in a call of this kind. Other ranks find out if they call another.
+pub struct Making<'p>(pub &'p Process, pub Kind);
+
+/// The exchanges of a process in calls that have no kind of their own.
 impl Exchange for Process {
     fn new_context(&self) -> u64 {
         Process::new_context(self)
     }
 
     fn allgather(&self, comm: &Comm, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
-        allgather_bytes(self, Channel::next(comm), Team::local(comm), mine)
+        Making(self, Kind::Creation).allgather(comm, mine)
     }
 
     fn bcast(&self, comm: &Comm, root: i32, data: Vec<u8>) -> Result<Vec<u8>> {
-        bcast_bytes(self, Channel::next(comm), comm, root, data)
+        Making(self, Kind::Creation).bcast(comm, root, data)
+    }
+
+    fn sendrecv(&self, comm: &Comm, peer: i32, tag: i32, mine: &[u8]) -> Result<Vec<u8>> {
+        Making(self, Kind::Creation).sendrecv(comm, peer, tag, mine)
+    }
+
+    fn allgather_group(&self, comm: &Comm, members: &[i32], tag: i32, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
+        Making(self, Kind::Creation).allgather_group(comm, members, tag, mine)
+    }
+}
+
+impl Exchange for Making<'_> {
+    fn new_context(&self) -> u64 {
+        self.0.new_context()
+    }
+
+    fn allgather(&self, comm: &Comm, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
+        allgather_bytes(self.0, Channel::next(comm, self.1), Team::local(comm), mine)
+    }
+
+    fn bcast(&self, comm: &Comm, root: i32, data: Vec<u8>) -> Result<Vec<u8>> {
+        bcast_bytes(self.0, Channel::next(comm, self.1), comm, root, data)
     }
 
     fn sendrecv(&self, comm: &Comm, peer: i32, tag: i32, mine: &[u8]) -> Result<Vec<u8>> {
         let channel = Channel { context: comm.context(Traffic::Exchange), tag, call: Mark::NONE };
         let (team, peer) = (Team::remote(comm), peer as usize);
         let swap = |own: &Bytes, other: &Bytes| {
-            channel.run(self, team, |plan| plan.exchange(peer, own.buffer(), peer, other.buffer()))
+            channel.run(self.0, team, |plan| plan.exchange(peer, own.buffer(), peer, other.buffer()))
         };
         let length = Bytes::new(8);
         swap(&Bytes::length_of(mine), &length)?;
@@ -163,8 +189,8 @@ impl Exchange for Process {
     fn allgather_group(&self, comm: &Comm, members: &[i32], tag: i32, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
         let channel = Channel { context: comm.context(Traffic::Exchange), tag, call: Mark::NONE };
         let peers = members.iter().map(|&rank| comm.group().peer(rank)).collect();
-        let group = Group::new(peers, self.me());
+        let group = Group::new(peers, self.0.me());
         let rank = group.rank().expect("only members call") as usize;
-        allgather_bytes(self, channel, Team::of(&group, rank), mine)
+        allgather_bytes(self.0, channel, Team::of(&group, rank), mine)
     }
 }

@@ -23,4 +23,5 @@ pub mod unreceived;
 
 pub use blocks::{Blocks, Counts};
 pub use call::{Call, Kind};
+pub use exchange::Making;
 pub use execute::{Collective, Reduction};

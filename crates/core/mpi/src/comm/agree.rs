@@ -16,12 +16,12 @@ fn said(mine: &Result<Vec<u8>>) -> Vec<u8> {
     }
 }
 
-/// Reads what another process [`said`].
-fn heard(bytes: &[u8]) -> Result<Vec<u8>> {
+/// Reads what another process [`said`]; its rank is told if it is known.
+fn heard(rank: Option<usize>, bytes: &[u8]) -> Result<Vec<u8>> {
     let (class, rest) = bytes.split_first_chunk::<4>().ok_or_else(|| garbled(bytes.len()))?;
     match Class::from_le_bytes(*class) {
         0 => Ok(rest.to_vec()),
-        class => Err(other_failed(class)),
+        class => Err(other_failed(rank, class)),
     }
 }
 
@@ -31,7 +31,7 @@ impl Comm {
     pub(crate) fn gather(&self, mine: Result<Vec<u8>>, exchange: &dyn Exchange) -> Result<Vec<Vec<u8>>> {
         let table = exchange.allgather(self.inner(), &said(&mine))?;
         mine?;
-        table.iter().map(|bytes| heard(bytes)).collect()
+        table.iter().enumerate().map(|(rank, bytes)| heard(Some(rank), bytes)).collect()
     }
 
     /// Swaps what rank 0 of each side of an intercommunicator gives. The others' argument is
@@ -47,16 +47,17 @@ impl Comm {
         let both = part(&exchange.bcast(self.inner(), 0, both)?)?;
         mine?;
         let [ours, theirs] = both.try_into().map_err(|list: Vec<_>| garbled(list.len()))?;
-        Ok((heard(&ours)?, heard(&theirs)?))
+        Ok((heard(None, &ours)?, heard(None, &theirs)?))
     }
 }
 
 #[cold]
-fn other_failed(class: Class) -> Error {
+fn other_failed(rank: Option<usize>, class: Class) -> Error {
+    let which = rank.map_or("a rank".to_string(), |rank| format!("rank {rank}"));
     Error::new(
         class,
         "another process could not take part in making a communicator",
-        "the call that all processes of the communicator make together",
+        format!("{which} of the communicator that all make the call on"),
         "that process passed a wrong argument; its own error says which",
         "correct what the error on the other process names",
     )

@@ -30,7 +30,7 @@ struct Duplication {
 /// (without `new`).
 pub fn start(process: &Process, parent: Arc<Comm>, new: Option<Arc<Comm>>) -> Active {
     let mut collective = Collective::of(&parent, parent.next_nonblocking_tag());
-    collective.set_call(Call::new(Kind::Creation, &parent).mark());
+    collective.set_call(Call::new(Kind::CommIdup, &parent).mark());
     let mut plan = Plan::new(collective.schedule(), Team::local(&parent));
     let offers = plan.temporary(2 * OFFER_BYTES);
     if parent.rank() == 0 {

@@ -18,17 +18,19 @@ struct Row {
     context: u64,
     /// The context for its inner communicator, if the parent is an intercommunicator.
     inner: u64,
+    /// The [`fingerprint`] of the arguments that all ranks must give alike.
+    alike: u64,
 }
 
 impl Row {
     fn pack(self) -> Vec<u8> {
         let (taking, color) = self.color.map_or((0, 0), |color| (1, color));
-        pack(&[taking, color, self.key as u32 as u64, self.context, self.inner])
+        pack(&[taking, color, self.key as u32 as u64, self.context, self.inner, self.alike])
     }
 
     fn unpack(bytes: &[u8]) -> Result<Row> {
-        let [taking, color, key, context, inner] = unpack(bytes)?;
-        Ok(Row { color: (taking == 1).then_some(color), key: key as u32 as i32, context, inner })
+        let [taking, color, key, context, inner, alike] = unpack(bytes)?;
+        Ok(Row { color: (taking == 1).then_some(color), key: key as u32 as i32, context, inner, alike })
     }
 }
 
@@ -57,22 +59,25 @@ impl Comm {
             0.. => Ok(Some(color as u64)),
             _ => Err(negative_color(color)),
         };
-        self.split_by(color, key, exchange)
+        self.split_by(color, key, 0, exchange)
     }
 
-    /// Like [`Comm::split`], with any number as color. An error of one rank fails the call on all.
+    /// Like [`Comm::split`], with any number as color. An error of one rank fails the call on all;
+    /// `MPI_ERR_ARG` if not all give `alike`, the fingerprint of other arguments.
     pub(crate) fn split_by(
         &self,
         color: Result<Option<u64>>,
         key: i32,
+        alike: u64,
         exchange: &dyn Exchange,
     ) -> Result<Option<Comm>> {
         let inner = if self.is_inter() { exchange.new_context() } else { 0 };
         let context = exchange.new_context();
-        let row = color.map(|color| Row { color, key, context, inner });
+        let row = color.map(|color| Row { color, key, context, inner, alike });
         let table = self.gather(row.clone().map(Row::pack), exchange);
         if !self.is_inter() {
             let table = rows(&table?)?;
+            table.iter().position(|row| row.alike != alike).map_or(Ok(()), |rank| Err(unlike(rank)))?;
             return row?.color.map(|color| self.split_intra(&table, color)).transpose();
         }
         let (ours, theirs) = self.swap(table.map(|table| join(&table)), exchange)?;
@@ -241,6 +246,17 @@ fn groups_differ() -> Error {
         "the group of a communicator to be made",
         "the groups of several processes overlap without being equal, or have another order",
         "let all members of a group give it with the same members in the same order",
+    )
+}
+
+#[cold]
+fn unlike(rank: usize) -> Error {
+    Error::new(
+        mpi::MPI_ERR_ARG,
+        "the processes of a communicator want to give it different topologies",
+        format!("the sizes, periods or edges of rank {rank} are others than those of this rank"),
+        "the sizes were computed from something that differs between the ranks",
+        "give the same sizes and periods (or index and edges) on all ranks of the collective call",
     )
 }
 

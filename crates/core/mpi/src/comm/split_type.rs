@@ -78,7 +78,7 @@ impl Comm {
             }
             _ => (Ok(self.color(&wanted, places)), None),
         };
-        Ok(self.split_by(color, key, exchange)?.map(|new| (new, found)))
+        Ok(self.split_by(color, key, 0, exchange)?.map(|new| (new, found)))
     }
 
     fn color(&self, wanted: &SplitType, places: &Places) -> Option<u64> {

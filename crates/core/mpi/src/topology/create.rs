@@ -59,12 +59,13 @@ impl Comm {
 
     fn with_nodes(&self, topology: Result<(i32, Topology)>, exchange: &dyn Exchange) -> Result<Option<Comm>> {
         self.check_intra()?;
+        let alike = topology.as_ref().map_or(0, |(_, topology)| topology.fingerprint());
         let topology = topology.and_then(|(nodes, topology)| {
             self.check_room(nodes)?;
             Ok((self.rank() < nodes).then_some(topology))
         });
         let color = topology.as_ref().map(|topology| topology.as_ref().map(|_| 0)).map_err(Error::clone);
-        let new = self.split_by(color, self.rank(), exchange)?;
+        let new = self.split_by(color, self.rank(), alike, exchange)?;
         Ok(new.zip(topology?).map(|(new, topology)| new.with_topology(topology)))
     }
 
@@ -86,7 +87,7 @@ impl Comm {
             Ok(graph)
         });
         let color = graph.as_ref().map(|_| Some(0)).map_err(Error::clone);
-        let new = self.split_by(color, self.rank(), exchange)?.expect("every rank gave a color");
+        let new = self.split_by(color, self.rank(), 0, exchange)?.expect("every rank gave a color");
         Ok(new.with_topology(Topology::DistGraph(graph?)))
     }
 

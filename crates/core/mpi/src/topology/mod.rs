@@ -12,6 +12,7 @@ pub use create::{Edge, Edges};
 pub use graph::{DistGraph, Graph, check_weights};
 
 use crate::comm::Comm;
+use crate::comm::words::fingerprint;
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 
@@ -74,6 +75,19 @@ impl Comm {
 }
 
 impl Topology {
+    /// A number for what all processes must give alike to make it.
+    fn fingerprint(&self) -> u64 {
+        let [first, second] = match self {
+            Topology::Cart(cart) => {
+                [cart.dims().to_vec(), cart.periods().iter().map(|&period| i32::from(period)).collect()]
+            }
+            Topology::Graph(graph) => [graph.index(), graph.edges()].map(<[i32]>::to_vec),
+            Topology::DistGraph(_) => [Vec::new(), Vec::new()],
+        };
+        let words = [first.len() as i32].into_iter().chain(first).chain(second);
+        fingerprint(words.flat_map(i32::to_le_bytes))
+    }
+
     /// The neighbours of a process.
     pub(crate) fn neighbors(&self, rank: i32) -> Neighbors {
         match self {

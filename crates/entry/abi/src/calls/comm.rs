@@ -8,9 +8,15 @@ use crate::process;
 use crate::requests::handle_of_object;
 use std::ffi::{CStr, c_int};
 use std::sync::Arc;
+use verbena_mpi::coll::{Kind, Making};
 use verbena_mpi::comm::{SplitType, idup};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Comm, Error, Group, Info, Result};
+
+/// The exchanges of a call of this kind.
+pub(super) fn making(kind: Kind) -> Making<'static> {
+    Making(process(), kind)
+}
 
 /// Makes a handle of a communicator for the program.
 pub(super) fn publish(comm: Arc<Comm>, handle: Out<'_, MPI_Comm>) -> Result<()> {
@@ -109,7 +115,7 @@ pub fn comm_get_info(comm: &Arc<Comm>, info_used: Out<'_, MPI_Info>) -> Result<(
 
 /// `MPI_Comm_dup` (7.4.2).
 pub fn comm_dup(comm: &Arc<Comm>, newcomm: Out<'_, MPI_Comm>) -> Result<()> {
-    publish(Arc::new(comm.duplicate(None, process())?), newcomm)
+    publish(Arc::new(comm.duplicate(None, &making(Kind::CommDup))?), newcomm)
 }
 
 /// `MPI_Comm_dup_with_info` (7.4.2).
@@ -118,7 +124,7 @@ pub fn comm_dup_with_info(
     info: Option<&Arc<Info>>,
     newcomm: Out<'_, MPI_Comm>,
 ) -> Result<()> {
-    let new = Arc::new(comm.duplicate(info.map(Arc::as_ref), process())?);
+    let new = Arc::new(comm.duplicate(info.map(Arc::as_ref), &making(Kind::CommDupWithInfo))?);
     new.tell_hints(process())?;
     publish(new, newcomm)
 }
@@ -146,7 +152,7 @@ pub fn comm_idup_with_info(
 
 /// `MPI_Comm_create` (7.4.2).
 pub fn comm_create(comm: &Arc<Comm>, group: &Arc<Group>, newcomm: Out<'_, MPI_Comm>) -> Result<()> {
-    publish_if_member(comm.create(group, process())?, newcomm)
+    publish_if_member(comm.create(group, &making(Kind::CommCreate))?, newcomm)
 }
 
 /// `MPI_Comm_create_group` (7.4.2).
@@ -161,7 +167,7 @@ pub fn comm_create_group(
 
 /// `MPI_Comm_split` (7.4.2).
 pub fn comm_split(comm: &Arc<Comm>, color: c_int, key: c_int, newcomm: Out<'_, MPI_Comm>) -> Result<()> {
-    publish_if_member(comm.split(color, key, process())?, newcomm)
+    publish_if_member(comm.split(color, key, &making(Kind::CommSplit))?, newcomm)
 }
 
 /// `MPI_Comm_split_type` (7.4.2).
@@ -173,7 +179,7 @@ pub fn comm_split_type(
     newcomm: Out<'_, MPI_Comm>,
 ) -> Result<()> {
     let wanted = split_type_of(split_type, info);
-    let Some((new, hardware)) = comm.split_type(wanted, key, &places(), process())? else {
+    let Some((new, hardware)) = comm.split_type(wanted, key, &places(), &making(Kind::CommSplitType))? else {
         return publish_if_member(None, newcomm);
     };
     if let Some(info) = info {
@@ -217,13 +223,19 @@ pub fn intercomm_create(
 ) -> Result<()> {
     let peer = COMMS.get(peer_comm).ok();
     let peer = peer.as_ref().map(|peer| &***peer);
-    let new = local_comm.intercomm_create(local_leader, peer, remote_leader, tag, process())?;
+    let new = local_comm.intercomm_create(
+        local_leader,
+        peer,
+        remote_leader,
+        tag,
+        &making(Kind::IntercommCreate),
+    )?;
     publish(Arc::new(new), newintercomm)
 }
 
 /// `MPI_Intercomm_merge` (7.6.2).
 pub fn intercomm_merge(intercomm: &Arc<Comm>, high: bool, newintracomm: Out<'_, MPI_Comm>) -> Result<()> {
-    publish(Arc::new(intercomm.merge(high, process())?), newintracomm)
+    publish(Arc::new(intercomm.merge(high, &making(Kind::IntercommMerge))?), newintracomm)
 }
 
 /// `MPI_Comm_free` (7.4.3): attributes go first, so that their callbacks still see the

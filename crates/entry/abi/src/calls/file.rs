@@ -1,6 +1,7 @@
 //! Files (MPI-5.0, chapter 14).
 
 use crate::args::{self, Address, InOut, Out, OutFlag, OutString, StatusOut};
+use crate::calls::comm::making;
 use crate::generated::types::{MPI_Datatype, MPI_File, MPI_Group, MPI_Info, MPI_Offset};
 use crate::handles::{FILES, GROUPS};
 use crate::process;
@@ -11,6 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 use verbena_memory::Buffer;
+use verbena_mpi::coll::Kind;
 use verbena_mpi::file::View;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Comm, Datatype, File, Info, Result, file};
@@ -28,7 +30,7 @@ pub fn file_open(
     fh: Out<'_, MPI_File>,
 ) -> Result<()> {
     let info = info.map(Arc::as_ref);
-    let file = File::open(comm, path(filename), amode, info, FILE_DEFAULT.get(), process())?;
+    let file = File::open(comm, path(filename), amode, info, FILE_DEFAULT.get(), &making(Kind::FileOpen))?;
     let file = Arc::new(file);
     let handle = FILES.insert(file.clone());
     file.set_handle(handle);

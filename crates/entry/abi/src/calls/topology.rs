@@ -1,11 +1,11 @@
 //! Process topologies (MPI-5.0, chapter 8).
 
 use crate::args::{Out, OutFlag, slice, slice_mut};
-use crate::calls::comm::{publish, publish_if_member};
+use crate::calls::comm::{making, publish, publish_if_member};
 use crate::generated::types::MPI_Comm;
-use crate::process;
 use std::ffi::c_int;
 use std::sync::Arc;
+use verbena_mpi::coll::Kind;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::topology::{Cart, DistGraph, Edge, Edges, Graph, Neighbors, Topology, check_weights, dims};
 use verbena_mpi::{Comm, Info, Result};
@@ -47,7 +47,7 @@ pub fn cart_create(
 ) -> Result<()> {
     comm_cart.set(mpi::MPI_COMM_NULL);
     let cart = Cart::new(dims, &logicals(periods));
-    publish_if_member(comm_old.cart_create(cart, process())?, comm_cart)
+    publish_if_member(comm_old.cart_create(cart, &making(Kind::CartCreate))?, comm_cart)
 }
 
 /// `MPI_Cartdim_get` (8.5.5).
@@ -103,7 +103,7 @@ pub fn cart_shift(
 pub fn cart_sub(comm: &Arc<Comm>, remain_dims: *const c_int, newcomm: Out<'_, MPI_Comm>) -> Result<()> {
     // SAFETY: the program passes as many values as there are dimensions (MPI-5.0, 8.5.7).
     let remain = unsafe { slice(remain_dims, comm.cart()?.dims().len() as i64) }?;
-    publish(Arc::new(comm.cart_sub(&logicals(remain), process())?), newcomm)
+    publish(Arc::new(comm.cart_sub(&logicals(remain), &making(Kind::CartSub))?), newcomm)
 }
 
 /// `MPI_Cart_map` (8.5.8): ranks are not reordered.
@@ -134,7 +134,7 @@ pub fn graph_create(
     comm_graph: Out<'_, MPI_Comm>,
 ) -> Result<()> {
     comm_graph.set(mpi::MPI_COMM_NULL);
-    publish_if_member(comm_old.graph_create(graph_of(indx, edges), process())?, comm_graph)
+    publish_if_member(comm_old.graph_create(graph_of(indx, edges), &making(Kind::GraphCreate))?, comm_graph)
 }
 
 /// `MPI_Graphdims_get` (8.5.5).
@@ -226,7 +226,11 @@ pub fn dist_graph_create_adjacent(
         DistGraph::new(neighbors, incoming, weights(destweights, destinations.len())?)
     };
     let graph = graph();
-    publish_with_hints(comm_old.dist_graph_adjacent(graph, process())?, info, comm_dist_graph)
+    publish_with_hints(
+        comm_old.dist_graph_adjacent(graph, &making(Kind::DistGraphCreateAdjacent))?,
+        info,
+        comm_dist_graph,
+    )
 }
 
 /// The edges that a process gives of a distributed graph: for each source as many destinations as
@@ -265,7 +269,7 @@ pub fn dist_graph_create(
     comm_dist_graph: Out<'_, MPI_Comm>,
 ) -> Result<()> {
     let edges = edges_of(sources, degrees, destinations, weights);
-    let new = comm_old.dist_graph_create(edges, process())?;
+    let new = comm_old.dist_graph_create(edges, &making(Kind::DistGraphCreate))?;
     publish_with_hints(new, info, comm_dist_graph)
 }
 

@@ -49,6 +49,32 @@ const WAYS: &[(&str, &[&str])] = &[
     ("nonblocking", &["MPI_Bcast", "MPI_Allreduce"]),
     ("persistent", &["MPI_SUM", "MPI_MAX"]),
     ("roots", &["rank "]),
+    ("sizes", &["floating-point numbers of 8 bytes", "floating-point numbers of 4 bytes"]),
+    ("long-sizes", &["floating-point numbers of 8 bytes", "floating-point numbers of 4 bytes"]),
+    ("reduced-sizes", &["signed integers of 8 bytes", "signed integers of 4 bytes"]),
+    ("bcast-sizes", &["signed integers of 4 bytes", "signed integers of 2 bytes"]),
+    ("alltoallv", &["MPI_Alltoallv of signed integers", "MPI_Alltoallv of floating-point numbers"]),
+    ("alltoallw", &["MPI_Alltoallw of signed integers", "MPI_Alltoallw of floating-point numbers"]),
+    ("ialltoallv", &["MPI_Alltoallv of signed integers", "MPI_Alltoallv of floating-point numbers"]),
+    ("no-elements", &["16 bytes"]),
+    ("user-ops", &["the program that commutes", "the program that does not commute"]),
+    ("dup-split", &["MPI_Comm_dup", "MPI_Comm_split"]),
+    ("grids", &["different topologies"]),
+    ("graphs", &["different topologies"]),
+];
+
+/// The calls on communicators of their own, and the words that the message must name.
+const WAYS_ELSEWHERE: &[(&str, &[&str])] = &[
+    ("between-types", &["of the other group called MPI_Allreduce of", "rank 0 of this group"]),
+    ("between-ops", &["of the other group called MPI_Allreduce with", "MPI_SUM", "MPI_MAX"]),
+    ("between-bcast-types", &["rank 0 of the other group called MPI_Bcast of signed integers of 4 bytes"]),
+    ("between-allgather-types", &["of the other group called MPI_Allgather of", "floating-point numbers"]),
+    ("between-alltoallv", &["of the other group called MPI_Alltoallv of", "floating-point numbers"]),
+    ("between-roots", &["of the other group sent 4 bytes to this rank"]),
+    ("between-kinds", &["rank 0 of the other group called MPI_", "MPI_Barrier", "MPI_Allreduce"]),
+    ("neighbor-alltoallv", &["MPI_Neighbor_alltoallv of signed", "MPI_Neighbor_alltoallv of floating"]),
+    ("neighbor-alltoallw", &["MPI_Neighbor_alltoallw of signed", "MPI_Neighbor_alltoallw of floating"]),
+    ("neighbor-allgather", &["MPI_Neighbor_allgather of signed", "MPI_Neighbor_allgather of floating"]),
 ];
 
 /// Runs every way after this many collectives that do match. The job must end with an error that
@@ -69,6 +95,21 @@ fn mismatches(ranks: u32, warm: u32, channels: Option<&str>) {
         assert!(ended.stderr.contains("MPI_COMM_WORLD (rank "), "{way}, {warm} before: {ended:?}");
         assert!(ended.stderr.contains("collective"), "{way}, {warm} before: {ended:?}");
         assert!(!ended.stderr.contains("MPI_Probe"), "{way}, {warm} before: {ended:?}");
+    }
+}
+
+/// Collectives between the groups of an intercommunicator, and with neighbours.
+#[test]
+fn collectives_that_do_not_match_are_named_on_other_communicators() {
+    let program = program("mismatch");
+    for (ranks, (way, names)) in
+        [2, 4].into_iter().flat_map(|n| WAYS_ELSEWHERE.iter().map(move |way| (n, way)))
+    {
+        let ended = job(ranks, &program).arg(way).run();
+        assert!(ended.code != 0 && !ended.hung, "{way}: {ended:?}");
+        for name in *names {
+            assert!(ended.stderr.contains(name), "{way}, no {name:?}: {ended:?}");
+        }
     }
 }
 

@@ -91,6 +91,8 @@ pub struct Collective {
     members: Members,
     /// The number of rounds of waiting.
     rounds: u32,
+    /// True once the calls of the board's members were compared.
+    compared: bool,
     next: usize,
     under_way: Vec<UnderWay>,
     /// The one under way that is looked at next, besides the last one.
@@ -114,6 +116,7 @@ impl Collective {
         collective.tag = tag;
         collective.call = Mark::NONE;
         collective.rounds = 0;
+        collective.compared = false;
         collective
     }
 
@@ -228,14 +231,27 @@ impl Collective {
     fn find_clash(&mut self, access: &mut impl Access) {
         let unlike = access.look(|engine| engine.find_unlike(self.context, self.tag, self.call));
         let by_message = unlike.map(|(source, theirs)| (self.members.sender(source), [self.call, theirs]));
-        let on_board = || {
-            let clash = self.schedule.board()?.lock().clash()?;
-            Some((format!("rank {}", clash.rank), [clash.mine, clash.theirs]))
-        };
-        if let Some((other, calls)) = by_message.or_else(on_board) {
+        if let Some((other, calls)) = by_message.or_else(|| self.clash_on_board()) {
             let error = mismatch(&self.members, &other, calls, &numbered(self.tag));
             self.failure.get_or_insert(error);
             access.with(|engine| self.give_up(engine));
+        }
+    }
+
+    /// A member of the board that says that it calls something else, and both calls.
+    fn clash_on_board(&self) -> Option<(String, [Mark; 2])> {
+        let clash = self.schedule.board()?.lock().clash()?;
+        Some((format!("rank {}", clash.rank), [clash.mine, clash.theirs]))
+    }
+
+    /// Compares the members' calls before the first use of what they put on the board. The first
+    /// one that does so finds the others in the same collective.
+    fn compare_calls(&mut self, engine: &mut Engine) {
+        self.compared = true;
+        if let Some((other, calls)) = self.clash_on_board() {
+            let error = mismatch(&self.members, &other, calls, &numbered(self.tag));
+            self.failure.get_or_insert(error);
+            self.give_up(engine);
         }
     }
 
@@ -259,7 +275,14 @@ impl Collective {
                 Step::Await(awaited) if self.under_way.iter().any(|u| u.step == *awaited) => {
                     return Pause::Waiting;
                 }
-                Step::Fence | Step::Await(_) | Step::Expect { .. } => self.next += 1,
+                Step::Fence | Step::Await(_) | Step::Expect { .. } => {
+                    let is_first = !self.compared && matches!(step, Step::Expect { .. });
+                    self.next += 1;
+                    let more = self.schedule.steps().get(self.next);
+                    if is_first && !matches!(more, Some(Step::Expect { .. })) {
+                        self.compare_calls(engine);
+                    }
+                }
             }
         }
         if self.is_idle() { Pause::Ended } else { Pause::Waiting }
@@ -376,7 +399,9 @@ impl Collective {
                     self.schedule.make_post();
                     Ok(())
                 }
-                Step::Expect { rank, posts } if self.schedule.has_posted(*rank, *posts) => Ok(()),
+                Step::Expect { rank, posts } if self.compared && self.schedule.has_posted(*rank, *posts) => {
+                    Ok(())
+                }
                 _ => break,
             };
             if let Err(error) = outcome {

@@ -153,6 +153,8 @@ static int wrong(const char *way) {
                                      &request));
     if (!strcmp(way, "no-elements"))
         return MPI_Reduce(ints, more, rank == 0 ? 0 : 4, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (!strcmp(way, "pair-ops"))
+        return allreduce(1, MPI_2INT, odd ? MPI_MAXLOC : MPI_MINLOC);
     if (!strcmp(way, "user-ops")) {
         MPI_Op op;
         MPI_Op_create(add, !odd, &op);

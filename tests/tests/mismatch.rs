@@ -57,6 +57,7 @@ const WAYS: &[(&str, &[&str])] = &[
     ("alltoallw", &["MPI_Alltoallw of signed integers", "MPI_Alltoallw of floating-point numbers"]),
     ("ialltoallv", &["MPI_Alltoallv of signed integers", "MPI_Alltoallv of floating-point numbers"]),
     ("no-elements", &["16 bytes"]),
+    ("pair-ops", &["MPI_MAXLOC", "MPI_MINLOC"]),
     ("user-ops", &["the program that commutes", "the program that does not commute"]),
     ("dup-split", &["MPI_Comm_dup", "MPI_Comm_split"]),
     ("grids", &["different topologies"]),

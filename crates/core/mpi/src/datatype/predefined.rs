@@ -76,7 +76,7 @@ pub struct Basic {
     pub family: Family,
     /// Bytes in the "external32" representation (MPI-5.0, 14.5.2).
     pub external: usize,
-    /// What marks say of an element ([`super::sort`]).
+    /// The sort that marks name ([`super::sort`]).
     pub sort: u16,
 }
 

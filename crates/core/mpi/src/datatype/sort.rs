@@ -1,5 +1,5 @@
-//! What marks say of the elements of a message: their meaning and their size. Types of different
-//! names that mean the same (`MPI_INT` and `MPI_INTEGER`) have the same sort.
+//! The sorts of elements, which marks name: meaning and size. Types of different names that mean
+//! the same (`MPI_INT` and `MPI_INTEGER`) have the same sort.
 
 use super::Datatype;
 use super::predefined::{Family, Float, Representation};

@@ -6,7 +6,7 @@
 //! crowded core moves. Nobody is bound: the scheduler may move it again, and does so if another
 //! program works on that core. Each move therefore doubles the time to this rank's next one.
 
-use super::whereabouts::{Told, Whereabouts};
+use super::whereabouts::{ReportedPlace, Whereabouts};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use verbena_machine::cores::{self, Load};
 
@@ -47,28 +47,30 @@ impl Balance {
     #[cold]
     fn look(&self, ranks: &impl Whereabouts) {
         let here = cores::here();
-        ranks.tell(Told { core: here, helper: false });
-        let told: Vec<u32> = ranks.told().flatten().map(|told| told.core).collect();
-        let crowd = told.iter().filter(|&&core| core == here).count() as u32;
-        // A rank that has not told yet may be anywhere.
-        if crowd <= self.fair || told.len() < ranks.told().count() {
+        ranks.report(ReportedPlace { core: here, helper: false });
+        let reported: Vec<u32> = ranks.reported().flatten().map(|place| place.core).collect();
+        let crowd = reported.iter().filter(|&&core| core == here).count() as u32;
+        // A rank that has not reported yet may be anywhere.
+        if crowd <= self.fair || reported.len() < ranks.reported().count() {
             return;
         }
-        let is_last =
-            (0..).zip(ranks.told()).filter(|(_, told)| told.is_some_and(|told| told.core == here)).last();
+        let is_last = (0..)
+            .zip(ranks.reported())
+            .filter(|(_, reported)| reported.is_some_and(|place| place.core == here))
+            .last();
         if is_last.is_some_and(|(rank, _)| rank == ranks.me())
-            && let Some(core) = emptier(here, &told, &cores::affinity())
+            && let Some(core) = emptier(here, &reported, &cores::affinity())
         {
             self.moves.store(self.moves.load(Relaxed).saturating_add(1), Relaxed);
             cores::move_to(core);
-            ranks.tell(Told { core, helper: false });
+            ranks.report(ReportedPlace { core, helper: false });
         }
     }
 }
 
 /// The core of a mask with the fewest ranks, if it has at least two fewer than the core `here`.
-fn emptier(here: u32, told: &[u32], mask: &[u8]) -> Option<u32> {
-    let ranks_on = |core: u32| told.iter().filter(|&&other| other == core).count();
+fn emptier(here: u32, reported: &[u32], mask: &[u8]) -> Option<u32> {
+    let ranks_on = |core: u32| reported.iter().filter(|&&other| other == core).count();
     let allowed = (0..).zip(mask).flat_map(|(byte, bits)| {
         (0..8).filter(move |bit| bits & 1 << bit != 0).map(move |bit| 8 * byte + bit)
     });
@@ -96,15 +98,15 @@ mod tests {
     }
 
     /// Four ranks, all on one core; this one is the last.
-    struct Crowd;
+    struct FourOnOneCore;
 
-    impl Whereabouts for Crowd {
+    impl Whereabouts for FourOnOneCore {
         fn me(&self) -> u32 {
             3
         }
-        fn tell(&self, _: Told) {}
-        fn told(&self) -> impl Iterator<Item = Option<Told>> {
-            std::iter::repeat_n(Some(Told { core: cores::here(), helper: false }), 4)
+        fn report(&self, _: ReportedPlace) {}
+        fn reported(&self) -> impl Iterator<Item = Option<ReportedPlace>> {
+            std::iter::repeat_n(Some(ReportedPlace { core: cores::here(), helper: false }), 4)
         }
         fn awake(&self) -> u32 {
             4
@@ -123,7 +125,7 @@ mod tests {
         // is.
         let mut rounds = 0;
         while balance.moves.load(Relaxed) < 3 {
-            balance.pass(&Crowd);
+            balance.pass(&FourOnOneCore);
             rounds += 1;
         }
         assert!(rounds >= LOOK_EVERY * 7, "{rounds}");

@@ -29,14 +29,14 @@ pub fn load(me: usize, cards: &[Option<Vec<u8>>]) -> Load {
     let all: Vec<_> = cards.iter().map(|card| parse(card.as_deref()?)).collect();
     let Some(&Some((machine, mask))) = all.get(me) else { return Load::measure(1) };
     let meets = |other: &[u8]| mask.iter().zip(other).any(|(own, other)| own & other != 0);
-    let mates: Vec<&[u8]> = all
+    let sharers: Vec<&[u8]> = all
         .iter()
         .flatten()
         .filter(|(theirs, other)| *theirs == machine && meets(other))
         .map(|(_, other)| *other)
         .collect();
-    let cores = cores::count_union(mates.iter().copied());
-    Load { local_ranks: mates.len() as u32, cores, quota: cores::quota() }
+    let cores = cores::count_union(sharers.iter().copied());
+    Load { local_ranks: sharers.len() as u32, cores, quota: cores::quota() }
 }
 
 #[cfg(test)]

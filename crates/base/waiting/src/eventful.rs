@@ -1,9 +1,9 @@
 //! The waiter of a process without peers on its node whose channels tell of arrivals by
 //! descriptors: spin, yield, sleep on those.
 
-use super::alone::Alone;
 use super::bell::Bell;
 use super::events::Events;
+use super::own_core::OwnCore;
 use super::{SLEEP_MAX, Step, Waiter};
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -15,7 +15,7 @@ use verbena_machine::cores::Load;
 pub struct Eventful {
     bell: Bell,
     events: Events,
-    alone: Alone,
+    own_core: OwnCore,
     /// The threads between arming and waking.
     armed: AtomicU32,
 }
@@ -28,13 +28,13 @@ impl Eventful {
     pub fn new(descriptors: Vec<RawFd>, load: &Load) -> std::io::Result<Eventful> {
         let bell = Bell::default();
         let events = Events::new(descriptors, &bell)?;
-        Ok(Eventful { bell, events, alone: Alone::new(load), armed: AtomicU32::new(0) })
+        Ok(Eventful { bell, events, own_core: OwnCore::new(load), armed: AtomicU32::new(0) })
     }
 }
 
 impl Waiter for Eventful {
     fn idle(&self, round: u32) -> Step {
-        self.alone.pass(round).unwrap_or_else(|| {
+        self.own_core.pass(round).unwrap_or_else(|| {
             if self.armed.fetch_add(1, SeqCst) == 0 {
                 self.events.prepare(&self.bell);
             }
@@ -56,7 +56,7 @@ impl Waiter for Eventful {
     }
 
     fn shares_cores(&self) -> bool {
-        self.alone.shares_cores()
+        self.own_core.shares_cores()
     }
 
     fn ring_self(&self) {

@@ -12,32 +12,32 @@
 //! | `plain` | a process that nothing wakes: it naps |
 //! | `eventful` | a process that sleeps on descriptors of devices |
 //! | [`sleeper`] | a process that its peers on the node wake |
-//! | `apart` | the thread that makes progress beside the program |
+//! | `thread_placement` | the thread that makes progress beside the program |
 //! | [`bell`] | the bell at which a process sleeps |
 //! | `events` | sleeping on descriptors and the bell at once |
-//! | [`mates`] | which processes of the job share cores |
+//! | [`core_sharing`] | which processes of the job share cores |
 //! | `patience` | the time that a process spins and yields before it sleeps |
 //! | [`whereabouts`] | the cores on which the ranks of a node said they are |
-//! | `balance`, `strangers`, `alone` | what a process does before it sleeps |
+//! | `balance`, `other_programs`, `own_core` | what a process does before it sleeps |
 //! | [`lock`] | the engine's lock, cheap for a process with one thread |
 
-mod alone;
-mod apart;
 mod balance;
 pub mod bell;
+pub mod core_sharing;
 mod eventful;
 mod events;
 pub mod lock;
-pub mod mates;
+mod other_programs;
+mod own_core;
 mod patience;
 mod plain;
 pub mod sleeper;
-mod strangers;
+mod thread_placement;
 pub mod whereabouts;
 
-pub use apart::Apart;
 pub use eventful::Eventful;
 pub use plain::Plain;
+pub use thread_placement::ThreadPlacement;
 
 use std::os::fd::RawFd;
 use std::time::Duration;

@@ -54,13 +54,13 @@ pub fn is_shared() -> bool {
 /// Says that only one thread was inside MPI when a call began; the call keeps it to its end. If
 /// [`share`] comes meanwhile, locks notice.
 #[derive(Clone, Copy, Debug)]
-pub struct Alone(PhantomData<*const ()>);
+pub struct SingleThread(PhantomData<*const ()>);
 
-impl Alone {
+impl SingleThread {
     /// Returns the token if threads do not share.
     #[inline(always)]
-    pub fn now() -> Option<Alone> {
-        if is_shared() { None } else { Some(Alone(PhantomData)) }
+    pub fn now() -> Option<SingleThread> {
+        if is_shared() { None } else { Some(SingleThread(PhantomData)) }
     }
 
     /// Makes the token for a caller that knows already that threads do not share.
@@ -68,8 +68,8 @@ impl Alone {
     /// # Safety
     /// [`is_shared`] was false when the call began.
     #[inline(always)]
-    pub unsafe fn known() -> Alone {
-        Alone(PhantomData)
+    pub unsafe fn known() -> SingleThread {
+        SingleThread(PhantomData)
     }
 }
 
@@ -125,12 +125,12 @@ impl<T> Lock<T> {
     /// # Panics
     /// With [`MISUSE`] if it is held.
     #[inline(always)]
-    pub fn lock_alone(&self, _alone: Alone) -> AloneGuard<'_, T> {
+    pub fn lock_alone(&self, _alone: SingleThread) -> SingleThreadGuard<'_, T> {
         if self.is_held_alone() {
             held_twice();
         }
         self.hold_alone(true);
-        AloneGuard { lock: self, _here: PhantomData }
+        SingleThreadGuard { lock: self, _here: PhantomData }
     }
 
     /// Takes the lock if it is free now.
@@ -189,12 +189,12 @@ fn held_twice() -> ! {
 }
 
 /// Holds a [`Lock`] for a call that is alone in MPI.
-pub struct AloneGuard<'a, T> {
+pub struct SingleThreadGuard<'a, T> {
     lock: &'a Lock<T>,
     _here: PhantomData<*const ()>,
 }
 
-impl<T> Deref for AloneGuard<'_, T> {
+impl<T> Deref for SingleThreadGuard<'_, T> {
     type Target = T;
     #[inline(always)]
     fn deref(&self) -> &T {
@@ -203,7 +203,7 @@ impl<T> Deref for AloneGuard<'_, T> {
     }
 }
 
-impl<T> DerefMut for AloneGuard<'_, T> {
+impl<T> DerefMut for SingleThreadGuard<'_, T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: as above.
@@ -211,7 +211,7 @@ impl<T> DerefMut for AloneGuard<'_, T> {
     }
 }
 
-impl<T> Drop for AloneGuard<'_, T> {
+impl<T> Drop for SingleThreadGuard<'_, T> {
     #[inline(always)]
     fn drop(&mut self) {
         self.lock.hold_alone(false);

@@ -20,27 +20,27 @@ const WAITS_MAX: u32 = 8192;
 
 /// A rank that is about to sleep may look asleep, so one such yield alone is no proof.
 const PROOFS: u32 = 2;
-/// While no stranger was met recently, one in this many yields is timed: reading the clock twice
-/// takes a tenth of a yield.
+/// While no other program was met recently, one in this many yields is timed: reading the clock
+/// twice takes a tenth of a yield.
 const TIMED_EVERY: u32 = 4;
 
-/// A process's knowledge of strangers on its core.
+/// A process's knowledge of other programs on its core.
 #[derive(Debug)]
-pub(super) struct Strangers {
+pub(super) struct OtherPrograms {
     /// The number of waits still to come that sleep rather than yield.
     waits: AtomicU32,
     /// The value of `waits` after the next long yield.
     next: AtomicU32,
-    /// The long yields that seemed to go to strangers, since the last one that went to ranks.
+    /// The long yields that seemed to go to other programs, since the last one that went to ranks.
     proofs: AtomicU32,
     /// The yields so far, timed or not.
     yields: AtomicU32,
 }
 
-impl Strangers {
+impl OtherPrograms {
     /// The state before any were met.
-    pub fn new() -> Strangers {
-        Strangers {
+    pub fn new() -> OtherPrograms {
+        OtherPrograms {
             waits: AtomicU32::new(0),
             next: AtomicU32::new(WAITS_MIN),
             proofs: AtomicU32::new(0),
@@ -82,7 +82,7 @@ impl Strangers {
         self.yields.load(Relaxed)
     }
 
-    /// Forgets all: another test's process may be a stranger too.
+    /// Forgets all: another test's process may be another program too.
     #[cfg(test)]
     pub fn forget(&self) {
         self.waits.store(0, Relaxed);
@@ -95,8 +95,8 @@ impl Strangers {
         }
     }
 
-    fn yielded_long(&self, to_a_stranger: bool) {
-        let proofs = if to_a_stranger { self.proofs.load(Relaxed) + 1 } else { 0 };
+    fn yielded_long(&self, to_another_program: bool) {
+        let proofs = if to_another_program { self.proofs.load(Relaxed) + 1 } else { 0 };
         self.proofs.store(proofs.min(PROOFS), Relaxed);
         if proofs >= PROOFS {
             let next = self.next.load(Relaxed);
@@ -129,39 +129,39 @@ mod tests {
     }
 
     /// The number of waits that sleep from now on.
-    fn sleeps(strangers: &Strangers) -> u32 {
-        (0..).take_while(|_| strangers.are_here()).inspect(|_| strangers.slept()).count() as u32
+    fn sleeps(programs: &OtherPrograms) -> u32 {
+        (0..).take_while(|_| programs.are_here()).inspect(|_| programs.slept()).count() as u32
     }
 
     #[test]
     fn long_yields_are_answered_by_sleeps_and_each_further_one_by_more() {
-        let strangers = Strangers::new();
-        strangers.yielded_shortly();
-        strangers.yielded_long(true);
-        assert_eq!(sleeps(&strangers), 0);
+        let programs = OtherPrograms::new();
+        programs.yielded_shortly();
+        programs.yielded_long(true);
+        assert_eq!(sleeps(&programs), 0);
         let answers = (0..9).map(|_| {
-            strangers.yielded_long(true);
-            sleeps(&strangers)
+            programs.yielded_long(true);
+            sleeps(&programs)
         });
         assert!(answers.eq([64, 128, 256, 512, 1024, 2048, 4096, 8192, 8192]));
     }
 
     #[test]
     fn a_long_yield_to_ranks_is_no_reason_to_sleep() {
-        let strangers = Strangers::new();
-        for to_a_stranger in [true, false, true, false] {
-            strangers.yielded_long(to_a_stranger);
-            assert_eq!(sleeps(&strangers), 0);
+        let programs = OtherPrograms::new();
+        for to_another_program in [true, false, true, false] {
+            programs.yielded_long(to_another_program);
+            assert_eq!(sleeps(&programs), 0);
         }
     }
 
     #[test]
     fn short_yields_let_it_be_forgotten() {
-        let strangers = Strangers::new();
-        (0..20).for_each(|_| strangers.yielded_long(true));
-        (0..WAITS_MAX).for_each(|_| strangers.yielded_shortly());
-        sleeps(&strangers);
-        strangers.yielded_long(true);
-        assert_eq!(sleeps(&strangers), WAITS_MIN);
+        let programs = OtherPrograms::new();
+        (0..20).for_each(|_| programs.yielded_long(true));
+        (0..WAITS_MAX).for_each(|_| programs.yielded_shortly());
+        sleeps(&programs);
+        programs.yielded_long(true);
+        assert_eq!(sleeps(&programs), WAITS_MIN);
     }
 }

@@ -12,16 +12,16 @@ const LOOKS: u32 = 200;
 
 /// The rounds before a sleep.
 #[derive(Debug)]
-pub(super) struct Alone {
+pub(super) struct OwnCore {
     pub patience: Patience,
     /// Idle rounds before the patience begins.
     pub looks: u32,
 }
 
-impl Alone {
-    pub fn new(load: &Load) -> Alone {
+impl OwnCore {
+    pub fn new(load: &Load) -> OwnCore {
         let patience = Patience::for_load(load);
-        Alone { patience, looks: if patience.spins > 0 { LOOKS } else { 0 } }
+        OwnCore { patience, looks: if patience.spins > 0 { LOOKS } else { 0 } }
     }
 
     /// Passes one idle round; `None` when it is time to sleep.

@@ -1,8 +1,8 @@
 //! The waiter of a process that nobody can ring: a single process, or one without peers on its
 //! node.
 
-use super::alone::Alone;
 use super::bell::Bell;
+use super::own_core::OwnCore;
 use super::{NAP, Step, Waiter};
 use std::time::Duration;
 use verbena_machine::cores::Load;
@@ -12,19 +12,19 @@ use verbena_machine::cores::Load;
 #[derive(Debug)]
 pub struct Plain {
     bell: Bell,
-    alone: Alone,
+    own_core: OwnCore,
 }
 
 impl Plain {
     /// The waiter of a process whose cores have this load.
     pub fn new(load: &Load) -> Plain {
-        Plain { bell: Bell::default(), alone: Alone::new(load) }
+        Plain { bell: Bell::default(), own_core: OwnCore::new(load) }
     }
 }
 
 impl Waiter for Plain {
     fn idle(&self, round: u32) -> Step {
-        self.alone.pass(round).unwrap_or_else(|| {
+        self.own_core.pass(round).unwrap_or_else(|| {
             self.bell.raise_locally();
             Step::Armed
         })
@@ -40,7 +40,7 @@ impl Waiter for Plain {
     }
 
     fn shares_cores(&self) -> bool {
-        self.alone.shares_cores()
+        self.own_core.shares_cores()
     }
 
     fn ring_self(&self) {
@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn it_looks_again_then_spins_and_yields_and_at_last_naps() {
         let patience = Patience { spins: 1, yields: 2, yield_every: 1 };
-        let waiter = Plain { bell: Bell::default(), alone: Alone { patience, looks: 10 } };
+        let waiter = Plain { bell: Bell::default(), own_core: OwnCore { patience, looks: 10 } };
         let steps: Vec<Step> = (0..14).map(|round| waiter.idle(round)).collect();
         assert!(steps[..13].iter().all(|step| *step == Step::Again) && steps[13] == Step::Armed, "{steps:?}");
         waiter.disarm();

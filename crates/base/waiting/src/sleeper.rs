@@ -3,9 +3,9 @@
 use super::balance::Balance;
 use super::bell::Bell;
 use super::events::Events;
+use super::other_programs::OtherPrograms;
 use super::patience::{Learnt, Patience};
-use super::strangers::Strangers;
-use super::whereabouts::{Others, Told, Whereabouts, others_on};
+use super::whereabouts::{Others, ReportedPlace, Whereabouts, others_on};
 use super::{SLEEP_MAX, Step, Waiter};
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
@@ -16,7 +16,7 @@ use verbena_machine::cores::{self, Load};
 /// After this many idle rounds a rank with a core of its own yields though no other rank seems to
 /// be there: about 300 microseconds, by when the rank that it waits for has probably lost its core
 /// to another program.
-const YIELD_TO_STRANGERS_EVERY: u32 = 4096;
+const YIELD_TO_PROGRAMS_EVERY: u32 = 4096;
 
 /// Waits at the bell `B`.
 #[derive(Debug)]
@@ -27,9 +27,9 @@ pub struct Sleeper<B> {
     /// The threads of this process between arming and waking: the last one takes the bell's word
     /// down.
     armed: Mutex<u32>,
-    company: Company,
+    shared_core: SharedCore,
     balance: Balance,
-    strangers: Strangers,
+    other_programs: OtherPrograms,
     /// The events that it sleeps on, if not on the bell's word.
     events: OnceLock<Events>,
 }
@@ -42,7 +42,7 @@ pub struct Sleeper<B> {
 /// seconds, since neither process is ever away for long. So one of them leaves the core by itself
 /// ([`cores::leave_core`]).
 #[derive(Debug, Default)]
-struct Company {
+struct SharedCore {
     /// True if the last idle round yielded the core.
     yielded: AtomicBool,
     /// The number of waits in a row that ended so.
@@ -53,14 +53,14 @@ struct Company {
 }
 
 /// The number of waits in a row that do not end with a yield by chance.
-const COMPANY_WAITS: u32 = 32;
+const SHARED_CORE_WAITS: u32 = 32;
 /// The most times that the number is doubled: to two seconds of waits of two microseconds.
 const DOUBLED_MAX: u32 = 15;
 
-impl Company {
+impl SharedCore {
     /// Notes an idle round; true if the core had better be left to the other.
     #[inline]
-    fn is_met(&self, round: u32, yields: bool) -> bool {
+    fn should_leave(&self, round: u32, yields: bool) -> bool {
         let after_yield = self.yielded.load(Relaxed);
         self.yielded.store(yields, Relaxed);
         if round == 0 {
@@ -68,7 +68,7 @@ impl Company {
             self.waits.store(waits, Relaxed);
         }
         let answers = self.answers.load(Relaxed);
-        let met = yields && self.waits.load(Relaxed) >= COMPANY_WAITS << answers.min(DOUBLED_MAX);
+        let met = yields && self.waits.load(Relaxed) >= SHARED_CORE_WAITS << answers.min(DOUBLED_MAX);
         if met {
             self.waits.store(0, Relaxed);
             self.answers.store(answers.saturating_add(1), Relaxed);
@@ -89,9 +89,9 @@ impl<B: AsRef<Bell> + Whereabouts> Sleeper<B> {
             patience,
             yields: Learnt(AtomicU32::new(patience.yields)),
             armed: Mutex::new(0),
-            company: Company::default(),
+            shared_core: SharedCore::default(),
             balance: Balance::new(load),
-            strangers: Strangers::new(),
+            other_programs: OtherPrograms::new(),
             events: OnceLock::new(),
         }
     }
@@ -108,10 +108,10 @@ impl<B: AsRef<Bell> + Whereabouts> Sleeper<B> {
             return None;
         }
         let core = cores::here();
-        self.bell.tell(Told { core, helper: false });
+        self.bell.report(ReportedPlace { core, helper: false });
         let (round, others) = (round - patience.spins, others_on(&self.bell, core));
-        let to_strangers = round > 0 && round.is_multiple_of(YIELD_TO_STRANGERS_EVERY);
-        (others != Others::Nobody || to_strangers).then_some(others)
+        let to_programs = round > 0 && round.is_multiple_of(YIELD_TO_PROGRAMS_EVERY);
+        (others != Others::Nobody || to_programs).then_some(others)
     }
 
     fn armed(&self) -> std::sync::MutexGuard<'_, u32> {
@@ -122,7 +122,7 @@ impl<B: AsRef<Bell> + Whereabouts> Sleeper<B> {
 impl<B: AsRef<Bell> + Whereabouts + Send + Sync> Waiter for Sleeper<B> {
     fn idle(&self, round: u32) -> Step {
         let patience = Patience { yields: self.yields.0.load(Relaxed), ..self.patience };
-        let over = patience.is_over(round) || (round >= patience.spins && self.strangers.are_here());
+        let over = patience.is_over(round) || (round >= patience.spins && self.other_programs.are_here());
         let yields = if patience.shares_cores() {
             self.balance.pass(&self.bell);
             patience.yields_at(round)
@@ -130,14 +130,14 @@ impl<B: AsRef<Bell> + Whereabouts + Send + Sync> Waiter for Sleeper<B> {
             let yields = if over { None } else { self.yields_at(patience, round) };
             // Another rank's progress thread is no reason to leave: on the next core its program
             // may compute.
-            if self.company.is_met(round, yields.is_some_and(|others| others != Others::Helpers)) {
+            if self.shared_core.should_leave(round, yields.is_some_and(|others| others != Others::Helpers)) {
                 cores::leave_core();
             }
             yields.is_some()
         };
         if !over {
             match yields {
-                true => self.strangers.yield_to_them(&self.bell),
+                true => self.other_programs.yield_to_them(&self.bell),
                 false => std::hint::spin_loop(),
             }
             return Step::Again;
@@ -153,7 +153,7 @@ impl<B: AsRef<Bell> + Whereabouts + Send + Sync> Waiter for Sleeper<B> {
     }
 
     fn sleep(&self, longest: Duration) {
-        self.strangers.slept();
+        self.other_programs.slept();
         let start = Instant::now();
         match self.events.get() {
             Some(events) => events.wait(self.bell.as_ref(), longest.min(SLEEP_MAX)),
@@ -188,7 +188,7 @@ impl<B: AsRef<Bell> + Whereabouts + Send + Sync> Waiter for Sleeper<B> {
     fn help(&self) {
         // Ranks that share cores yield anyhow, and count who is where.
         if !self.patience.shares_cores() {
-            self.bell.tell(Told { core: cores::here(), helper: true });
+            self.bell.report(ReportedPlace { core: cores::here(), helper: true });
         }
     }
 
@@ -221,9 +221,9 @@ mod tests {
         fn me(&self) -> u32 {
             0
         }
-        fn tell(&self, _: Told) {}
-        fn told(&self) -> impl Iterator<Item = Option<Told>> {
-            let here = |helper| Told { core: cores::here(), helper };
+        fn report(&self, _: ReportedPlace) {}
+        fn reported(&self) -> impl Iterator<Item = Option<ReportedPlace>> {
+            let here = |helper| ReportedPlace { core: cores::here(), helper };
             let other = (!self.alone).then(|| here(self.helper));
             [Some(here(false))].into_iter().chain(other.map(Some))
         }
@@ -242,7 +242,7 @@ mod tests {
     fn waiting_deepens_and_then_arms() {
         let sleeper = sleeper();
         let idle = |round| {
-            sleeper.strangers.forget();
+            sleeper.other_programs.forget();
             sleeper.idle(round)
         };
         let steps: Vec<Step> = (0..8).map(idle).collect();
@@ -250,29 +250,32 @@ mod tests {
         assert_eq!((steps[7], sleeper.idle(u32::MAX)), (Step::Armed, Step::Armed));
     }
 
-    /// Waits until this round, where round 3 yields; returns whether company was met.
-    fn wait_until(company: &Company, round: u32) -> bool {
-        (0..=round).map(|round| company.is_met(round, round == 3)).last().expect("at least one round")
+    /// Waits until this round, where round 3 yields; returns whether the core should be left.
+    fn wait_until(shared_core: &SharedCore, round: u32) -> bool {
+        (0..=round)
+            .map(|round| shared_core.should_leave(round, round == 3))
+            .last()
+            .expect("at least one round")
     }
 
     #[test]
-    fn waits_that_keep_ending_with_a_yield_show_company() {
-        let company = Company::default();
-        for _ in 0..COMPANY_WAITS {
-            assert!(!wait_until(&company, 3));
+    fn waits_that_keep_ending_with_a_yield_show_a_shared_core() {
+        let shared_core = SharedCore::default();
+        for _ in 0..SHARED_CORE_WAITS {
+            assert!(!wait_until(&shared_core, 3));
         }
-        assert!(wait_until(&company, 3));
+        assert!(wait_until(&shared_core, 3));
         // From now on it takes twice as many.
-        assert!((1..2 * COMPANY_WAITS).all(|_| !wait_until(&company, 3)));
-        assert!(wait_until(&company, 3));
+        assert!((1..2 * SHARED_CORE_WAITS).all(|_| !wait_until(&shared_core, 3)));
+        assert!(wait_until(&shared_core, 3));
     }
 
     #[test]
     fn a_wait_that_ends_while_spinning_shows_a_core_of_its_own() {
-        let company = Company::default();
-        for wait in 0..4 * COMPANY_WAITS {
-            let round = if wait % COMPANY_WAITS == 0 { 2 } else { 3 };
-            assert!(!wait_until(&company, round), "wait {wait}");
+        let shared_core = SharedCore::default();
+        for wait in 0..4 * SHARED_CORE_WAITS {
+            let round = if wait % SHARED_CORE_WAITS == 0 { 2 } else { 3 };
+            assert!(!wait_until(&shared_core, round), "wait {wait}");
         }
     }
 
@@ -291,7 +294,7 @@ mod tests {
             let patience = Patience { spins: 100, yields: u32::MAX, yield_every: 32 };
             let sleeper = Sleeper::patient(Own { alone, ..Own::default() }, patience, &PAIR);
             let yields =
-                (101..=100 + YIELD_TO_STRANGERS_EVERY).filter_map(|round| sleeper.yields_at(patience, round));
+                (101..=100 + YIELD_TO_PROGRAMS_EVERY).filter_map(|round| sleeper.yields_at(patience, round));
             assert_eq!(yields.count(), expected);
         }
     }
@@ -301,14 +304,14 @@ mod tests {
         for (helper, left) in [(true, 0), (false, 1)] {
             let patience = Patience { spins: 1, yields: 8, yield_every: 2 };
             let sleeper = Sleeper::patient(Own { helper, ..Own::default() }, patience, &PAIR);
-            for _ in 0..=COMPANY_WAITS {
+            for _ in 0..=SHARED_CORE_WAITS {
                 (0..4).for_each(|round| {
-                    sleeper.strangers.forget();
+                    sleeper.other_programs.forget();
                     assert_eq!(sleeper.idle(round), Step::Again);
                 });
             }
-            assert!(sleeper.strangers.yields_so_far() > COMPANY_WAITS);
-            assert_eq!(sleeper.company.answers.load(Relaxed), left);
+            assert!(sleeper.other_programs.yields_so_far() > SHARED_CORE_WAITS);
+            assert_eq!(sleeper.shared_core.answers.load(Relaxed), left);
         }
     }
 

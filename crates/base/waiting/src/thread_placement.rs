@@ -18,7 +18,7 @@ const CORE_WORD: usize = 36;
 
 /// The cores on which this thread may run.
 #[derive(Debug)]
-pub struct Apart {
+pub struct ThreadPlacement {
     /// The cores that the process may use.
     allowed: Vec<u8>,
     /// True if these are more than one.
@@ -28,12 +28,12 @@ pub struct Apart {
     looked: Option<Instant>,
 }
 
-impl Apart {
+impl ThreadPlacement {
     /// Begins for the calling thread, which may run on all cores of the process so far.
-    pub fn new() -> Apart {
+    pub fn new() -> ThreadPlacement {
         let allowed = cores::affinity();
         let several = cores::count_union(std::iter::once(&*allowed)) > 1;
-        Apart { allowed, several, left: None, looked: None }
+        ThreadPlacement { allowed, several, left: None, looked: None }
     }
 
     /// Moves the woken thread to where the program's first thread is not.
@@ -50,9 +50,9 @@ impl Apart {
     }
 }
 
-impl Default for Apart {
-    fn default() -> Apart {
-        Apart::new()
+impl Default for ThreadPlacement {
+    fn default() -> ThreadPlacement {
+        ThreadPlacement::new()
     }
 }
 
@@ -95,9 +95,9 @@ mod tests {
     fn a_thread_keeps_off_the_core_of_the_first_one() {
         let allowed = cores::affinity();
         std::thread::spawn(move || {
-            let mut apart = Apart::new();
-            apart.keep();
-            match apart.left {
+            let mut placement = ThreadPlacement::new();
+            placement.keep();
+            match placement.left {
                 Some(core) => assert_eq!(cores::affinity(), trimmed(without(&allowed, core))),
                 None => assert_eq!(cores::affinity(), allowed),
             }

@@ -9,7 +9,7 @@ use verbena_fault::Fault;
 use verbena_infiniband::{rc, ud};
 use verbena_machine::cores::Load;
 use verbena_node::{cma, shm};
-use verbena_waiting::mates;
+use verbena_waiting::core_sharing;
 
 /// A channel that is open on this side, as [`Opening`] says, and becomes a [`Wire`].
 trait Pending {
@@ -115,7 +115,7 @@ impl Opened {
     pub fn card(&self) -> Vec<u8> {
         let channels = self.openings.iter().map(|(name, opening)| (*name, opening.card()));
         let mut out = Vec::new();
-        for (name, card) in std::iter::once((CORES, mates::card())).chain(channels) {
+        for (name, card) in std::iter::once((CORES, core_sharing::card())).chain(channels) {
             out.push(name.len() as u8);
             out.extend_from_slice(name.as_bytes());
             out.extend_from_slice(&(card.len() as u32).to_le_bytes());
@@ -159,7 +159,7 @@ impl Opened {
 
 /// The load of the cores of process `me`, by the cards of all.
 pub fn load(me: Peer, cards: &[Vec<u8>]) -> Load {
-    mates::load(me as usize, &of_channel(CORES, cards))
+    core_sharing::load(me as usize, &of_channel(CORES, cards))
 }
 
 /// One channel's part of all cards.

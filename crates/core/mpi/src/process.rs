@@ -18,8 +18,8 @@ use verbena_channel::neighbor::Neighbors;
 use verbena_engine::{
     Completion, Engine, Envelope, Failure, MaySend, Plain, Posted, RequestId, SendRequest, Taken,
 };
-use verbena_waiting::lock::{Alone, AloneGuard, Lock, is_shared};
-use verbena_waiting::{Apart, SLEEP_MAX, Step, Waiter};
+use verbena_waiting::lock::{Lock, SingleThread, SingleThreadGuard, is_shared};
+use verbena_waiting::{SLEEP_MAX, Step, ThreadPlacement, Waiter};
 
 /// The state of this process.
 pub struct Process {
@@ -296,21 +296,21 @@ impl Process {
     /// Returns the engine, for a call that is alone in MPI: nobody sleeps who would have to be
     /// woken.
     #[inline(always)]
-    pub fn engine_alone(&self, alone: Alone) -> AloneGuard<'_, Engine> {
+    pub fn engine_alone(&self, alone: SingleThread) -> SingleThreadGuard<'_, Engine> {
         self.engine.lock_alone(alone)
     }
 
     /// Waits for a request that ends as requests usually do. `None` if this one does not, or does
     /// not exist: then [`Process::finish_known`] tells more.
     #[inline(never)]
-    pub fn finish_plain(&self, alone: Alone, request: RequestId) -> Option<(i32, i32, u64)> {
+    pub fn finish_plain(&self, alone: SingleThread, request: RequestId) -> Option<(i32, i32, u64)> {
         // The guard must be gone before anything else is asked of the engine.
         let found = self.engine_alone(alone).take_plain(request);
         by_state(found, |ended| ended, || self.wait_plain(alone, request))
     }
 
     #[inline(never)]
-    fn wait_plain(&self, alone: Alone, request: RequestId) -> Option<(i32, i32, u64)> {
+    fn wait_plain(&self, alone: SingleThread, request: RequestId) -> Option<(i32, i32, u64)> {
         let mut engine = self.engine_alone(alone);
         engine.progress_in_turn();
         let found = engine.take_plain(request);
@@ -327,7 +327,13 @@ impl Process {
     /// a round of progress. `None` if a caller that finds nothing should step aside, or if there
     /// are tasks: then [`Process::poll`] does what is due.
     #[inline(always)]
-    pub fn probe_alone(&self, alone: Alone, context: u64, source: i32, tag: i32) -> Option<Option<Envelope>> {
+    pub fn probe_alone(
+        &self,
+        alone: SingleThread,
+        context: u64,
+        source: i32,
+        tag: i32,
+    ) -> Option<Option<Envelope>> {
         if self.shares_cores || !self.tasks.is_empty() {
             return None;
         }
@@ -408,7 +414,7 @@ impl Process {
     /// Makes progress until told to stop: the body of the progress thread. It sleeps as soon as
     /// there is nothing to do; a sender or thread with something for this process wakes it.
     pub fn run_progress_thread(&self, stop: &AtomicBool) {
-        let (mut apart, mut short_sleeps) = (Apart::new(), 0_u32);
+        let (mut placement, mut short_sleeps) = (ThreadPlacement::new(), 0_u32);
         while !stop.load(Ordering::SeqCst) {
             if self.progress() || self.waiter.idle(u32::MAX) == Step::Again {
                 continue;
@@ -420,7 +426,7 @@ impl Process {
             } else {
                 let began = Instant::now();
                 self.waiter.sleep(longest.min(self.sleep_max));
-                apart.keep();
+                placement.keep();
                 self.waiter.help();
                 short_sleeps = if began.elapsed() < SHORT_SLEEP { short_sleeps.saturating_add(1) } else { 0 };
                 if short_sleeps >= SHORT_SLEEPS {

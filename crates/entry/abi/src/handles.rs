@@ -16,7 +16,7 @@ use verbena_faces::standard::{self, INDEX, KIND_SHIFT};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::request::Request;
 use verbena_mpi::{Class, Comm, Datatype, Errhandler, Error, File, Group, Info, Op, Result, Session};
-use verbena_waiting::lock::Alone;
+use verbena_waiting::lock::SingleThread;
 
 /// The end of the predefined handles of the ABI.
 const PREDEFINED_END: usize = 0x1000;
@@ -121,7 +121,7 @@ impl<T, const NULL: usize, const N: usize> Registry<T, NULL, N> {
     /// # Safety
     /// While the object is used, no code of the program runs: nothing else could free it.
     #[inline(always)]
-    pub unsafe fn peek(&self, alone: Alone, handle: usize) -> Option<&T> {
+    pub unsafe fn peek(&self, alone: SingleThread, handle: usize) -> Option<&T> {
         match self.ready.get(handle.wrapping_sub(NULL)) {
             // SAFETY: null, or the object of the slot, which is never emptied.
             Some(slot) => unsafe { slot.load(Ordering::Acquire).as_ref() },

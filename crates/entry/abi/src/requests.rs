@@ -14,7 +14,7 @@ use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::process::completion_error;
 use verbena_mpi::request::{Active, Direction, Look, Outcome, Request, poll_engine};
 use verbena_mpi::{Comm, Error, Process, Result};
-use verbena_waiting::lock::Alone;
+use verbena_waiting::lock::SingleThread;
 
 /// The handle of every send that was complete at once: it has nothing to remember.
 pub use verbena_faces::standard::SENT as SENT_HANDLE;
@@ -182,7 +182,7 @@ pub fn finish_into(
         store(Some(Status::EMPTY));
         return Ok(());
     }
-    if let Some(alone) = Alone::now()
+    if let Some(alone) = SingleThread::now()
         && let Some(id) = engine_receive(*handle)
     {
         // The guard must be gone before anything else is asked of the engine.

@@ -13,7 +13,7 @@ use std::thread::ThreadId;
 use verbena_channel::trace;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Error, Process, Result};
-use verbena_waiting::lock::{Alone, is_shared};
+use verbena_waiting::lock::{SingleThread, is_shared};
 
 /// The state of the world model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,11 +106,11 @@ pub fn running() -> Result<()> {
 
 /// The process, between initialisation and finalisation, if the calling thread is alone in MPI.
 #[inline(always)]
-pub fn process_alone() -> Option<(&'static Process, Alone)> {
+pub fn process_alone() -> Option<(&'static Process, SingleThread)> {
     // SAFETY: null, or what `PROCESS` holds: see `try_process`. Not null only while threads do not
     // share (`set_open`). A fast path does not notice threads that come to share between this and
     // its lock (`Lock::lock_alone`).
-    unsafe { Some((QUICK.load(Ordering::Acquire).as_ref()?, Alone::known())) }
+    unsafe { Some((QUICK.load(Ordering::Acquire).as_ref()?, SingleThread::known())) }
 }
 
 /// The state of the world model.

@@ -15,7 +15,7 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use verbena_waiting::lock::Alone;
+use verbena_waiting::lock::SingleThread;
 
 /// Slots of the first chunk; each further chunk doubles the table.
 const CHUNK_SLOTS_MIN: usize = 64;
@@ -121,7 +121,7 @@ impl<T> Table<T> {
     /// Nobody frees the object while it is used: this thread is alone in MPI, and runs no code of
     /// the program meanwhile.
     #[inline(always)]
-    pub unsafe fn peek(&self, _alone: Alone, place: Place) -> Option<&T> {
+    pub unsafe fn peek(&self, _alone: SingleThread, place: Place) -> Option<&T> {
         let slot = self.slot(place.index)?;
         if !slot.is_live(place.generation) {
             return None;

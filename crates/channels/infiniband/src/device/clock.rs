@@ -21,12 +21,12 @@ const STEADY: u64 = 8;
 #[derive(Debug)]
 pub(crate) struct Clock {
     started: Instant,
-    told: Cell<Told>,
+    last: Cell<KernelTime>,
 }
 
-/// The time that the kernel told last.
+/// The time that the kernel gave last.
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct KernelTime {
     ns: u64,
     ticks: u64,
     /// Nanoseconds for 2^32 ticks; 0 while that is not known.
@@ -36,28 +36,28 @@ struct Told {
 impl Clock {
     /// Makes a clock that begins at 0.
     pub fn new() -> Clock {
-        Clock { started: Instant::now(), told: Cell::new(Told { ns: 0, ticks: ticks(), rate: 0 }) }
+        Clock { started: Instant::now(), last: Cell::new(KernelTime { ns: 0, ticks: ticks(), rate: 0 }) }
     }
 
     /// Returns the time. It may go back by as much as the counter was wrong in a span.
     #[inline]
     pub fn now_ns(&self) -> u64 {
-        let told = self.told.get();
-        match told.after(ticks()) {
-            Some(ns) => told.ns + ns,
-            None => self.ask(told),
+        let last = self.last.get();
+        match last.after(ticks()) {
+            Some(ns) => last.ns + ns,
+            None => self.ask(last),
         }
     }
 
     #[cold]
-    fn ask(&self, told: Told) -> u64 {
+    fn ask(&self, last: KernelTime) -> u64 {
         let ns = self.started.elapsed().as_nanos() as u64;
-        self.told.set(told.then(ns, ticks()));
+        self.last.set(last.then(ns, ticks()));
         ns
     }
 }
 
-impl Told {
+impl KernelTime {
     /// Returns how long after this the counter shows `ticks`; `None` if it cannot tell.
     #[inline]
     fn after(self, ticks: u64) -> Option<u64> {
@@ -67,8 +67,8 @@ impl Told {
         (self.rate > 0 && ns < SPAN_NS).then_some(ns)
     }
 
-    /// Returns the time now, when the kernel told again.
-    fn then(self, ns: u64, ticks: u64) -> Told {
+    /// Returns the time now, when the kernel gave it again.
+    fn then(self, ns: u64, ticks: u64) -> KernelTime {
         let (passed_ns, passed) = (ns.saturating_sub(self.ns), ticks.wrapping_sub(self.ticks));
         if passed_ns < SPAN_NS {
             // Too short a time to measure the counter by.
@@ -80,7 +80,7 @@ impl Told {
         // The first measurement is taken as it is, and one that the next does not confirm is
         // dropped.
         let is_steady = self.rate == 0 || rate.abs_diff(self.rate) <= self.rate / STEADY;
-        Told { ns, ticks, rate: if is_steady { rate } else { 0 } }
+        KernelTime { ns, ticks, rate: if is_steady { rate } else { 0 } }
     }
 }
 
@@ -103,44 +103,44 @@ fn ticks() -> u64 {
 mod tests {
     use super::*;
 
-    const START: Told = Told { ns: 5_000_000, ticks: 1 << 40, rate: 0 };
+    const START: KernelTime = KernelTime { ns: 5_000_000, ticks: 1 << 40, rate: 0 };
 
     /// Returns [`START`] with a counter of two ticks a nanosecond that was measured over a span.
-    fn measured() -> Told {
+    fn measured() -> KernelTime {
         START.then(7_000_000, (1 << 40) + 4_000_000)
     }
 
     #[test]
     fn the_counter_tells_the_time_within_a_span() {
         assert_eq!(START.after((1 << 40) + 10), None);
-        let told = measured();
-        assert_eq!((told.ns, told.after(told.ticks + 1000)), (7_000_000, Some(500)));
-        assert_eq!(told.after(told.ticks + 2 * SPAN_NS), None);
+        let last = measured();
+        assert_eq!((last.ns, last.after(last.ticks + 1000)), (7_000_000, Some(500)));
+        assert_eq!(last.after(last.ticks + 2 * SPAN_NS), None);
     }
 
     #[test]
     fn a_counter_that_goes_back_or_stands_still_is_not_believed() {
-        let told = measured();
-        assert_eq!(told.after(told.ticks - 1), None);
+        let last = measured();
+        assert_eq!(last.after(last.ticks - 1), None);
         let still = START.then(9_000_000, START.ticks);
         assert_eq!((still.rate, still.after(START.ticks)), (0, None));
     }
 
     #[test]
     fn a_rate_that_changes_is_measured_again() {
-        let told = measured();
-        let slower = told.then(told.ns + 4_000_000, told.ticks + 4_000_000);
+        let last = measured();
+        let slower = last.then(last.ns + 4_000_000, last.ticks + 4_000_000);
         assert_eq!(slower.rate, 0);
         assert_eq!(slower.then(slower.ns + 4_000_000, slower.ticks + 4_000_000).rate, 1 << 32);
-        let as_before = told.then(told.ns + 2_000_000, told.ticks + 4_100_000);
+        let as_before = last.then(last.ns + 2_000_000, last.ticks + 4_100_000);
         assert!(as_before.rate > 0);
     }
 
     #[test]
     fn too_short_a_time_measures_nothing() {
-        let told = measured();
-        let soon = told.then(told.ns + 10, told.ticks + 1_000_000);
-        assert_eq!((soon.ns, soon.rate), (told.ns, told.rate));
+        let last = measured();
+        let soon = last.then(last.ns + 10, last.ticks + 1_000_000);
+        assert_eq!((soon.ns, soon.rate), (last.ns, last.rate));
     }
 
     #[test]

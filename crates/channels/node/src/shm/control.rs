@@ -16,7 +16,7 @@ use super::segment::{PAGE_BYTES, Segment};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 use verbena_waiting::bell::Bell;
-use verbena_waiting::whereabouts::{Told, Whereabouts};
+use verbena_waiting::whereabouts::{ReportedPlace, Whereabouts};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"verbena1");
 
@@ -224,7 +224,7 @@ impl AsRef<Bell> for DeskOf {
 }
 
 impl Whereabouts for DeskOf {
-    fn tell(&self, Told { core, helper }: Told) {
+    fn report(&self, ReportedPlace { core, helper }: ReportedPlace) {
         let told = core.wrapping_add(1) << 1 | u32::from(helper);
         let word = &self.control.desk(self.rank).place;
         // Every sender to this rank reads the line of its desk.
@@ -237,9 +237,9 @@ impl Whereabouts for DeskOf {
         self.rank
     }
 
-    fn told(&self) -> impl Iterator<Item = Option<Told>> {
+    fn reported(&self) -> impl Iterator<Item = Option<ReportedPlace>> {
         let words = (0..self.control.measures.ranks).map(|rank| self.control.desk(rank).place.load(Relaxed));
-        words.map(|word| Some(Told { core: (word >> 1).checked_sub(1)?, helper: word & 1 == 1 }))
+        words.map(|word| Some(ReportedPlace { core: (word >> 1).checked_sub(1)?, helper: word & 1 == 1 }))
     }
 
     fn awake(&self) -> u32 {

@@ -36,7 +36,7 @@ use std::marker::PhantomData;
 use verbena_engine::RequestId;
 use verbena_memory::Region;
 use verbena_mpi::{Comm, Process};
-use verbena_waiting::lock::Alone;
+use verbena_waiting::lock::SingleThread;
 
 /// A face of the library: how it writes what the rungs read and store.
 pub trait Face {
@@ -134,7 +134,7 @@ pub struct Incoming {
 /// No code of the program runs while the communicator is used.
 #[inline(always)]
 unsafe fn contiguous(
-    alone: Alone,
+    alone: SingleThread,
     buf: *const c_void,
     count: i64,
     datatype: MPI_Datatype,
@@ -151,7 +151,7 @@ unsafe fn contiguous(
 /// The whole id of the receive that a handle of this face names by an index and the kept bits of a
 /// generation.
 #[inline(always)]
-fn receive_id<F: Face>(process: &Process, alone: Alone, request: F::Request) -> Option<RequestId> {
+fn receive_id<F: Face>(process: &Process, alone: SingleThread, request: F::Request) -> Option<RequestId> {
     let (index, generation) = F::receive_in(request)?;
     if F::GENERATIONS == u32::MAX {
         return Some(RequestId { index, generation });

@@ -14,7 +14,7 @@ use verbena_memory::{Buffer, Region};
 use verbena_mpi::comm::Traffic;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Process, point};
-use verbena_waiting::lock::{Alone, AloneGuard};
+use verbena_waiting::lock::{SingleThread, SingleThreadGuard};
 
 /// The engine, sender, matching context and memory of a receive from one process into elements of a
 /// predefined datatype.
@@ -22,7 +22,7 @@ use verbena_waiting::lock::{Alone, AloneGuard};
 /// # Safety
 /// As [`Rungs::recv_in_a_line`], and the buffer stays valid until the receive has ended.
 #[inline(always)]
-unsafe fn from_one(message: &Incoming) -> Option<(AloneGuard<'static, Engine>, Peer, u64, Region)> {
+unsafe fn from_one(message: &Incoming) -> Option<(SingleThreadGuard<'static, Engine>, Peer, u64, Region)> {
     let bytes = element_bytes(message.datatype);
     let region = args::solid_of(Address::new(message.buf), message.count, bytes, args::SOLID_BYTES_MAX)?;
     let (process, alone) = process_alone()?;
@@ -37,7 +37,7 @@ unsafe fn from_one(message: &Incoming) -> Option<(AloneGuard<'static, Engine>, P
 /// # Safety
 /// As [`from_one`].
 #[inline(always)]
-unsafe fn start<F: Face>((process, alone): (&Process, Alone), message: Incoming) -> Option<RequestId> {
+unsafe fn start<F: Face>((process, alone): (&Process, SingleThread), message: Incoming) -> Option<RequestId> {
     let Incoming { buf, count, datatype, source, tag, comm } = message;
     // SAFETY: posting a receive runs no code of the program.
     let (comm, region) = unsafe { contiguous(alone, buf, count, datatype, comm)? };

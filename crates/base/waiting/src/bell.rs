@@ -5,7 +5,7 @@
 //! side writes one word and reads the other's (Dekker's pattern), so both need a full fence
 //! between. The sender is on the fast path, so the sleeper pays for both:
 //! `membarrier(GLOBAL_EXPEDITED)` puts a fence into every running registered process. Where that
-//! system call is refused, the desk says so and its senders do fence.
+//! system call is refused, the words of the rank say so and its senders do fence.
 
 use super::events;
 use std::io::{Error, Result};

@@ -35,7 +35,7 @@ struct Packet {
 }
 
 /// A process's channel to itself.
-pub struct Loopback {
+pub struct LoopbackChannel {
     me: Peer,
     queue: VecDeque<Packet>,
     queue_bytes: usize,
@@ -55,21 +55,21 @@ pub struct LoopbackOpening {
 }
 
 impl Opening for LoopbackOpening {
-    type Channel = Loopback;
+    type Channel = LoopbackChannel;
 
     fn card(&self) -> Vec<u8> {
         Vec::new()
     }
 
-    fn connect(self, _cards: &[Option<Vec<u8>>], _load: &Load) -> Result<Loopback, Fault> {
-        Ok(Loopback::new(self.me))
+    fn connect(self, _cards: &[Option<Vec<u8>>], _load: &Load) -> Result<LoopbackChannel, Fault> {
+        Ok(LoopbackChannel::new(self.me))
     }
 }
 
-impl Loopback {
+impl LoopbackChannel {
     /// The channel of process `me`.
-    pub fn new(me: Peer) -> Loopback {
-        Loopback { me, queue: VecDeque::new(), queue_bytes: 0, spare: Vec::new() }
+    pub fn new(me: Peer) -> LoopbackChannel {
+        LoopbackChannel { me, queue: VecDeque::new(), queue_bytes: 0, spare: Vec::new() }
     }
 
     /// Returns whether there is nothing to deliver.
@@ -79,7 +79,7 @@ impl Loopback {
     }
 }
 
-impl Channel for Loopback {
+impl Channel for LoopbackChannel {
     fn name(&self) -> &'static str {
         "loopback"
     }
@@ -133,7 +133,7 @@ impl Channel for Loopback {
     }
 }
 
-impl RemoteMemory for Loopback {
+impl RemoteMemory for LoopbackChannel {
     fn expose(&mut self, _peer: Peer, region: Region, _access: Access) -> Option<Key> {
         Some(Exposed::by_address(region).emit())
     }
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn packets_come_back_in_order_and_full_is_said() {
-        let mut channel = Loopback::new(3);
+        let mut channel = LoopbackChannel::new(3);
         let mut sent = 0;
         while channel.send(3, &header(sent), Payload::Bytes(&sent.to_le_bytes())).is_ok() {
             sent += 1;
@@ -196,14 +196,14 @@ mod tests {
 
     #[test]
     fn only_oneself_is_reached() {
-        let mut channel = Loopback::new(3);
+        let mut channel = LoopbackChannel::new(3);
         assert!(channel.reach(3).is_some());
         assert!(channel.reach(2).is_none());
     }
 
     #[test]
     fn memory_is_read_and_written_at_an_offset() {
-        let mut channel = Loopback::new(0);
+        let mut channel = LoopbackChannel::new(0);
         let mut from: Vec<u8> = (0..100).collect();
         let mut to = [0; 10];
         // SAFETY: both outlive the call below.
@@ -215,7 +215,7 @@ mod tests {
     }
 
     /// The channel's only end.
-    impl Ends for Loopback {
+    impl Ends for LoopbackChannel {
         fn count(&self) -> usize {
             1
         }
@@ -228,8 +228,8 @@ mod tests {
 
     #[test]
     fn it_keeps_the_promises_of_a_channel() {
-        conformance::every_packet_arrives_once(&mut Loopback::new(3));
-        conformance::full_does_nothing(&mut Loopback::new(3));
-        conformance::memory_is_read(&mut Loopback::new(3));
+        conformance::every_packet_arrives_once(&mut LoopbackChannel::new(3));
+        conformance::full_does_nothing(&mut LoopbackChannel::new(3));
+        conformance::memory_is_read(&mut LoopbackChannel::new(3));
     }
 }

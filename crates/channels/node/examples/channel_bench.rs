@@ -16,8 +16,8 @@ use verbena_channel::{
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
 use verbena_memory::{Buffer, Region};
-use verbena_node::cma::{self, Cma};
-use verbena_node::shm::{self, Shm};
+use verbena_node::cma::{self, CmaChannel};
+use verbena_node::shm::{self, ShmChannel};
 use verbena_waiting::{Step, Waiter};
 
 const SIZES: [usize; 12] = [0, 8, 24, 64, 256, 1024, 4096, 16384, 65536, 262_144, 1 << 20, 4 << 20];
@@ -53,8 +53,8 @@ impl Sink for Counter {
 }
 
 struct End {
-    shm: Shm,
-    cma: Option<Cma>,
+    shm: ShmChannel,
+    cma: Option<CmaChannel>,
     waiter: Arc<dyn Waiter>,
     peer: Peer,
     packet_bytes_max: usize,

@@ -4,10 +4,10 @@
 //! | --- | --- |
 //! | `log` | the protocol of the logs: what is where, who may write when |
 //! | `parts` | parts of a collective that any member may do |
-//! | `slate` | a board in mapped memory |
+//! | `mapped` | a board in mapped memory |
 //! | [`heap`] | the members of a board within one process, for the simulator and for tests |
 
 pub mod heap;
 mod log;
+pub(crate) mod mapped;
 mod parts;
-pub(crate) mod slate;

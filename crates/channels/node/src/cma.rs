@@ -2,9 +2,9 @@
 //!
 //! `process_vm_readv` and `process_vm_writev` copy once where packets copy twice, and need no
 //! cooperation of the other side. They are often forbidden: by another user or pid namespace, by
-//! Yama, by a container's seccomp filter. So the channel tries: [`Cma::reach`] reads a known word
-//! of the peer, writes another one, and says what worked. A later refusal is a [`Fault`]; from then
-//! on the peer is not reached, and the engine copies through packets.
+//! Yama, by a container's seccomp filter. So the channel tries: [`CmaChannel::reach`] reads a known
+//! word of the peer, writes another one, and says what worked. A later refusal is a [`Fault`]; from
+//! then on the peer is not reached, and the engine copies through packets.
 //!
 //! `VERBENA_CMA=0` leaves the channel out.
 
@@ -79,9 +79,9 @@ impl CmaOpening {
         Ok(CmaOpening { me, card, probes })
     }
 
-    fn connect_cma(self, cards: &[Option<Vec<u8>>]) -> Cma {
+    fn connect_cma(self, cards: &[Option<Vec<u8>>]) -> CmaChannel {
         let ways = (0..).zip(cards).map(|(peer, bytes)| self.way(peer, bytes.as_deref())).collect();
-        Cma { me: self.me, ways, _probes: self.probes }
+        CmaChannel { me: self.me, ways, _probes: self.probes }
     }
 
     fn way(&self, peer: Peer, bytes: Option<&[u8]>) -> Way {
@@ -98,20 +98,20 @@ impl CmaOpening {
 }
 
 impl Opening for CmaOpening {
-    type Channel = Cma;
+    type Channel = CmaChannel;
 
     fn card(&self) -> Vec<u8> {
         self.card.emit()
     }
 
-    fn connect(self, cards: &[Option<Vec<u8>>], _load: &Load) -> Result<Cma, Fault> {
+    fn connect(self, cards: &[Option<Vec<u8>>], _load: &Load) -> Result<CmaChannel, Fault> {
         Ok(self.connect_cma(cards))
     }
 }
 
 /// The channel, connected.
 #[derive(Debug)]
-pub struct Cma {
+pub struct CmaChannel {
     me: Peer,
     ways: Vec<Way>,
     /// The words that others probe as long as the channel lives.
@@ -134,7 +134,7 @@ enum Way {
     Refused(String),
 }
 
-impl Cma {
+impl CmaChannel {
     fn way(&mut self, peer: Peer) -> &Way {
         let Some(way) = self.ways.get_mut(peer as usize) else { return &Way::Elsewhere };
         if let Way::Untried(card) = way {
@@ -229,7 +229,7 @@ fn reason(error: &Error) -> String {
     format!("{error}: {hint}")
 }
 
-impl Channel for Cma {
+impl Channel for CmaChannel {
     fn name(&self) -> &'static str {
         "cma"
     }
@@ -287,7 +287,7 @@ impl Channel for Cma {
     }
 }
 
-impl RemoteMemory for Cma {
+impl RemoteMemory for CmaChannel {
     fn expose(&mut self, peer: Peer, region: Region, _access: Access) -> Option<Key> {
         matches!(self.way(peer), Way::Tried { .. }).then(|| Exposed::by_address(region).emit())
     }

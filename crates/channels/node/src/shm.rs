@@ -28,7 +28,7 @@ mod segment;
 pub use connect::{ShmOpening, open};
 
 use boards::NodeBoards;
-use control::{Control, DeskOf};
+use control::{Control, MappedRankWords};
 use incoming::Inbox;
 use mapped::MappedRing;
 pub(crate) use mapped::fetch_to_write;
@@ -59,7 +59,7 @@ const INSPECT_EVERY: u32 = 8;
 
 /// The channel, connected.
 #[derive(Debug)]
-pub struct Shm {
+pub struct ShmChannel {
     control: Arc<Control>,
     /// This process's rank on the node.
     me: u32,
@@ -72,7 +72,7 @@ pub struct Shm {
     /// True if this process is not registered for the sleepers' barrier.
     fence_always: bool,
     load: Load,
-    waiter: Arc<Sleeper<DeskOf>>,
+    waiter: Arc<Sleeper<MappedRankWords>>,
     faults: Vec<(Peer, Fault)>,
     /// The number of times that the process was about to sleep.
     arms: u32,
@@ -91,24 +91,36 @@ enum Link {
     Broken(Box<Fault>),
 }
 
-impl Shm {
-    fn new(control: Arc<Control>, me: u32, peers: Vec<Peer>, load: Load, job_size: usize) -> Shm {
+impl ShmChannel {
+    fn new(control: Arc<Control>, me: u32, peers: Vec<Peer>, load: Load, job_size: usize) -> ShmChannel {
         let fence_always = bell::register().is_err();
         // A rank without a core of its own sleeps often, and the barrier interrupts every core: 5
         // microseconds a sleep, against 10 nanoseconds for the fence of a sender.
         if fence_always || load.oversubscribed() {
-            control.desk(me).bell.ask_for_fences();
+            control.words(me).bell.ask_for_fences();
         }
         let mut links: Vec<Link> = (0..job_size).map(|_| Link::None).collect();
         for (rank, &peer) in (0u32..).zip(&peers).filter(|&(rank, _)| rank != me) {
             links[peer as usize] = Link::Idle(rank);
         }
-        let desk = DeskOf { control: control.clone(), rank: me };
-        let waiter = Arc::new(Sleeper::new(desk, &load));
+        let words = MappedRankWords { control: control.clone(), rank: me };
+        let waiter = Arc::new(Sleeper::new(words, &load));
         let ring_bytes = 1 << control.measures().ring_log2;
         let packet_bytes_max = PACKET_BYTES_MAX.min(ring::payload_bytes_max(ring_bytes));
         let (inbox, faults, arms) = (Inbox::new(&control, me), Vec::new(), 0);
-        Shm { control, me, peers, links, inbox, packet_bytes_max, fence_always, load, waiter, faults, arms }
+        ShmChannel {
+            control,
+            me,
+            peers,
+            links,
+            inbox,
+            packet_bytes_max,
+            fence_always,
+            load,
+            waiter,
+            faults,
+            arms,
+        }
     }
 
     /// Hands out the sending end towards `peer`, if there can be one: packets to that peer then go
@@ -202,7 +214,7 @@ impl Shm {
     }
 }
 
-impl Channel for Shm {
+impl Channel for ShmChannel {
     fn name(&self) -> &'static str {
         "shm"
     }
@@ -263,7 +275,7 @@ impl Channel for Shm {
     fn report(&self) -> Report {
         let ring_bytes = 1usize << self.control.measures().ring_log2;
         let wake =
-            if self.control.desk(self.me).bell.wants_fences() { "fences by senders" } else { "membarrier" };
+            if self.control.words(self.me).bell.wants_fences() { "fences by senders" } else { "membarrier" };
         let findings = vec![
             format!("{}", self.load),
             format!("rings of {ring_bytes} bytes, packets of up to {}", self.packet_bytes_max),
@@ -277,7 +289,7 @@ impl Channel for Shm {
     }
 }
 
-impl Sharing for Shm {
+impl Sharing for ShmChannel {
     /// With fewer cores than ranks, the sender's core has other work than to help.
     fn divide(&mut self, peer: Peer, parts: u32) -> Option<Division> {
         if self.load.oversubscribed() { None } else { self.inbox.divide(peer, parts) }

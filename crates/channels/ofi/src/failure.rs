@@ -1,12 +1,12 @@
 //! The channel's faults: they name both ends, with provider, interface and address.
 
-use super::Ofi;
+use super::OfiChannel;
 use std::time::Duration;
 use verbena_channel::Peer;
 use verbena_fabric::explain;
 use verbena_fault::Fault;
 
-impl Ofi {
+impl OfiChannel {
     /// Both ends of the way to a peer, in words.
     pub(super) fn ends(&self, peer: Peer) -> String {
         let other = self.links.contact(peer).map_or("unknown", |contact| &contact.place);

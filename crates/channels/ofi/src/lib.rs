@@ -65,7 +65,7 @@ use verbena_waiting::{NAP, SLEEP_MAX};
 const LATENCY_NS: u32 = 20_000;
 
 /// The channel, connected.
-pub struct Ofi {
+pub struct OfiChannel {
     // First, since dropping it ends all use of the memory that follows.
     net: Net,
     sends: Sends,
@@ -97,9 +97,9 @@ pub struct Ofi {
 
 // SAFETY: everything of libfabric in it is used by one thread at a time, under the engine's lock
 // (`FI_THREAD_DOMAIN`), and the places in its lists of completions are read only by that thread.
-unsafe impl Send for Ofi {}
+unsafe impl Send for OfiChannel {}
 
-impl Ofi {
+impl OfiChannel {
     /// Connects a process with this end, `mine`, given the contacts of all.
     ///
     /// # Errors
@@ -111,7 +111,7 @@ impl Ofi {
         mut contacts: Vec<Option<Contact>>,
         settings: Settings,
         mut findings: Vec<String>,
-    ) -> Result<Ofi, Fault> {
+    ) -> Result<OfiChannel, Fault> {
         let foreign = contacts.iter().flatten().filter(|contact| contact.provider != mine.provider).count();
         if foreign > 0 {
             findings.push(format!("{foreign} processes use another provider and are not reached"));
@@ -130,7 +130,7 @@ impl Ofi {
             if net.queue.descriptor().is_some() { ", sleeping on a descriptor" } else { "" }
         ));
         findings.extend(net.moves_memory().then(|| net.guard()));
-        Ok(Ofi {
+        Ok(OfiChannel {
             inject_bytes_max: net.offer().inject_bytes_max(),
             is_ordered: net.offer().is_ordered(),
             sends: Sends::new(settings.message_bytes, settings.send_buffers_max),
@@ -154,7 +154,7 @@ impl Ofi {
     }
 }
 
-impl Channel for Ofi {
+impl Channel for OfiChannel {
     fn name(&self) -> &'static str {
         "ofi"
     }
@@ -229,7 +229,7 @@ impl Channel for Ofi {
     }
 }
 
-impl Failover for Ofi {
+impl Failover for OfiChannel {
     /// A packet stays in its buffer until the peer tells that it took it.
     fn keep_sent(&mut self, _peer: Peer) -> bool {
         true

@@ -6,7 +6,7 @@
 //! long as an operation: with TCP they are an entry in a table, and providers that pin memory keep
 //! registrations themselves.
 
-use super::Ofi;
+use super::OfiChannel;
 use super::name::Name;
 use super::net;
 use slab::Slab;
@@ -77,7 +77,7 @@ impl Memory {
     }
 }
 
-impl RemoteMemory for Ofi {
+impl RemoteMemory for OfiChannel {
     /// Registers memory for these accesses by peers from now on; `None` if that cannot be.
     fn expose(&mut self, _peer: Peer, region: Region, access: Access) -> Option<Key> {
         if region.is_empty() {
@@ -102,7 +102,7 @@ impl RemoteMemory for Ofi {
     }
 }
 
-impl Ofi {
+impl OfiChannel {
     /// Begins a transfer between `local` and the memory that `key` exposes.
     ///
     /// # Errors

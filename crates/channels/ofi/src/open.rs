@@ -1,7 +1,7 @@
 //! Opening the channel in two rounds: the first says where each process is. The second, which there
 //! is only if some process needs it, opens libfabric and says how it is reached.
 
-use super::Ofi;
+use super::OfiChannel;
 use super::absent::Absent;
 use super::card::{Contact, Interface, Notice};
 use super::choose::{Candidate, Wish};
@@ -84,7 +84,7 @@ pub struct OfiOpening {
 /// The channel, connected.
 pub enum Connected {
     /// Connected to other processes.
-    Open(Box<Ofi>),
+    Open(Box<OfiChannel>),
     /// Connected to nobody: it was not opened.
     Absent(Absent),
 }
@@ -120,7 +120,7 @@ impl Opening for OfiOpening {
         Ok(match self.end {
             Some(Ok(End { net, contact, findings, settings })) => {
                 let all = cards.iter().map(|card| Contact::parse(card.as_deref()?)).collect();
-                let ofi = Ofi::new(&self.place, net, &contact, all, settings, findings)?;
+                let ofi = OfiChannel::new(&self.place, net, &contact, all, settings, findings)?;
                 Connected::Open(Box::new(ofi))
             }
             Some(Err(fault)) => Connected::Absent(Absent::because(&fault)),

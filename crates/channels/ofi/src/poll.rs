@@ -1,6 +1,6 @@
 //! The work of a poll: completions, messages, answers owed, and a look at the clock now and then.
 
-use super::Ofi;
+use super::OfiChannel;
 use super::frame::{self, Frame, Kind};
 use super::name::Name;
 use super::sends::Slot;
@@ -26,7 +26,7 @@ const SILENT_MAX: Duration = Duration::from_secs(5);
 /// it anew by itself if the other process lives, whether or not that one is inside MPI.
 const LOST_MAX: Duration = Duration::from_secs(3);
 
-impl Ofi {
+impl OfiChannel {
     pub(super) fn poll_all(&mut self, sink: &mut dyn Sink) -> usize {
         let mut events = 0;
         for _ in 0..READS_MAX {

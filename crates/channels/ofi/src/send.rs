@@ -1,6 +1,6 @@
 //! Sending packets, and telling peers what was taken.
 
-use super::Ofi;
+use super::OfiChannel;
 use super::frame::{FRAME_BYTES, Frame, Kind, PACKET_FRAME_BYTES};
 use super::links::Link;
 use super::name::Name;
@@ -11,7 +11,7 @@ use verbena_channel::{Payload, Peer, SendError};
 use verbena_fabric::Refused;
 use verbena_fault::Fault;
 
-impl Ofi {
+impl OfiChannel {
     /// Meets a peer, if it was not met yet.
     pub(super) fn meet(&mut self, peer: Peer) -> Result<&mut Link, Fault> {
         if self.links.look(peer).is_none() {

@@ -2,7 +2,7 @@
 
 mod strangers;
 
-use super::Ofi;
+use super::OfiChannel;
 use super::card::{Contact, Notice};
 use super::choose::Wish;
 use super::interfaces;
@@ -42,7 +42,7 @@ impl Sink for Arrived {
 }
 
 struct End {
-    channel: Ofi,
+    channel: OfiChannel,
     arrived: Arrived,
 }
 
@@ -81,7 +81,7 @@ fn pair(change: fn(&mut Settings)) -> Option<[End; 2]> {
         let place = Place { me, size: 2, job: "test".into() };
         let mine = contacts[me as usize].clone().expect("own");
         me += 1;
-        let channel = Ofi::new(&place, net, &mine, contacts.clone(), settings.clone(), Vec::new());
+        let channel = OfiChannel::new(&place, net, &mine, contacts.clone(), settings.clone(), Vec::new());
         End { channel: channel.expect("connected"), arrived: Arrived::default() }
     }))
 }
@@ -264,8 +264,8 @@ fn a_sleeper_is_woken_by_the_descriptor() {
 
 /// The two ends; the second may go.
 struct Both {
-    first: Ofi,
-    second: Option<Ofi>,
+    first: OfiChannel,
+    second: Option<OfiChannel>,
 }
 
 impl Ends for Both {

@@ -8,7 +8,7 @@
 
 use std::ops::{Deref, DerefMut};
 use verbena_channel::around::Around;
-use verbena_channel::loopback::Loopback;
+use verbena_channel::loopback::LoopbackChannel;
 use verbena_channel::packet::Header;
 use verbena_channel::trace::Traced;
 use verbena_channel::{Channel, Payload, Peer, SendError, Sink};
@@ -17,16 +17,16 @@ use verbena_infiniband::rc::verbs::Verbs;
 use verbena_infiniband::ud::Ud;
 use verbena_infiniband::ud::verbs::Device;
 use verbena_memory::Region;
-use verbena_node::cma::Cma;
-use verbena_node::shm::{Lane, Shm};
+use verbena_node::cma::CmaChannel;
+use verbena_node::shm::{Lane, ShmChannel};
 use verbena_ofi::Connected;
 
 /// An open channel.
 pub enum Wire {
     /// Packets through shared memory.
-    Shm(Box<Shm>),
+    Shm(Box<ShmChannel>),
     /// Packets to oneself.
-    Loopback(Box<Loopback>),
+    Loopback(Box<LoopbackChannel>),
     /// Packets and memory by RDMA.
     Rc(Box<Rc<Verbs>>),
     /// A channel that moves packets and is not known here.
@@ -118,14 +118,14 @@ impl Wire {
     }
 }
 
-impl From<Shm> for Wire {
-    fn from(shm: Shm) -> Wire {
+impl From<ShmChannel> for Wire {
+    fn from(shm: ShmChannel) -> Wire {
         Wire::Shm(Box::new(shm))
     }
 }
 
-impl From<Loopback> for Wire {
-    fn from(loopback: Loopback) -> Wire {
+impl From<LoopbackChannel> for Wire {
+    fn from(loopback: LoopbackChannel) -> Wire {
         Wire::Loopback(Box::new(loopback))
     }
 }
@@ -142,8 +142,8 @@ impl From<Ud<Device>> for Wire {
     }
 }
 
-impl From<Cma> for Wire {
-    fn from(cma: Cma) -> Wire {
+impl From<CmaChannel> for Wire {
+    fn from(cma: CmaChannel) -> Wire {
         Wire::Memory(Box::new(cma))
     }
 }

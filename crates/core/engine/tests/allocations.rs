@@ -2,7 +2,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use verbena_channel::loopback::Loopback;
+use verbena_channel::loopback::LoopbackChannel;
 use verbena_channel::mark::Mark;
 use verbena_engine::{
     ANY_SOURCE, ANY_TAG, Engine, Mode, Posted, ReceiveRequest, RequestId, SendRequest, Settings,
@@ -38,7 +38,7 @@ struct Solo {
 
 impl Solo {
     fn new() -> Solo {
-        let engine = Engine::new(0, 1, vec![Box::new(Loopback::new(0))], Settings::default());
+        let engine = Engine::new(0, 1, vec![Box::new(LoopbackChannel::new(0))], Settings::default());
         // SAFETY: leaked memory stays valid, and only the engine touches it.
         let [data, room] = [1, 0].map(|byte| unsafe { Region::of(vec![byte; 1 << 18].leak()) });
         Solo { engine, data, room }

@@ -4,7 +4,7 @@ mod pair;
 
 use pair::wire::{Abilities, Wire};
 use pair::*;
-use verbena_channel::loopback::Loopback;
+use verbena_channel::loopback::LoopbackChannel;
 use verbena_channel::mark::Mark;
 use verbena_channel::packet::Kind;
 use verbena_engine::{
@@ -231,7 +231,7 @@ fn pending_operations_are_described() {
 }
 
 fn to_myself() -> Engine {
-    Engine::new(0, 1, vec![Box::new(Loopback::new(0))], Settings::default())
+    Engine::new(0, 1, vec![Box::new(LoopbackChannel::new(0))], Settings::default())
 }
 
 fn my_send(data: &Bytes, mode: Mode) -> SendRequest {

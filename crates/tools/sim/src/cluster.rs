@@ -9,7 +9,7 @@ use crate::verbs::Subnet;
 use crate::world::World;
 use std::sync::{Arc, Mutex, MutexGuard};
 use verbena_channel::Channel;
-use verbena_channel::loopback::Loopback;
+use verbena_channel::loopback::LoopbackChannel;
 use verbena_engine::Engine;
 
 /// Percentage of steps that go to a rank for which nothing has arrived.
@@ -87,7 +87,8 @@ impl Cluster {
         let world = Arc::new(Mutex::new(World::new(random.fork(), ranks, faults)));
         let engine = |me| {
             let fabric = SimChannel { me, nodes, world: world.clone() };
-            let mut channels: Vec<Box<dyn Channel>> = vec![Box::new(Loopback::new(me)), Box::new(fabric)];
+            let mut channels: Vec<Box<dyn Channel>> =
+                vec![Box::new(LoopbackChannel::new(me)), Box::new(fabric)];
             channels.extend(wires(me));
             Engine::new(me, ranks, channels, faults.settings())
         };

@@ -1,6 +1,6 @@
 //! The members of a board within one process: for the simulator, and for tests of code on boards.
 
-use super::slate::{Keeper, Measures, Slate};
+use super::mapped::{Backing, MappedBoard, Measures};
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ impl Drop for Shared {
     }
 }
 
-impl Keeper for Arc<Shared> {
+impl Backing for Arc<Shared> {
     /// The driver of the members looks at all of them.
     fn wake(&self) {}
 }
@@ -44,7 +44,7 @@ pub fn sides(ranks: usize, log_bytes: usize, slots: usize, slot_bytes: usize) ->
     let shared = Arc::new(Shared { base, layout });
     // SAFETY: the memory has the right size and is aligned, lives as long as `shared`, and each
     // side is made once.
-    let side = |me| unsafe { Slate::new(base, measures, me, shared.clone()) };
+    let side = |me| unsafe { MappedBoard::new(base, measures, me, shared.clone()) };
     (0..ranks).map(|me| Box::new(side(me)) as Box<dyn Board>).collect()
 }
 

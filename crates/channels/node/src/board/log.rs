@@ -23,7 +23,7 @@
 //! in different collectives find out. For this reason no head stands where a payload might be taken
 //! for it: a record that does not fit into the rest of a cache line begins a new one.
 //!
-//! The words are behind [`Words`]: mapped memory in `slate`, loom's atomics in the model check
+//! The words are behind [`Words`]: mapped memory in `mapped`, loom's atomics in the model check
 //! (`cargo test -p verbena-node --lib board`).
 
 use verbena_channel::board::{Clash, Look, Packing, Shape};

@@ -2,8 +2,8 @@
 //!
 //! | part | size | content |
 //! | --- | --- | --- |
-//! | desks | a few lines for each member | last collective closed; posts; parts; quarters entered; latest record |
-//! | sheet | a few lines | which slots the last posts mean |
+//! | members' words | a few lines for each member | last collective closed; posts; parts; quarters entered; latest record |
+//! | slot table | a few lines | which slots the last posts mean |
 //! | logs | one for each member | see `log` |
 //! | slots | `slots` for each member | pieces of long collectives |
 
@@ -63,13 +63,13 @@ impl Measures {
         self.logs_at() + self.ranks * self.log_bytes
     }
 
-    /// The offset of the logs: behind the desks and the sheet, at a page.
+    /// The offset of the logs: behind the members' words and the slot table, at a page.
     fn logs_at(&self) -> usize {
-        (self.sheet_at() + size_of::<Sheet>()).next_multiple_of(4096)
+        (self.slot_table_at() + size_of::<SlotTable>()).next_multiple_of(4096)
     }
 
-    fn sheet_at(&self) -> usize {
-        self.ranks * size_of::<Desk>()
+    fn slot_table_at(&self) -> usize {
+        self.ranks * size_of::<MemberWords>()
     }
 
     /// The number of slots that one member may fill.
@@ -80,7 +80,7 @@ impl Measures {
 
 /// The words of one member.
 #[repr(C)]
-struct Desk {
+struct MemberWords {
     closed: Line,
     posts: Line,
     offered: Line,
@@ -95,21 +95,21 @@ struct Desk {
 /// For each post that announces a slot, at the post's remainder: the slot's number, above it the
 /// poster's call. Valid from the post on, until all have read the slot.
 #[repr(C, align(64))]
-struct Sheet([AtomicU32; SHARED_SLOTS_MAX]);
+struct SlotTable([AtomicU32; SHARED_SLOTS_MAX]);
 
 /// A word with a cache line to itself.
 #[repr(C, align(64))]
 struct Line(AtomicU64);
 
 /// Keeps a board's memory mapped, and wakes its members.
-pub(crate) trait Keeper: Send {
+pub(crate) trait Backing: Send {
     /// Wakes the other members that sleep.
     fn wake(&self);
 }
 
 /// One member's side of a board.
 #[derive(Debug)]
-pub(crate) struct Slate<K> {
+pub(crate) struct MappedBoard<K> {
     memory: Memory,
     logs: Logs,
     parts: Parts,
@@ -121,10 +121,10 @@ pub(crate) struct Slate<K> {
     all_read_by: u64,
     /// The post by which members say that they have read the last results.
     results_read_by: u64,
-    keeper: K,
+    backing: K,
 }
 
-/// The board's memory. Valid as long as the keeper beside it.
+/// The board's memory. Valid as long as the backing beside it.
 #[derive(Clone, Copy, Debug)]
 struct Memory {
     base: NonNull<u8>,
@@ -138,18 +138,19 @@ unsafe impl Send for Memory {}
 
 impl Memory {
     #[inline]
-    fn desk(&self, rank: usize) -> &Desk {
+    fn member(&self, rank: usize) -> &MemberWords {
         assert!(rank < self.measures.ranks);
         // SAFETY: within the board by the check, aligned as its pages are, and made of atomics
         // only.
-        unsafe { self.base.add(rank * size_of::<Desk>()).cast::<Desk>().as_ref() }
+        unsafe { self.base.add(rank * size_of::<MemberWords>()).cast::<MemberWords>().as_ref() }
     }
 
     #[inline]
-    fn sheet_word(&self, post: u64) -> &AtomicU32 {
-        // SAFETY: within the board, aligned as the desks before it are, and made of atomics only.
-        let sheet = unsafe { self.base.add(self.measures.sheet_at()).cast::<Sheet>().as_ref() };
-        &sheet.0[post as usize % SHARED_SLOTS_MAX]
+    fn slot_word(&self, post: u64) -> &AtomicU32 {
+        // SAFETY: within the board, aligned as the members' words before it are, and made of
+        // atomics only.
+        let table = unsafe { self.base.add(self.measures.slot_table_at()).cast::<SlotTable>().as_ref() };
+        &table.0[post as usize % SHARED_SLOTS_MAX]
     }
 
     #[inline]
@@ -193,20 +194,20 @@ impl Words for Memory {
     }
 
     fn entered(&self, rank: usize) -> u64 {
-        self.desk(rank).entered.load(Acquire)
+        self.member(rank).entered.load(Acquire)
     }
 
     fn tell_entered(&self, quarters: u64) {
-        self.desk(self.me).entered.store(quarters, Release);
+        self.member(self.me).entered.store(quarters, Release);
     }
 
     fn latest(&self, rank: usize) -> u64 {
-        self.desk(rank).latest.load(Acquire)
+        self.member(rank).latest.load(Acquire)
     }
 
     #[inline]
     fn tell_latest(&self, latest: u64) {
-        self.desk(self.me).latest.store(latest, Release);
+        self.member(self.me).latest.store(latest, Release);
     }
 
     #[inline]
@@ -218,11 +219,11 @@ impl Words for Memory {
     }
 
     fn closed(&self, rank: usize) -> u64 {
-        self.desk(rank).closed.0.load(Acquire)
+        self.member(rank).closed.0.load(Acquire)
     }
 
     fn tell_closed(&self, number: u64) {
-        self.desk(self.me).closed.0.store(number, Release);
+        self.member(self.me).closed.0.store(number, Release);
     }
 }
 
@@ -232,54 +233,54 @@ impl PartWords for Memory {
     }
 
     fn offered(&self, rank: usize) -> u64 {
-        self.desk(rank).offered.0.load(Acquire)
+        self.member(rank).offered.0.load(Acquire)
     }
 
     fn offer(&self, word: u64) {
-        self.desk(self.me).offered.0.store(word, Release);
+        self.member(self.me).offered.0.store(word, Release);
     }
 
     fn replace_offered(&self, rank: usize, old: u64, new: u64) -> bool {
-        self.desk(rank).offered.0.compare_exchange(old, new, AcqRel, Acquire).is_ok()
+        self.member(rank).offered.0.compare_exchange(old, new, AcqRel, Acquire).is_ok()
     }
 
     fn finished(&self, rank: usize) -> u64 {
-        self.desk(rank).finished.0.load(Acquire)
+        self.member(rank).finished.0.load(Acquire)
     }
 
     fn tell_finished(&self, parts: u64) {
-        self.desk(self.me).finished.0.store(parts, Release);
+        self.member(self.me).finished.0.store(parts, Release);
         fence(SeqCst);
     }
 
     fn failed(&self, rank: usize) -> u64 {
-        self.desk(rank).failed.load(Acquire)
+        self.member(rank).failed.load(Acquire)
     }
 
     fn tell_failed(&self, number: u64) {
-        self.desk(self.me).failed.store(number, Release);
+        self.member(self.me).failed.store(number, Release);
     }
 }
 
-impl<K: Keeper> Slate<K> {
+impl<K: Backing> MappedBoard<K> {
     /// One side of a board, that of member `me`. The board's memory was zero when it was made.
     ///
     /// # Safety
     /// `base` is aligned to 64 bytes and leads to `measures.bytes()` bytes that stay mapped until
-    /// the keeper is dropped, and that only the members of this board use, each side once.
-    pub(crate) unsafe fn new(base: NonNull<u8>, measures: Measures, me: usize, keeper: K) -> Slate<K> {
+    /// the backing is dropped, and that only the members of this board use, each side once.
+    pub(crate) unsafe fn new(base: NonNull<u8>, measures: Measures, me: usize, backing: K) -> MappedBoard<K> {
         let logs = Logs::new(me, measures.ranks, measures.log_bytes);
         let (memory, parts) = (Memory { base, measures, me }, Parts::default());
         let read_by = vec![0; measures.shared_slots()];
-        Slate { memory, logs, parts, posts: 0, read_by, all_read_by: 0, results_read_by: 0, keeper }
+        MappedBoard { memory, logs, parts, posts: 0, read_by, all_read_by: 0, results_read_by: 0, backing }
     }
 
     /// Makes a post.
     #[inline]
     fn count_post(&mut self) {
         self.posts += 1;
-        self.memory.desk(self.memory.me).posts.0.store(self.posts, Release);
-        self.keeper.wake();
+        self.memory.member(self.memory.me).posts.0.store(self.posts, Release);
+        self.backing.wake();
     }
 
     /// Returns whether all other members have made this many posts.
@@ -288,7 +289,7 @@ impl<K: Keeper> Slate<K> {
     }
 }
 
-impl<K: Keeper> Board for Slate<K> {
+impl<K: Backing> Board for MappedBoard<K> {
     fn ranks(&self) -> usize {
         self.memory.measures.ranks
     }
@@ -314,13 +315,13 @@ impl<K: Keeper> Board for Slate<K> {
     fn tell_call(&mut self, mark: Mark) {
         self.logs.set_call(mark);
         let word = self.logs.number() << 32 | u64::from(mark.0);
-        self.memory.desk(self.memory.me).called.store(word, Release);
+        self.memory.member(self.memory.me).called.store(word, Release);
     }
 
     fn clash(&self) -> Option<Clash> {
         let (number, mine) = (self.logs.number(), self.logs.call());
         let of = |rank: usize| {
-            let word = self.memory.desk(rank).called.load(Acquire);
+            let word = self.memory.member(rank).called.load(Acquire);
             (rank, word >> 32, Mark(word as u16))
         };
         let is_unlike = |&(_, its, theirs): &(usize, u64, Mark)| {
@@ -338,7 +339,7 @@ impl<K: Keeper> Board for Slate<K> {
     #[inline]
     fn publish(&mut self) {
         self.logs.publish(&self.memory);
-        self.keeper.wake();
+        self.backing.wake();
     }
 
     #[inline]
@@ -358,7 +359,7 @@ impl<K: Keeper> Board for Slate<K> {
     #[inline]
     fn close(&mut self) {
         if self.logs.close(&self.memory) {
-            self.keeper.wake();
+            self.backing.wake();
         }
     }
 
@@ -392,7 +393,7 @@ impl<K: Keeper> Board for Slate<K> {
 
     #[inline]
     fn has_posted(&self, rank: usize, posts: u64) -> bool {
-        self.memory.desk(rank).posts.0.load(Acquire) >= posts
+        self.memory.member(rank).posts.0.load(Acquire) >= posts
     }
 
     fn free_slot(&self) -> Option<usize> {
@@ -409,14 +410,14 @@ impl<K: Keeper> Board for Slate<K> {
 
     fn announce(&mut self, number: usize) {
         self.memory
-            .sheet_word(self.posts + 1)
+            .slot_word(self.posts + 1)
             .store(number as u32 | u32::from(self.logs.call().0) << 16, Relaxed);
         self.release(number);
     }
 
     fn announced(&self, rank: usize) -> Option<(usize, Mark)> {
         let post = self.posts + 1;
-        let word = || self.memory.sheet_word(post).load(Relaxed);
+        let word = || self.memory.slot_word(post).load(Relaxed);
         self.has_posted(rank, post).then(word).map(|word| (word as u16 as usize, Mark((word >> 16) as u16)))
     }
 
@@ -449,7 +450,7 @@ impl<K: Keeper> Board for Slate<K> {
 
     fn finish_part(&mut self, done: bool) {
         if self.parts.finish(&self.memory, self.logs.number(), done) {
-            self.keeper.wake();
+            self.backing.wake();
         }
     }
 

@@ -106,7 +106,7 @@ mod tests {
     use loom::sync::atomic::{AtomicU64, Ordering::*};
 
     #[derive(Default)]
-    struct Desk {
+    struct MemberWords {
         offered: AtomicU64,
         finished: AtomicU64,
         failed: AtomicU64,
@@ -115,7 +115,7 @@ mod tests {
     }
 
     struct View {
-        desks: Arc<[Desk; 2]>,
+        members: Arc<[MemberWords; 2]>,
         me: usize,
     }
 
@@ -124,26 +124,26 @@ mod tests {
             2
         }
         fn offered(&self, rank: usize) -> u64 {
-            self.desks[rank].offered.load(Acquire)
+            self.members[rank].offered.load(Acquire)
         }
         fn offer(&self, word: u64) {
-            self.desks[self.me].offered.store(word, Release);
+            self.members[self.me].offered.store(word, Release);
         }
         fn replace_offered(&self, rank: usize, old: u64, new: u64) -> bool {
-            self.desks[rank].offered.compare_exchange(old, new, AcqRel, Acquire).is_ok()
+            self.members[rank].offered.compare_exchange(old, new, AcqRel, Acquire).is_ok()
         }
         fn finished(&self, rank: usize) -> u64 {
-            self.desks[rank].finished.load(Acquire)
+            self.members[rank].finished.load(Acquire)
         }
         fn tell_finished(&self, parts: u64) {
-            self.desks[self.me].finished.store(parts, Release);
+            self.members[self.me].finished.store(parts, Release);
             loom::sync::atomic::fence(SeqCst);
         }
         fn failed(&self, rank: usize) -> u64 {
-            self.desks[rank].failed.load(Acquire)
+            self.members[rank].failed.load(Acquire)
         }
         fn tell_failed(&self, number: u64) {
-            self.desks[self.me].failed.store(number, Release);
+            self.members[self.me].failed.store(number, Release);
         }
     }
 
@@ -154,8 +154,8 @@ mod tests {
         (1..=collectives)
             .map(|number| {
                 parts.offer(view, number);
-                view.desks[view.me].arrived.store(number, Release);
-                while view.desks[1 - view.me].arrived.load(Acquire) < number {
+                view.members[view.me].arrived.store(number, Release);
+                while view.members[1 - view.me].arrived.load(Acquire) < number {
                     loom::thread::yield_now();
                 }
                 parts.owe(2);
@@ -180,10 +180,10 @@ mod tests {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = Some(3);
         builder.check(|| {
-            let desks = Arc::new([Desk::default(), Desk::default()]);
-            let there = View { desks: desks.clone(), me: 1 };
+            let members = Arc::new([MemberWords::default(), MemberWords::default()]);
+            let there = View { members: members.clone(), me: 1 };
             let other = loom::thread::spawn(move || run(&there, 2));
-            let here = run(&View { desks, me: 0 }, 2);
+            let here = run(&View { members, me: 0 }, 2);
             for (mut did, theirs) in here.into_iter().zip(other.join().unwrap()) {
                 did.extend(theirs);
                 did.sort_unstable();
@@ -195,17 +195,17 @@ mod tests {
     #[test]
     fn one_of_those_who_finish_last_sees_that_all_is_done() {
         loom::model(|| {
-            let desks = Arc::new([Desk::default(), Desk::default()]);
+            let members = Arc::new([MemberWords::default(), MemberWords::default()]);
             let finish = |view: View| {
                 let mut parts = Parts::default();
                 parts.owe(2);
                 parts.finish(&view, 1, view.me == 0)
             };
-            let there = View { desks: desks.clone(), me: 1 };
+            let there = View { members: members.clone(), me: 1 };
             let other = loom::thread::spawn(move || finish(there));
-            let saw = finish(View { desks: desks.clone(), me: 0 });
+            let saw = finish(View { members: members.clone(), me: 0 });
             assert!(other.join().unwrap() || saw);
-            assert!(Parts::default().any_failed(&View { desks, me: 0 }, 1));
+            assert!(Parts::default().any_failed(&View { members, me: 0 }, 1));
         });
     }
 }

@@ -8,7 +8,7 @@ use verbena_testing::refusal::{Call, refuse};
 
 const BOTH: [Call; 2] = [Call::any(libc::SYS_process_vm_readv), Call::any(libc::SYS_process_vm_writev)];
 
-fn pair() -> (Cma, Cma) {
+fn pair() -> (CmaChannel, CmaChannel) {
     let openings = [CmaOpening::new(0).unwrap(), CmaOpening::new(1).unwrap()];
     let cards: Vec<_> = openings.iter().map(|o| Some(o.card())).collect();
     let [a, b] = openings.map(|o| o.connect_cma(&cards));

@@ -6,7 +6,7 @@
 //! killed the job ends, and the segment with it.
 
 use super::control::Control;
-use crate::board::slate::{Keeper, Measures, Slate};
+use crate::board::mapped::{Backing, MappedBoard, Measures};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::*};
@@ -41,7 +41,7 @@ impl NodeBoards {
     fn bells(&self, members: &[Peer], me: usize) -> Option<Vec<NonNull<Bell>>> {
         let others = members.iter().enumerate().filter(|&(rank, _)| rank != me);
         others
-            .map(|(_, &peer)| Some(NonNull::from(&self.control.desk(self.rank_on_node(peer)?).bell)))
+            .map(|(_, &peer)| Some(NonNull::from(&self.control.words(self.rank_on_node(peer)?).bell)))
             .collect()
     }
 }
@@ -72,24 +72,25 @@ impl Boards for NodeBoards {
         }
         let at = self.control.board_at(board);
         let head = self.control.segment().at(at, bytes(members.len()))?;
-        let keeper = BoardKeeper {
+        let backing = SegmentBacking {
             control: self.control.clone(),
             board,
             members: members.len() as u32,
             bells: self.bells(members, me)?,
             fence_always: self.fence_always,
         };
-        // SAFETY: a whole number of pages into the segment, within it by `at`. The keeper holds the
-        // segment. The ticket is this communicator's, and each of its members opens its own side
+        // SAFETY: a whole number of pages into the segment, within it by `at`. The backing holds
+        // the segment. The ticket is this communicator's, and each of its members opens its own side
         // once.
-        let slate = unsafe { Slate::new(head.add(HEAD_BYTES), Measures::of(members.len()), me, keeper) };
-        Some(Box::new(slate))
+        let board =
+            unsafe { MappedBoard::new(head.add(HEAD_BYTES), Measures::of(members.len()), me, backing) };
+        Some(Box::new(board))
     }
 }
 
 /// Keeps the segment mapped for a board, and gives its pages back when the last side goes.
 #[derive(Debug)]
-struct BoardKeeper {
+struct SegmentBacking {
     control: Arc<Control>,
     board: u32,
     members: u32,
@@ -100,9 +101,9 @@ struct BoardKeeper {
 
 // SAFETY: the bells are made of atomics and stay mapped with the control area that is held beside
 // them.
-unsafe impl Send for BoardKeeper {}
+unsafe impl Send for SegmentBacking {}
 
-impl Keeper for BoardKeeper {
+impl Backing for SegmentBacking {
     #[inline]
     fn wake(&self) {
         for bell in &self.bells {
@@ -112,7 +113,7 @@ impl Keeper for BoardKeeper {
     }
 }
 
-impl Drop for BoardKeeper {
+impl Drop for SegmentBacking {
     fn drop(&mut self) {
         let at = self.control.board_at(self.board);
         let Some(head) = self.control.segment().at(at, HEAD_BYTES) else { return };

@@ -5,7 +5,7 @@ use super::control::{BOARDS_MAX, Control, Measures};
 use super::handover::{self, Gift, Offer};
 use super::mapped::RING_LOG2_MIN;
 use super::segment::{self, Segment};
-use super::{Shm, headroom};
+use super::{ShmChannel, headroom};
 use std::io::{Error, ErrorKind};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixListener;
@@ -44,7 +44,7 @@ impl ShmOpening {
         Ok(ShmOpening { me, card, listener: handover::listen(socket)?, limit })
     }
 
-    pub(super) fn connect_shm(self, cards: &[Option<Vec<u8>>], load: &Load) -> Result<Shm, Fault> {
+    pub(super) fn connect_shm(self, cards: &[Option<Vec<u8>>], load: &Load) -> Result<ShmChannel, Fault> {
         let cards: Vec<Option<Card>> = cards.iter().map(|c| c.as_deref().and_then(Card::parse)).collect();
         let mates: Vec<(Peer, &Card)> = (0..)
             .zip(&cards)
@@ -59,7 +59,7 @@ impl ShmOpening {
         // costs ranks that talk over a network more than it gives (kernels of four ranks on two
         // nodes of one emulated machine took 1.3 times as long).
         let load = Load { local_ranks: peers.len() as u32, ..*load };
-        Ok(Shm::new(control, me, peers, load, cards.len()))
+        Ok(ShmChannel::new(control, me, peers, load, cards.len()))
     }
 
     /// Makes the segment and serves the others, as the lowest rank; tells them too if that fails.
@@ -99,13 +99,13 @@ impl ShmOpening {
 }
 
 impl Opening for ShmOpening {
-    type Channel = Shm;
+    type Channel = ShmChannel;
 
     fn card(&self) -> Vec<u8> {
         self.card.emit()
     }
 
-    fn connect(self, cards: &[Option<Vec<u8>>], load: &Load) -> Result<Shm, Fault> {
+    fn connect(self, cards: &[Option<Vec<u8>>], load: &Load) -> Result<ShmChannel, Fault> {
         self.connect_shm(cards, load)
     }
 }

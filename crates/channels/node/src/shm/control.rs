@@ -3,7 +3,7 @@
 //! | part | size | content |
 //! | --- | --- | --- |
 //! | head | 2 lines | what the segment is; where the next ring goes |
-//! | desks | 1 line for each rank | bell, number of incoming rings announced, where the rank is |
+//! | words | 1 line for each rank | bell, number of incoming rings announced, where the rank is |
 //! | tables | one word for each pair | for each receiver, by sender: offset of the ring, and log2 of its bytes in the low bits |
 //! | pool | room for a ring between every two ranks | rings, each on its own pages |
 //! | boards | the rest | boards, see `boards` |
@@ -42,7 +42,7 @@ impl Measures {
     /// The bytes of the control area, whole pages.
     pub(crate) fn control_bytes(&self) -> usize {
         let ranks = self.ranks as usize;
-        (size_of::<Head>() + ranks * size_of::<Desk>() + ranks * ranks * 8).next_multiple_of(PAGE_BYTES)
+        (size_of::<Head>() + ranks * size_of::<RankWords>() + ranks * ranks * 8).next_multiple_of(PAGE_BYTES)
     }
 
     /// The offset of the boards: behind room for a ring between every two ranks.
@@ -83,7 +83,7 @@ struct Pool {
 /// The line of one rank: its senders read it after every packet, and it is seldom written.
 #[repr(C, align(64))]
 #[derive(Debug)]
-pub(crate) struct Desk {
+pub(crate) struct RankWords {
     /// Wakes the rank when it sleeps.
     pub(crate) bell: Bell,
     /// The number of rings that were announced to the rank.
@@ -139,7 +139,7 @@ impl Control {
             && head.ranks.load(Relaxed) == ranks
             && head.ring_log2.load(Relaxed) == ring_log2
             && head.boards.load(Relaxed) == boards
-            && self.desk(me).announced.load(Relaxed) < ranks
+            && self.words(me).announced.load(Relaxed) < ranks
     }
 
     /// The measures of the segment.
@@ -157,9 +157,9 @@ impl Control {
     }
 
     /// The line of rank `rank` of this node.
-    pub(crate) fn desk(&self, rank: u32) -> &Desk {
+    pub(crate) fn words(&self, rank: u32) -> &RankWords {
         assert!(rank < self.measures.ranks);
-        self.place(size_of::<Head>() + rank as usize * size_of::<Desk>())
+        self.place(size_of::<Head>() + rank as usize * size_of::<RankWords>())
     }
 
     /// The word that says where the ring from `sender` to `receiver` is.
@@ -167,7 +167,7 @@ impl Control {
         let ranks = self.measures.ranks as usize;
         assert!(receiver < self.measures.ranks && sender < self.measures.ranks);
         let index = receiver as usize * ranks + sender as usize;
-        self.place(size_of::<Head>() + ranks * size_of::<Desk>() + index * 8)
+        self.place(size_of::<Head>() + ranks * size_of::<RankWords>() + index * 8)
     }
 
     /// Takes room for a ring out of the pool and returns its offset; `None` if the pool is used up
@@ -208,26 +208,26 @@ impl Control {
     }
 }
 
-/// A desk in a mapped segment, with its memory kept alive.
+/// The words of a rank in a mapped segment, with its memory kept alive.
 #[derive(Clone, Debug)]
-pub(crate) struct DeskOf {
+pub(crate) struct MappedRankWords {
     /// The control area of its segment.
     pub(crate) control: Arc<Control>,
     /// The rank on the node.
     pub(crate) rank: u32,
 }
 
-impl AsRef<Bell> for DeskOf {
+impl AsRef<Bell> for MappedRankWords {
     fn as_ref(&self) -> &Bell {
-        &self.control.desk(self.rank).bell
+        &self.control.words(self.rank).bell
     }
 }
 
-impl Whereabouts for DeskOf {
+impl Whereabouts for MappedRankWords {
     fn report(&self, ReportedPlace { core, helper }: ReportedPlace) {
         let told = core.wrapping_add(1) << 1 | u32::from(helper);
-        let word = &self.control.desk(self.rank).place;
-        // Every sender to this rank reads the line of its desk.
+        let word = &self.control.words(self.rank).place;
+        // Every sender to this rank reads the line of its words.
         if word.load(Relaxed) != told {
             word.store(told, Relaxed);
         }
@@ -238,12 +238,12 @@ impl Whereabouts for DeskOf {
     }
 
     fn reported(&self) -> impl Iterator<Item = Option<ReportedPlace>> {
-        let words = (0..self.control.measures.ranks).map(|rank| self.control.desk(rank).place.load(Relaxed));
+        let words = (0..self.control.measures.ranks).map(|rank| self.control.words(rank).place.load(Relaxed));
         words.map(|word| Some(ReportedPlace { core: (word >> 1).checked_sub(1)?, helper: word & 1 == 1 }))
     }
 
     fn awake(&self) -> u32 {
-        let awake = |rank: &u32| !self.control.desk(*rank).bell.is_raised();
+        let awake = |rank: &u32| !self.control.words(*rank).bell.is_raised();
         (0..self.control.measures.ranks).filter(awake).count() as u32
     }
 }

@@ -107,16 +107,16 @@ fn end(word: &impl Word) -> u32 {
 
 /// The receiver's list of free words of one ring.
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct DivisionWords {
     /// A bit for each word that is free.
     free: u64,
     /// The tag of the next division.
     tag: u64,
 }
 
-impl Desk {
-    pub(super) fn new() -> Desk {
-        Desk { free: (1 << DIVISIONS) - 1, tag: 1 }
+impl DivisionWords {
+    pub(super) fn new() -> DivisionWords {
+        DivisionWords { free: (1 << DIVISIONS) - 1, tag: 1 }
     }
 
     /// Opens a division of a message that comes through `ring`; `None` if all words are in use.

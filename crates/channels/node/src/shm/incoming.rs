@@ -1,7 +1,7 @@
 //! The receiving ends: the rings of all ranks that have sent something.
 
 use super::control::Control;
-use super::division::{self, Desk};
+use super::division::{self, DivisionWords};
 use super::mapped::{MappedRing, line_at};
 use super::ring::{Consumer, Found, Lines, payload_of_line};
 use std::ptr::NonNull;
@@ -47,7 +47,7 @@ struct Incoming {
     next: FlagWord,
     consumer: Consumer,
     ring: MappedRing,
-    divisions: Desk,
+    divisions: DivisionWords,
     peer: Peer,
     /// The sender's bell, for when it sleeps on a full ring.
     bell: NonNull<Bell>,
@@ -60,7 +60,7 @@ unsafe impl Send for Incoming {}
 impl Inbox {
     /// The inbox of rank `me`; `control` must outlive it.
     pub(super) fn new(control: &Control, me: u32) -> Inbox {
-        let counter = NonNull::from(&control.desk(me).announced);
+        let counter = NonNull::from(&control.words(me).announced);
         let (rings, known, places) = (Vec::new(), Vec::new(), Vec::new());
         Inbox { counter, rings, announced: 0, known, places }
     }
@@ -188,7 +188,7 @@ impl Inbox {
         fence_always: bool,
         faults: &mut Vec<(Peer, Fault)>,
     ) {
-        self.announced = control.desk(me).announced.load(Acquire);
+        self.announced = control.words(me).announced.load(Acquire);
         self.known.resize(peers.len(), false);
         for (from, &peer) in (0u32..).zip(peers) {
             let word = control.ring_word(me, from).load(Acquire);
@@ -196,14 +196,15 @@ impl Inbox {
                 continue;
             }
             match MappedRing::at(control, (word & !63) as usize, (word & 63) as u32) {
-                Some(ring) => self.add(ring, peer, NonNull::from(&control.desk(from).bell), fence_always),
+                Some(ring) => self.add(ring, peer, NonNull::from(&control.words(from).bell), fence_always),
                 None => faults.push((peer, *corrupt(peer, "place of the ring", word))),
             }
         }
     }
 
     fn add(&mut self, ring: MappedRing, peer: Peer, bell: NonNull<Bell>, fence_always: bool) {
-        let (next, consumer, divisions) = (FlagWord(ring.flag_word(0)), Consumer::new(), Desk::new());
+        let (next, consumer, divisions) =
+            (FlagWord(ring.flag_word(0)), Consumer::new(), DivisionWords::new());
         let processes = self.places.len().max(peer as usize + 1);
         self.places.resize(processes, NONE);
         self.places[peer as usize] = self.rings.len() as u32;

@@ -1,7 +1,7 @@
 //! The sending end towards one peer: its ring, made at the first packet.
 //!
-//! The channel lends it to the engine ([`Shm::lend`](super::Shm::lend)), which keeps it beside the
-//! peer: a small message then asks no table and calls nothing.
+//! The channel lends it to the engine ([`ShmChannel::lend`](super::ShmChannel::lend)), which keeps
+//! it beside the peer: a small message then asks no table and calls nothing.
 
 use super::control::{Control, RING_EXTRA_BYTES};
 use super::mapped::{MappedRing, RING_LOG2_MIN};
@@ -148,12 +148,12 @@ impl Lane {
         let log2 = reserve_ring(control, offset, packet_bytes_max)?;
         let ring = MappedRing::at(control, offset, log2).ok_or_else(full)?;
         control.ring_word(to, me).store(offset as u64 | u64::from(log2), Release);
-        let desk = control.desk(to);
-        desk.announced.fetch_add(1, Release);
+        let words = control.words(to);
+        words.announced.fetch_add(1, Release);
         Ok(Lane {
             producer: Producer::new(&ring, !fence_always),
             ring,
-            bell: NonNull::from(&desk.bell),
+            bell: NonNull::from(&words.bell),
             fence_always,
             heard: 0,
             _control: control.clone(),

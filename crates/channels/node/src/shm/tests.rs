@@ -8,7 +8,7 @@ use verbena_channel::conformance;
 use verbena_channel::packet::Kind;
 
 /// Opens and connects `ranks` ranks, each in a thread of its own as `connect` waits for the others.
-fn node(ranks: u32) -> Vec<Shm> {
+fn node(ranks: u32) -> Vec<ShmChannel> {
     let openings: Vec<ShmOpening> =
         (0..ranks).map(|me| ShmOpening::new(me, Duration::from_secs(20)).unwrap()).collect();
     let cards: Vec<Option<Vec<u8>>> =
@@ -21,7 +21,7 @@ fn node(ranks: u32) -> Vec<Shm> {
     })
 }
 
-fn pair() -> (Shm, Shm) {
+fn pair() -> (ShmChannel, ShmChannel) {
     let mut ends = node(2);
     let second = ends.pop().unwrap();
     (ends.pop().unwrap(), second)
@@ -57,7 +57,7 @@ fn pattern(sequence: u32, len: usize) -> Vec<u8> {
     (0..len).map(|i| (i as u32).wrapping_mul(31).wrapping_add(sequence.wrapping_mul(97)) as u8).collect()
 }
 
-fn send(from: &mut Shm, to: Peer, sequence: u32, len: usize) -> bool {
+fn send(from: &mut ShmChannel, to: Peer, sequence: u32, len: usize) -> bool {
     match from.send(to, &header(sequence), Payload::Bytes(&pattern(sequence, len))) {
         Ok(()) => true,
         Err(SendError::Full) => false,
@@ -83,7 +83,7 @@ fn packets_arrive_whole_and_in_order() {
 }
 
 /// Takes everything that is on its way to `end`.
-fn drain(end: &mut Shm) -> Basket {
+fn drain(end: &mut ShmChannel) -> Basket {
     let mut basket = Basket::default();
     while end.poll(&mut basket) > 0 {}
     basket
@@ -205,7 +205,7 @@ fn a_sender_asleep_on_a_full_ring_is_woken() {
 }
 
 /// The ring from rank 0 to rank 1, as a program with a wild pointer reaches it.
-fn ring_of(end: &Shm) -> mapped::MappedRing {
+fn ring_of(end: &ShmChannel) -> mapped::MappedRing {
     let word = end.control.ring_word(1, 0).load(Acquire);
     mapped::MappedRing::at(&end.control, (word & !63) as usize, (word & 63) as u32).unwrap()
 }
@@ -243,7 +243,7 @@ fn a_ring_at_a_wrong_place_is_refused() {
     for word in [1u64, 63, u64::MAX, 12, 1 << 19 | 18, 1 << 50 | 18, (1 << 20) + 64 + 18] {
         let (a, mut b) = pair();
         a.control.ring_word(1, 0).store(word, Release);
-        a.control.desk(1).announced.fetch_add(1, Release);
+        a.control.words(1).announced.fetch_add(1, Release);
         let basket = drain(&mut b);
         assert_eq!(basket.broken.len(), 1, "{word:#x}");
     }
@@ -265,7 +265,7 @@ fn a_position_that_cannot_be_only_fills_the_ring() {
 /// A process that waits looks at the words that only it writes, and at the segment's head.
 #[test]
 fn overwritten_words_are_found_while_nothing_moves() {
-    let arm = |end: &mut Shm| {
+    let arm = |end: &mut ShmChannel| {
         for _ in 0..INSPECT_EVERY {
             end.arm();
         }
@@ -280,7 +280,7 @@ fn overwritten_words_are_found_while_nothing_moves() {
     let basket = drain(&mut b);
     assert!(basket.broken[0].1.what.contains("the receiver's position"), "{:?}", basket.broken);
     let (a, mut b) = pair();
-    a.control.desk(1).announced.store(77, Release);
+    a.control.words(1).announced.store(77, Release);
     arm(&mut b);
     let basket = drain(&mut b);
     assert!(basket.broken[0].1.what.contains("overwritten"), "{:?}", basket.broken);

@@ -10,16 +10,16 @@ use verbena_channel::{
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
 use verbena_memory::Region;
-use verbena_node::cma::{self, Cma};
-use verbena_node::shm::{self, Shm};
+use verbena_node::cma::{self, CmaChannel};
+use verbena_node::shm::{self, ShmChannel};
 use verbena_waiting::{Step, Waiter};
 
 /// A connected rank.
 struct Rank {
     me: Peer,
     size: u32,
-    shm: Shm,
-    cma: Cma,
+    shm: ShmChannel,
+    cma: CmaChannel,
     waiter: Arc<dyn Waiter>,
     inbox: Inbox,
     round: u32,

@@ -5,7 +5,7 @@ use crate::Rank;
 use crate::memory::{Memory, Shape};
 use crate::verbs::Subnet;
 use verbena_channel::Channel;
-use verbena_channel::loopback::Loopback;
+use verbena_channel::loopback::LoopbackChannel;
 use verbena_channel::mark::Mark;
 use verbena_engine::{Engine, Mode, Posted, ReceiveRequest, RequestId, SendRequest, Settings};
 
@@ -55,8 +55,9 @@ impl Bench {
         settings: Settings,
         mut wires: impl FnMut(Rank) -> Vec<Box<dyn Channel>>,
     ) -> Bench {
-        let mut channels =
-            |me| [Box::new(Loopback::new(me)) as Box<dyn Channel>].into_iter().chain(wires(me)).collect();
+        let mut channels = |me| {
+            [Box::new(LoopbackChannel::new(me)) as Box<dyn Channel>].into_iter().chain(wires(me)).collect()
+        };
         let players = [0, 1].map(|me| (me, channels(me)));
         let players = players.into_iter().map(|(me, channels)| Player {
             engine: Engine::new(me, 2, channels, settings),

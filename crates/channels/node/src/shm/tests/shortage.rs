@@ -97,7 +97,7 @@ fn no_descriptor_is_kept() {
 }
 
 /// Opens `ranks` ranks; only the first `present` connect.
-fn connect_all(ranks: u32, present: usize, limit: Duration) -> Vec<Result<Shm, Fault>> {
+fn connect_all(ranks: u32, present: usize, limit: Duration) -> Vec<Result<ShmChannel, Fault>> {
     let mut openings: Vec<ShmOpening> = (0..ranks).map(|me| ShmOpening::new(me, limit).unwrap()).collect();
     let cards: Vec<Option<Vec<u8>>> =
         openings.iter().map(|o| Some(verbena_channel::Opening::card(o))).collect();

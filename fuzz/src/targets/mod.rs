@@ -155,9 +155,15 @@ static ALL: &[Target] = &[
     target!("packet", 20_000, wire::packet, &[], "the header of a packet"),
     target!("rc_frame", 20_000, rc::fuzzing::frame, &[], "the prefix of a packet of rc"),
     target!("rc_talk", 20_000, rc::fuzzing::talk, &[b"vRC1"], "offers, acceptances and hellos of rc"),
-    target!("rc_brief", 5_000, rc::fuzzing::brief, &[&[1; 32], &[0; 32]], "headers that rc leaves out"),
+    target!(
+        "rc_elided_header",
+        5_000,
+        rc::fuzzing::elided_header,
+        &[&[1; 32], &[0; 32]],
+        "headers that rc leaves out"
+    ),
     target!("ud_frame", 20_000, ud::fuzzing::frame, &[b"vUD2", &[2, 1, 0]], "datagrams of ud"),
-    target!("ud_head", 20_000, ud::fuzzing::head, &[&[0x80], &[1]], "headers in datagrams of ud"),
+    target!("ud_header", 20_000, ud::fuzzing::header, &[&[0x80], &[1]], "headers in datagrams of ud"),
     target!("ud_card", 5_000, ud::fuzzing::card, &[&[7; 40]], "cards of ud"),
     target!("ofi_frame", 20_000, wire::ofi_frame, &[], "what stands before messages of ofi"),
     target!(

@@ -9,7 +9,7 @@
 //! | `encoding` | addresses and endpoints as they travel |
 //! | `completions` | completions in batches |
 //! | `queue` | the account of a send queue: unsignalled work |
-//! | `neighbours` | hosts whose Ethernet addresses are not known yet |
+//! | `neighbors` | hosts whose Ethernet addresses are not known yet |
 //! | `trouble` | asynchronous events |
 //! | `clock` | a clock that is read in a few instructions |
 
@@ -17,7 +17,7 @@ pub mod choose;
 pub(crate) mod clock;
 pub(crate) mod completions;
 pub(crate) mod encoding;
-pub(crate) mod neighbours;
+pub(crate) mod neighbors;
 pub mod options;
 pub(crate) mod port;
 pub(crate) mod queue;

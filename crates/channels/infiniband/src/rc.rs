@@ -20,19 +20,19 @@
 //! | [`credit`] | credits for receive buffers |
 //! | [`ring`] | one-way rings that the sender writes into |
 //! | [`polling`] | the receiver's polling set, and taking packets from rings |
-//! | [`front`] | the packet that a receive waits for, taken without polling |
-//! | [`resting`] | sleeping on completion events, though packets in rings make none |
+//! | [`direct_receive`] | the packet that a receive waits for, taken without polling |
+//! | [`sleep`] | sleeping on completion events, though packets in rings make none |
 //! | [`policy`] | the policies of the polling set |
 //! | [`order`] | packet sequence numbers over both paths |
-//! | [`brief`] | headers that are not sent, since they follow from the one before |
+//! | [`elided_header`] | headers that are not sent, since they follow from the one before |
 //! | [`pool`], [`pinned`] | registered memory and its buffers |
 //! | [`id`] | the numbers that tell completions apart |
-//! | [`kept`] | packets that are handed back when a connection breaks |
-//! | [`leave`] | giving connections back, and declining some |
+//! | [`uncredited`] | packets that are handed back when a connection breaks |
+//! | [`eviction`] | giving connections back, and declining some |
 //! | [`failure`], [`breaking`] | messages and actions when a connection breaks |
 //! | [`keepalive`] | whether silent peers are still there |
 //! | [`memory`] | long messages, moved by RDMA |
-//! | [`learn`] | read or write, learnt |
+//! | [`direction`] | read or write, learnt |
 //! | [`paths`] | rings or send and receive, learnt |
 //!
 //! This module never has a clock or a system call of its own. Both are the adapter's, so the
@@ -40,20 +40,19 @@
 
 pub mod adapter;
 mod breaking;
-mod brief;
 mod connect;
 mod control;
 mod credit;
+mod direct_receive;
+mod direction;
+mod elided_header;
+mod eviction;
 mod failure;
 mod frame;
-mod front;
 #[doc(hidden)]
 pub mod fuzzing;
 mod id;
 mod keepalive;
-mod kept;
-mod learn;
-mod leave;
 mod memory;
 mod open;
 mod order;
@@ -64,10 +63,11 @@ mod policy;
 pub mod polling;
 mod pool;
 mod receive;
-mod resting;
 mod ring;
 mod send;
 pub mod settings;
+mod sleep;
+mod uncredited;
 pub mod verbs;
 
 use crate::device::Address;
@@ -92,7 +92,7 @@ use verbena_fault::Fault;
 use verbena_memory::Region;
 
 /// The channel over an adapter. Dropping the adapter must end its registrations and queue pairs.
-pub struct Rc<A: Adapter> {
+pub struct RcChannel<A: Adapter> {
     // First, so that it is dropped before the memory that it may write to.
     adapter: A,
     name: &'static str,
@@ -104,10 +104,10 @@ pub struct Rc<A: Adapter> {
     sends: SendPool<A::Descriptor>,
     set: PollingSet,
     /// The packet that was taken last, if its slots are not free yet.
-    taken: Option<front::Taken>,
+    taken: Option<direct_receive::Taken>,
     memory: memory::Memory,
     /// The times that reading and writing took, if they are to decide.
-    learner: Option<Box<learn::Learner>>,
+    learner: Option<Box<direction::Learner>>,
     /// The times that packets took on either path, if they are to decide.
     paths: Option<Box<paths::Paths>>,
     /// The number of rings of ours that a peer has or is offered, and of peers' rings that we have.
@@ -128,7 +128,7 @@ pub struct Rc<A: Adapter> {
     /// Peers whose packets are kept, since another channel could take this one's place.
     wanted_back: BTreeSet<Peer>,
     /// The limit on connections, and what is left of those that were given back.
-    past: leave::Past,
+    past: eviction::Past,
     /// The last news of the port.
     port_trouble: Option<Fault>,
     /// The timers: what is due, and when to look.
@@ -152,17 +152,23 @@ const EMPTY_NS: u32 = 300;
 /// for.
 const DATAGRAMS_EVERY: u32 = 16;
 
-impl<A: Adapter> Rc<A> {
+impl<A: Adapter> RcChannel<A> {
     /// Makes the channel of process `me` of `size` over this adapter. `cards` holds each process's
     /// address, `None` where it has no device.
-    pub fn new(me: Peer, size: u32, adapter: A, cards: Vec<Option<Address>>, settings: Settings) -> Rc<A> {
+    pub fn new(
+        me: Peer,
+        size: u32,
+        adapter: A,
+        cards: Vec<Option<Address>>,
+        settings: Settings,
+    ) -> RcChannel<A> {
         assert_eq!(cards.len(), size as usize, "a card for each process");
         let limits = adapter.limits();
         let mut settings = settings.sound();
         settings.cache_bytes_max = settings.cache_bytes_max.min(limits.register_bytes_max / 2);
         settings.shared_receives &= limits.shared_receives;
         settings.inline_bytes_max = settings.inline_bytes_max.min(limits.inline_bytes_max);
-        Rc {
+        RcChannel {
             receives: Pool::new(settings.buffer_bytes),
             sends: SendPool::new(settings.buffer_bytes, settings.send_buffers_max),
             adapter,
@@ -173,7 +179,7 @@ impl<A: Adapter> Rc<A> {
             set: PollingSet::new(settings.order),
             taken: None,
             memory: memory::Memory::new(&settings),
-            learner: (settings.learn && limits.mixes).then(|| Box::new(learn::Learner::new())),
+            learner: (settings.learn && limits.mixes).then(|| Box::new(direction::Learner::new())),
             paths: (settings.path_series > 0).then(|| Box::new(paths::Paths::new(settings.path_series))),
             rings_in: 0,
             rings_out: 0,
@@ -184,7 +190,7 @@ impl<A: Adapter> Rc<A> {
             duties: Vec::new(),
             broken: Vec::new(),
             wanted_back: BTreeSet::new(),
-            past: leave::Past::new(),
+            past: eviction::Past::new(),
             port_trouble: None,
             pace: Pace::new(),
             rounds: 0,
@@ -194,8 +200,8 @@ impl<A: Adapter> Rc<A> {
     }
 
     /// Gives the channel another name, where there are several.
-    pub fn named(self, name: &'static str) -> Rc<A> {
-        Rc { name, ..self }
+    pub fn named(self, name: &'static str) -> RcChannel<A> {
+        RcChannel { name, ..self }
     }
 
     /// Returns the bytes of state for a peer that never spoke.
@@ -256,7 +262,7 @@ impl<A: Adapter> Rc<A> {
     }
 }
 
-impl<A: Adapter> Channel for Rc<A> {
+impl<A: Adapter> Channel for RcChannel<A> {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -292,7 +298,7 @@ impl<A: Adapter> Channel for Rc<A> {
 
     #[inline(always)]
     fn take_front(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
-        self.take_next(peer, header, into)
+        self.take_expected(peer, header, into)
     }
 
     fn poll_cost(&self) -> Option<PollCost> {
@@ -350,7 +356,7 @@ impl<A: Adapter> Channel for Rc<A> {
     }
 }
 
-impl<A: Adapter> Connections for Rc<A> {
+impl<A: Adapter> Connections for RcChannel<A> {
     fn meet(&mut self, peer: Peer) {
         self.begin_beside(peer);
     }
@@ -380,7 +386,7 @@ impl<A: Adapter> Connections for Rc<A> {
     }
 }
 
-impl<A: Adapter> Failover for Rc<A> {
+impl<A: Adapter> Failover for RcChannel<A> {
     fn keep_sent(&mut self, peer: Peer) -> bool {
         self.keep_packets(peer);
         true
@@ -395,7 +401,7 @@ impl<A: Adapter> Failover for Rc<A> {
     }
 }
 
-impl<A: Adapter> Streams for Rc<A> {
+impl<A: Adapter> Streams for RcChannel<A> {
     fn hold(&mut self, peer: Peer) {
         if let Some(ring) = self.peers.get(peer).and_then(|connection| connection.ring_out.as_mut()) {
             ring.held = true;

@@ -13,13 +13,13 @@
 //! | [`settings`] | the settings of one end |
 //! | [`card`] | the card by which the others know a process |
 //! | [`frame`] | the prefix of every datagram |
-//! | [`head`] | the head of a packet |
+//! | [`header`] | the head of a packet |
 //! | [`peers`] | the state of each peer |
-//! | [`single`] | the shortest way of sending a short packet |
+//! | [`one_fragment`] | the shortest way of sending a short packet |
 //! | [`send`] | packets into fragments, and fragments to the queue pairs |
 //! | [`receive`] | the receive pool, and the datagrams that come in it |
-//! | [`front`] | the shortest way of a packet that is waited for |
-//! | [`run`] | the datagrams that are posted at once |
+//! | [`direct_receive`] | the shortest way of a packet that is waited for |
+//! | [`batch`] | the datagrams that are posted at once |
 //! | [`buffers`] | send buffers |
 //! | [`queues`] | the sending queue pairs in turn, and the timer for local completion |
 //! | [`timers`] | the times when something is to be done for a peer |
@@ -30,34 +30,34 @@
 //! simulator drives this very code.
 
 pub mod adapter;
+mod batch;
 mod buffers;
 pub mod card;
+mod direct_receive;
 mod failure;
 mod farewell;
 mod frame;
-mod front;
 #[doc(hidden)]
 pub mod fuzzing;
-mod head;
+mod header;
+mod one_fragment;
 mod open;
 mod peers;
 mod queues;
 mod receive;
-mod run;
 mod send;
 pub mod settings;
-mod single;
 mod timers;
 pub mod verbs;
 
 use crate::reliable::{Piece, Verdict};
 use adapter::{Datagrams, Ended, Limits, Memory};
+use batch::Batch;
 use buffers::Buffers;
 use card::Card;
 pub use open::{UdOpening, open};
 use peers::Peers;
 use queues::Queues;
-use run::Run;
 pub use settings::Settings;
 use std::os::fd::RawFd;
 use std::time::Duration;
@@ -69,7 +69,7 @@ use verbena_memory::Region;
 use verbena_waiting::{NAP, SLEEP_MAX};
 
 /// The channel over an adapter.
-pub struct Ud<A: Datagrams> {
+pub struct UdChannel<A: Datagrams> {
     // First, so that it is dropped before the memory that it may write to.
     adapter: A,
     me: Peer,
@@ -81,7 +81,7 @@ pub struct Ud<A: Datagrams> {
     receives: usize,
     buffers: Buffers,
     queues: Queues,
-    run: Run,
+    batch: Batch,
     /// A scratch list of fragments that nobody acknowledges. Empty between calls.
     bare: Vec<Piece>,
     timers: Timers,
@@ -135,7 +135,7 @@ const TENDED_EVERY: u32 = 8;
 /// The adapter is asked for trouble every this many polls.
 const TROUBLE_EVERY: u32 = 1 << 14;
 
-impl<A: Datagrams> Ud<A> {
+impl<A: Datagrams> UdChannel<A> {
     /// Makes the card of a process with this adapter and these settings.
     pub fn card(adapter: &A, settings: &Settings) -> Card {
         let limits = adapter.limits();
@@ -151,7 +151,12 @@ impl<A: Datagrams> Ud<A> {
     ///
     /// # Errors
     /// The receive pool cannot be registered or posted.
-    pub fn new(me: Peer, adapter: A, cards: Vec<Option<Card>>, settings: Settings) -> Result<Ud<A>, Fault> {
+    pub fn new(
+        me: Peer,
+        adapter: A,
+        cards: Vec<Option<Card>>,
+        settings: Settings,
+    ) -> Result<UdChannel<A>, Fault> {
         let limits = adapter.limits();
         let mut settings = settings.sound();
         settings.inline_bytes_max = settings.inline_bytes_max.min(limits.inline_bytes_max);
@@ -160,7 +165,7 @@ impl<A: Datagrams> Ud<A> {
         settings.rules.window_max = settings.rules.window_max.min(least / 2);
         settings.rules = settings.rules.sound();
         let long = settings.long_buffers(limits.datagram_bytes_max);
-        let mut ud = Ud {
+        let mut ud = UdChannel {
             buffers: Buffers::new(settings.short_buffers_max, limits.datagram_bytes_max, long),
             queues: Queues::new(
                 limits.senders,
@@ -175,7 +180,7 @@ impl<A: Datagrams> Ud<A> {
             settings,
             limits,
             peers: Peers::new(cards),
-            run: Run::default(),
+            batch: Batch::default(),
             bare: Vec::new(),
             timers: Timers::default(),
             stalled: Vec::new(),
@@ -288,7 +293,7 @@ impl<A: Datagrams> Ud<A> {
     }
 }
 
-impl<A: Datagrams> Channel for Ud<A> {
+impl<A: Datagrams> Channel for UdChannel<A> {
     fn name(&self) -> &'static str {
         "ud"
     }
@@ -315,7 +320,7 @@ impl<A: Datagrams> Channel for Ud<A> {
     }
 
     fn take_front(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
-        self.take_next(peer, header, into)
+        self.take_expected(peer, header, into)
     }
 
     fn poll(&mut self, sink: &mut dyn Sink) -> usize {
@@ -387,7 +392,7 @@ impl<A: Datagrams> Channel for Ud<A> {
     }
 }
 
-impl<A: Datagrams> Failover for Ud<A> {
+impl<A: Datagrams> Failover for UdChannel<A> {
     /// Returns whether packets are kept: with reliability each stays in its buffers until it is
     /// acknowledged.
     fn keep_sent(&mut self, _peer: Peer) -> bool {

@@ -12,9 +12,9 @@ use verbena_channel::loopback::LoopbackChannel;
 use verbena_channel::packet::Header;
 use verbena_channel::trace::Traced;
 use verbena_channel::{Channel, Payload, Peer, SendError, Sink};
-use verbena_infiniband::rc::Rc;
+use verbena_infiniband::rc::RcChannel;
 use verbena_infiniband::rc::verbs::Verbs;
-use verbena_infiniband::ud::Ud;
+use verbena_infiniband::ud::UdChannel;
 use verbena_infiniband::ud::verbs::Device;
 use verbena_memory::Region;
 use verbena_node::cma::CmaChannel;
@@ -28,7 +28,7 @@ pub enum Wire {
     /// Packets to oneself.
     Loopback(Box<LoopbackChannel>),
     /// Packets and memory by RDMA.
-    Rc(Box<Rc<Verbs>>),
+    Rc(Box<RcChannel<Verbs>>),
     /// A channel that moves packets and is not known here.
     Other(Box<dyn Channel>),
     /// A channel that only moves memory, and at once: there is nothing to poll.
@@ -130,14 +130,14 @@ impl From<LoopbackChannel> for Wire {
     }
 }
 
-impl From<Rc<Verbs>> for Wire {
-    fn from(rc: Rc<Verbs>) -> Wire {
+impl From<RcChannel<Verbs>> for Wire {
+    fn from(rc: RcChannel<Verbs>) -> Wire {
         Wire::Rc(Box::new(rc))
     }
 }
 
-impl From<Ud<Device>> for Wire {
-    fn from(ud: Ud<Device>) -> Wire {
+impl From<UdChannel<Device>> for Wire {
+    fn from(ud: UdChannel<Device>) -> Wire {
         Wire::Other(Box::new(ud))
     }
 }

@@ -9,7 +9,7 @@ use verbena_channel::Channel;
 use verbena_infiniband::device::Address;
 use verbena_infiniband::rc::adapter::Adapter;
 use verbena_infiniband::rc::settings::Notify;
-use verbena_infiniband::rc::{Rc, Settings};
+use verbena_infiniband::rc::{RcChannel, Settings};
 
 /// The names of the channels.
 pub(crate) const NAMES: [&str; 3] = ["rc", "rc.1", "rc.2"];
@@ -74,7 +74,7 @@ fn channels_of(
     rail: Rank,
     ranks: Rank,
     random: &mut Random,
-) -> Vec<Rc<SimAdapter>> {
+) -> Vec<RcChannel<SimAdapter>> {
     let settings = Settings {
         buffer_bytes: random.pick(&[192, 256, 1024, 2048]),
         notify: random.pick(&[Notify::Piggyback, Notify::Pointer]),
@@ -107,7 +107,8 @@ pub fn cluster(seed: u64, ranks: Rank, faults: &RailFaults) -> (Cluster, Subnet)
         .map(|rail| channels_of(faults, &subnet, rail, ranks, &mut random).into_iter())
         .collect();
     let wires = |_| {
-        let next = |rail: &mut std::vec::IntoIter<Rc<SimAdapter>>| rail.next().expect("one for each rank");
+        let next =
+            |rail: &mut std::vec::IntoIter<RcChannel<SimAdapter>>| rail.next().expect("one for each rank");
         rails.iter_mut().map(|rail| Box::new(next(rail)) as Box<dyn Channel>).collect()
     };
     let nodes = Nodes { ranks, size: faults.rc.node_size };

@@ -9,7 +9,7 @@ use verbena_infiniband::cache::watch::{Missed, Watch};
 use verbena_infiniband::device::Address;
 use verbena_infiniband::rc::adapter::Adapter;
 use verbena_infiniband::rc::settings::{Notify, Order, Policy};
-use verbena_infiniband::rc::{Rc, Settings};
+use verbena_infiniband::rc::{RcChannel, Settings};
 
 /// Tells of memory that is never given back, as a cluster's is not.
 struct Steady;
@@ -158,7 +158,11 @@ impl RcFaults {
 }
 
 /// The channels of all ranks over their devices, by rank.
-pub fn channels(subnet: &Subnet, settings: impl FnMut(Rank) -> Settings, ranks: Rank) -> Vec<Rc<SimAdapter>> {
+pub fn channels(
+    subnet: &Subnet,
+    settings: impl FnMut(Rank) -> Settings,
+    ranks: Rank,
+) -> Vec<RcChannel<SimAdapter>> {
     let adapters: Vec<SimAdapter> = (0..ranks).map(|rank| subnet.adapter(rank)).collect();
     let cards: Vec<Option<Address>> = adapters.iter().map(|adapter| Some(adapter.address())).collect();
     let settings = (0..ranks).map(settings);
@@ -174,15 +178,15 @@ pub(crate) fn open(
     adapter: SimAdapter,
     cards: &[Option<Address>],
     settings: Settings,
-) -> Rc<SimAdapter> {
-    let mut rc = Rc::new(rank, ranks, adapter, cards.to_vec(), settings);
+) -> RcChannel<SimAdapter> {
+    let mut rc = RcChannel::new(rank, ranks, adapter, cards.to_vec(), settings);
     rc.hint(&[(rank + 1) % ranks, (rank + ranks - 1) % ranks]);
     rc
 }
 
 /// Lets the channel keep registrations. Its process must not give memory back before the channel
 /// goes.
-pub fn keep_registrations(rc: &mut Rc<SimAdapter>) {
+pub fn keep_registrations(rc: &mut RcChannel<SimAdapter>) {
     rc.keep_registrations(Box::new(Steady));
 }
 

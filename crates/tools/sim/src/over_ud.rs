@@ -7,7 +7,7 @@ use verbena_channel::Channel;
 use verbena_infiniband::reliable::Rules;
 use verbena_infiniband::ud::adapter::Limits;
 use verbena_infiniband::ud::card::Card;
-use verbena_infiniband::ud::{Settings, Ud};
+use verbena_infiniband::ud::{Settings, UdChannel};
 
 /// The properties and misdeeds of such a cluster, and its settings.
 #[derive(Clone, Debug)]
@@ -153,7 +153,7 @@ pub fn channels(
     limits: Limits,
     settings: impl FnMut(Rank) -> Settings,
     ranks: Rank,
-) -> Vec<Ud<SimDatagrams>> {
+) -> Vec<UdChannel<SimDatagrams>> {
     channels_on(subnet, 0, limits, settings, ranks)
 }
 
@@ -167,14 +167,17 @@ pub fn channels_on(
     limits: Limits,
     settings: impl FnMut(Rank) -> Settings,
     ranks: Rank,
-) -> Vec<Ud<SimDatagrams>> {
+) -> Vec<UdChannel<SimDatagrams>> {
     let adapters: Vec<SimDatagrams> =
         (0..ranks).map(|rank| subnet.rail_datagrams(rank, rail, limits)).collect();
     let settings: Vec<Settings> = (0..ranks).map(settings).collect();
-    let cards: Vec<Option<Card>> =
-        adapters.iter().zip(&settings).map(|(adapter, settings)| Some(Ud::card(adapter, settings))).collect();
+    let cards: Vec<Option<Card>> = adapters
+        .iter()
+        .zip(&settings)
+        .map(|(adapter, settings)| Some(UdChannel::card(adapter, settings)))
+        .collect();
     let open = |(rank, (adapter, settings))| {
-        Ud::new(rank, adapter, cards.clone(), settings).expect("a simulated device takes everything")
+        UdChannel::new(rank, adapter, cards.clone(), settings).expect("a simulated device takes everything")
     };
     (0..ranks).zip(adapters.into_iter().zip(settings)).map(open).collect()
 }

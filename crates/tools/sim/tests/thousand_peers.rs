@@ -7,7 +7,7 @@ use std::cell::Cell;
 use verbena_channel::Channel;
 use verbena_channel::mark::Mark;
 use verbena_engine::{Engine, Mode, Posted, ReceiveRequest, RequestId, SendRequest};
-use verbena_infiniband::rc::{Rc, Settings};
+use verbena_infiniband::rc::{RcChannel, Settings};
 use verbena_memory::{Buffer, Owned};
 use verbena_sim::Rank;
 use verbena_sim::over_rc::channels;
@@ -167,7 +167,7 @@ fn a_peer_that_never_spoke_costs_at_most_64_bytes() {
         let engine = counted(|| {
             let card = verbena_infiniband::rc::adapter::Adapter::address(&subnet.adapter(0));
             let cards = vec![Some(card); size as usize];
-            let channel = Rc::new(0, size, subnet.adapter(0), cards, Settings::current(size));
+            let channel = RcChannel::new(0, size, subnet.adapter(0), cards, Settings::current(size));
             Engine::new(0, size, vec![Box::new(channel)], verbena_engine::Settings::default())
         });
         let held = HELD.get();

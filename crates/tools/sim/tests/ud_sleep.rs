@@ -11,7 +11,7 @@ use verbena_sim::verbs::{Costs, DeviceFaults, SimDatagrams, Subnet};
 use verbena_sim::{Random, Rank};
 use verbena_waiting::{NAP, SLEEP_MAX};
 
-type Ud = verbena_infiniband::ud::Ud<SimDatagrams>;
+type UdChannel = verbena_infiniband::ud::UdChannel<SimDatagrams>;
 
 /// The rank that sends and, as a program that computes, looks only now and then; and the one that
 /// sleeps.
@@ -61,7 +61,7 @@ struct Seen {
 fn chatter(seed: u64, hears: bool) -> Seen {
     let mut random = Random::new(seed);
     let subnet = Subnet::new(random.word(), 2, Costs::PLAIN, WIRE);
-    let mut uds: Vec<Ud> = channels(&subnet, LIMITS, |_| Settings::current(), 2);
+    let mut uds: Vec<UdChannel> = channels(&subnet, LIMITS, |_| Settings::current(), 2);
     let [mut log, mut sender_log] = [0; 2].map(|_| Log { arrived_ns: BTreeMap::new(), subnet: &subnet });
     let (mut sent_ns, mut wake_ns, mut look_ns, mut send_ns) = (Vec::new(), 0, 0, 0);
     let mut seen = Seen { worst_ns: 0, sleeps: 0, long: 0, resent: 0 };

@@ -33,7 +33,7 @@ pub struct Site {
 
 /// The address to which datagrams go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Mailbox {
+pub struct DatagramAddress {
     /// The port.
     pub site: Site,
     /// The queue pair for datagrams.
@@ -44,7 +44,7 @@ pub struct Mailbox {
 
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seat {
+pub struct PairAddress {
     /// The port.
     pub site: Site,
     /// The queue pair.
@@ -79,29 +79,29 @@ fn parse(bytes: &[u8; 32]) -> Option<(Site, u32, u32)> {
     (bytes[19] == VERSION).then(|| (site, word(20), word(24)))
 }
 
-impl Mailbox {
+impl DatagramAddress {
     /// Encodes it as it travels.
     pub fn emit(&self) -> Address {
         Address(emit(&self.site, self.pair, self.q_key, [0; 4]))
     }
 
     /// Decodes it; `None` if another version wrote it.
-    pub fn parse(address: &Address) -> Option<Mailbox> {
+    pub fn parse(address: &Address) -> Option<DatagramAddress> {
         let (site, pair, q_key) = parse(&address.0)?;
-        Some(Mailbox { site, pair, q_key })
+        Some(DatagramAddress { site, pair, q_key })
     }
 }
 
-impl Seat {
+impl PairAddress {
     /// Encodes it as it travels.
     pub fn emit(&self) -> Endpoint {
         Endpoint(emit(&self.site, self.pair, self.psn, [self.mtu, self.answers_max, 0, 0]))
     }
 
     /// Decodes it; `None` if another version wrote it.
-    pub fn parse(endpoint: &Endpoint) -> Option<Seat> {
+    pub fn parse(endpoint: &Endpoint) -> Option<PairAddress> {
         let (site, pair, psn) = parse(&endpoint.0)?;
-        Some(Seat { site, pair, psn, mtu: endpoint.0[28], answers_max: endpoint.0[29] })
+        Some(PairAddress { site, pair, psn, mtu: endpoint.0[28], answers_max: endpoint.0[29] })
     }
 }
 
@@ -113,16 +113,21 @@ mod tests {
 
     #[test]
     fn what_travels_arrives() {
-        let mailbox = Mailbox { site: SITE, pair: 0x0012_3456, q_key: 0x7fff_0001 };
-        assert_eq!(Mailbox::parse(&mailbox.emit()), Some(mailbox));
-        let seat =
-            Seat { site: Site { ethernet: false, ..SITE }, pair: 17, psn: 0xabcdef, mtu: 5, answers_max: 16 };
-        assert_eq!(Seat::parse(&seat.emit()), Some(seat));
+        let address = DatagramAddress { site: SITE, pair: 0x0012_3456, q_key: 0x7fff_0001 };
+        assert_eq!(DatagramAddress::parse(&address.emit()), Some(address));
+        let pair = PairAddress {
+            site: Site { ethernet: false, ..SITE },
+            pair: 17,
+            psn: 0xabcdef,
+            mtu: 5,
+            answers_max: 16,
+        };
+        assert_eq!(PairAddress::parse(&pair.emit()), Some(pair));
     }
 
     #[test]
     fn another_version_is_not_read() {
-        assert_eq!(Mailbox::parse(&Address([0; 32])), None);
-        assert_eq!(Seat::parse(&Endpoint([9; 32])), None);
+        assert_eq!(DatagramAddress::parse(&Address([0; 32])), None);
+        assert_eq!(PairAddress::parse(&Endpoint([9; 32])), None);
     }
 }

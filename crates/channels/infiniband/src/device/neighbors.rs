@@ -1,4 +1,4 @@
-//! Wakes up the neighbour cache. With RoCE the kernel needs the Ethernet address of a peer's port
+//! Wakes up the neighbor cache. With RoCE the kernel needs the Ethernet address of a peer's port
 //! for an address handle. If it does not know it yet, it asks by ARP and, as measured on Linux 6.1,
 //! looks for the answer only after a second, in which the call blocks. An empty UDP packet makes it
 //! ask beforehand, without waiting.
@@ -13,11 +13,11 @@ const PORT: u16 = 9;
 
 /// The peers that were asked for.
 #[derive(Default)]
-pub struct Neighbours {
+pub struct Neighbors {
     asked: HashSet<Gid>,
 }
 
-impl Neighbours {
+impl Neighbors {
     /// Asks for a peer that was never asked for. Returns whether it asked, and so whether to wait
     /// for the answer.
     pub fn ask(&mut self, own: &Site, to: &Site) -> bool {
@@ -57,19 +57,19 @@ mod tests {
     #[test]
     fn each_peer_is_asked_for_once() {
         let (own, to) = (site("::ffff:127.0.0.1"), site("::ffff:127.0.0.2"));
-        let mut neighbours = Neighbours::default();
-        assert!(neighbours.ask(&own, &to));
-        assert!(!neighbours.ask(&own, &to) && !neighbours.ask(&own, &own));
+        let mut neighbors = Neighbors::default();
+        assert!(neighbors.ask(&own, &to));
+        assert!(!neighbors.ask(&own, &to) && !neighbors.ask(&own, &own));
     }
 
     #[test]
     fn only_what_has_an_address_is_asked_for() {
         let own = site("::ffff:127.0.0.1");
-        let mut neighbours = Neighbours::default();
-        assert!(!neighbours.ask(&own, &site("fe80::1")));
+        let mut neighbors = Neighbors::default();
+        assert!(!neighbors.ask(&own, &site("fe80::1")));
         let infiniband = Site { ethernet: false, ..site("::ffff:127.0.0.3") };
-        assert!(!neighbours.ask(&own, &infiniband));
+        assert!(!neighbors.ask(&own, &infiniband));
         // Nothing here can be bound to an address of documentation.
-        assert!(!neighbours.ask(&site("::ffff:192.0.2.1"), &site("::ffff:127.0.0.4")));
+        assert!(!neighbors.ask(&site("::ffff:192.0.2.1"), &site("::ffff:127.0.0.4")));
     }
 }

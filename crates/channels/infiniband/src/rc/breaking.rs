@@ -1,7 +1,7 @@
 //! The end of a broken connection: the peer is given up, with both ends named, and nothing waits
 //! for it.
 
-use super::Rc;
+use super::RcChannel;
 use super::adapter::Adapter;
 use super::failure::{self, Ends};
 use super::peers::{Connection, Stage};
@@ -10,7 +10,7 @@ use verbena_channel::packet::Header;
 use verbena_channel::{Peer, Sink};
 use verbena_fault::Fault;
 
-impl<A: Adapter> Rc<A> {
+impl<A: Adapter> RcChannel<A> {
     /// Describes both ends of the connection with this peer in words.
     pub(super) fn ends(&self, peer: Peer) -> Ends {
         let theirs = self.peers.look(peer).and_then(|connection| connection.theirs);
@@ -106,7 +106,7 @@ impl<A: Adapter> Rc<A> {
     pub(super) fn keep_packets(&mut self, peer: Peer) {
         self.wanted_back.insert(peer);
         if let Some(connection) = self.peers.get(peer) {
-            connection.kept.get_or_insert_default();
+            connection.uncredited.get_or_insert_default();
         }
     }
 

@@ -12,7 +12,7 @@
 use super::adapter::Adapter;
 use super::failure;
 use super::peers::{Connection, Stage};
-use super::{Credits, Rc};
+use super::{Credits, RcChannel};
 use crate::device::{Address, Endpoint, Refused};
 use verbena_channel::Peer;
 use verbena_fault::Fault;
@@ -88,7 +88,7 @@ impl Hello {
     }
 }
 
-impl<A: Adapter> Rc<A> {
+impl<A: Adapter> RcChannel<A> {
     /// Begins a connection with a peer that has spoken or is to be spoken to.
     ///
     /// # Errors
@@ -110,7 +110,7 @@ impl<A: Adapter> Rc<A> {
         let (since_ns, at_ns, interval_ns) = (now_ns, now_ns, RESEND_NS_MIN);
         let stage = Stage::Asking(Asking { since_ns, limit_ns, at_ns, interval_ns });
         let mut connection = Connection::new(Some(pair), mine, stage, posted, &self.limits, &self.settings);
-        connection.kept = spare.then(Box::default);
+        connection.uncredited = spare.then(Box::default);
         self.peers.add(peer, connection);
         self.asking.push(peer);
         self.ask(now_ns);

@@ -17,7 +17,7 @@
 //! from the ring, and the memory can go. A peer to which there is something to say stands in a
 //! list, which every poll goes through; what finds no room now is tried again at the next one.
 
-use super::Rc;
+use super::RcChannel;
 use super::adapter::{Adapter, Remote};
 use super::frame::Kind;
 use super::ring::Geometry;
@@ -64,7 +64,7 @@ pub(super) fn parse_remote(body: &[u8]) -> Option<Remote> {
     Some(Remote { address, key: u32::from_le_bytes(*body.get(8..)?.first_chunk()?) })
 }
 
-impl<A: Adapter> Rc<A> {
+impl<A: Adapter> RcChannel<A> {
     /// Puts a peer on the list.
     #[inline]
     pub(super) fn enlist(&mut self, peer: Peer) {
@@ -190,7 +190,7 @@ impl<A: Adapter> Rc<A> {
             Kind::Withdraw => self.withdraw_asked(peer),
             Kind::Withdrawn => self.withdrawn(peer),
             Kind::Closed => self.closed(peer),
-            Kind::Data | Kind::Brief | Kind::Short => None,
+            Kind::Data | Kind::WithoutHeader | Kind::ShortPrefix => None,
         };
         if sensible.is_none() {
             self.nonsense(peer, "it does not go with what was agreed about rings");

@@ -2,12 +2,12 @@
 //! in the ring, and it goes straight to that receive's memory
 //! ([`Channel::take_front`](verbena_channel::Channel::take_front)). Rare cases are left to polling.
 
-use super::Rc;
+use super::RcChannel;
 use super::adapter::Adapter;
 use super::frame::{Frame, Kind, read_words};
 use super::order::Turn;
-use super::resting::Rest;
 use super::ring::incoming::Found;
+use super::sleep::Rest;
 use verbena_channel::Peer;
 use verbena_channel::packet::{HEADER_BYTES, Header};
 use verbena_memory::Region;
@@ -25,11 +25,11 @@ pub struct Taken {
     span: u32,
 }
 
-impl<A: Adapter> Rc<A> {
+impl<A: Adapter> RcChannel<A> {
     /// Takes the packet that is next in the peer's ring, if its turn has come, it is this one and
     /// it fits. Returns the length of its payload.
     #[inline(always)]
-    pub(super) fn take_next(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
+    pub(super) fn take_expected(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
         self.pass_taken();
         let connection = self.peers.get(peer)?;
         let ring = connection.ring_in.as_deref()?;
@@ -54,7 +54,7 @@ impl<A: Adapter> Rc<A> {
         }
         let body = packet.part(frame.prefix_bytes(), frame.body_bytes as usize);
         let (is_it, payload) = match frame.kind {
-            Kind::Brief | Kind::Short => (follows, body),
+            Kind::WithoutHeader | Kind::ShortPrefix => (follows, body),
             Kind::Data => {
                 let payload = body.part(HEADER_BYTES, body.len().checked_sub(HEADER_BYTES)?);
                 (header.is_in(&body.load(0)), payload)

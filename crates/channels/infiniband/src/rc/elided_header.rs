@@ -2,9 +2,9 @@
 //!
 //! The next message of a process often has the header of the one before, except for the sequence
 //! number, which is one more, and the length, which the prefix has already. Then it goes without
-//! header ([`frame::Kind::Brief`]): every byte of a short packet is copied and summed up several
-//! times on its way. Both ends remember the last header of each direction; since packets of a pair
-//! are sent and delivered in one order over both paths, they remember the same.
+//! header ([`frame::Kind::WithoutHeader`]): every byte of a short packet is copied and summed up
+//! several times on its way. Both ends remember the last header of each direction; since packets of
+//! a pair are sent and delivered in one order over both paths, they remember the same.
 //!
 //! Soft-RoCE takes some 2 us longer for packets from 79 bytes on: there its checksum begins to use
 //! vector registers, which have to be saved.
@@ -29,7 +29,7 @@ impl Last {
     pub fn kind_of(&self, words: [u64; 4], payload_bytes: usize) -> frame::Kind {
         let is_whole =
             u64::from_le(words[0]) as u8 == Kind::Eager as u8 && words[3] == (payload_bytes as u64).to_le();
-        if is_whole && self.precedes(words) { frame::Kind::Brief } else { frame::Kind::Data }
+        if is_whole && self.precedes(words) { frame::Kind::WithoutHeader } else { frame::Kind::Data }
     }
 
     /// Notes that a packet with this header went or came.
@@ -69,22 +69,23 @@ mod tests {
     #[test]
     fn only_what_follows_goes_without_a_header_and_gets_it_back() {
         let (mut out, mut back) = (Last::default(), Last::default());
-        let is_brief =
-            |out: &Last, header: &Header, bytes| out.kind_of(header.words(), bytes) == frame::Kind::Brief;
-        assert!(!is_brief(&out, &header(0, 1), 5) && back.next(5).is_none());
+        let goes_without = |out: &Last, header: &Header, bytes| {
+            out.kind_of(header.words(), bytes) == frame::Kind::WithoutHeader
+        };
+        assert!(!goes_without(&out, &header(0, 1), 5) && back.next(5).is_none());
         for sequence in [u32::MAX - 1, u32::MAX, 0, 1] {
-            assert_eq!(is_brief(&out, &header(sequence, 1), 5), sequence != u32::MAX - 1);
-            match is_brief(&out, &header(sequence, 1), 5) {
+            assert_eq!(goes_without(&out, &header(sequence, 1), 5), sequence != u32::MAX - 1);
+            match goes_without(&out, &header(sequence, 1), 5) {
                 true => assert_eq!(back.next(5), Some(header(sequence, 1))),
                 false => back.set(header(sequence, 1).words()),
             }
             out.set(header(sequence, 1).words());
         }
-        assert!(!is_brief(&out, &header(2, 2), 5), "another tag");
-        assert!(!is_brief(&out, &header(3, 1), 5), "one is missing");
-        assert!(!is_brief(&out, &header(2, 1), 4), "a part");
+        assert!(!goes_without(&out, &header(2, 2), 5), "another tag");
+        assert!(!goes_without(&out, &header(3, 1), 5), "one is missing");
+        assert!(!goes_without(&out, &header(2, 1), 4), "a part");
         let data = Header { kind: Kind::Data, ..header(1, 1) };
         out.set(data.words());
-        assert!(!is_brief(&out, &Header { sequence: 2, ..data }, 5), "no message");
+        assert!(!goes_without(&out, &Header { sequence: 2, ..data }, 5), "no message");
     }
 }

@@ -10,7 +10,7 @@
 //! names the declined end; from then on that end is of the past too, so that nobody accepts a later
 //! copy of what was declined.
 
-use super::Rc;
+use super::RcChannel;
 use super::adapter::Adapter;
 use super::peers::Stage;
 use crate::device::Endpoint;
@@ -45,7 +45,7 @@ impl Past {
     }
 }
 
-impl<A: Adapter> Rc<A> {
+impl<A: Adapter> RcChannel<A> {
     /// Returns whether a peer that asks for a connection can have none.
     pub(super) fn is_full(&self) -> bool {
         self.past.most < self.peers.len() && self.peers.connected() >= self.past.most

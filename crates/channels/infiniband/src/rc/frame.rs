@@ -9,11 +9,11 @@
 //! | 14 | 2 | receive credits | receive buffers posted anew since the last packet |
 //!
 //! The first two fields are one aligned word, so a receiver that sees the head flag sees the size.
-//! In a ring the prefix of a short message may be that word alone ([`Kind::Short`]). Then the lower
-//! 24 bits of its second half are, from the lowest: 7 for the bytes that follow, 4 for ring
+//! In a ring the prefix of a short message may be that word alone ([`Kind::ShortPrefix`]). Then the
+//! lower 24 bits of its second half are, from the lowest: 7 for the bytes that follow, 4 for ring
 //! credits, 4 for receive credits, and the lowest 9 of the PSN. A packet of the engine
 //! ([`Kind::Data`]) goes on with its header ([`verbena_channel::packet`]) and payload, or only with
-//! the latter if the header follows from the one before ([`Kind::Brief`]). Integers are
+//! the latter if the header follows from the one before ([`Kind::WithoutHeader`]). Integers are
 //! little-endian.
 
 use std::ops::RangeInclusive;
@@ -26,7 +26,7 @@ pub const PREFIX_BYTES: usize = 16;
 /// Bytes before the payload of a packet of the engine.
 pub const DATA_BYTES: usize = PREFIX_BYTES + HEADER_BYTES;
 
-/// Bytes of the prefix of a [`Kind::Short`] packet.
+/// Bytes of the prefix of a [`Kind::ShortPrefix`] packet.
 const SHORT_PREFIX_BYTES: usize = 8;
 /// The bits of a short prefix: for the bytes that follow, for credits of either sort, and for the
 /// PSN.
@@ -74,10 +74,10 @@ pub enum Kind {
     Withdrawn = 7,
     /// The receiver, too, wrote for the last time: its tail pointer.
     Closed = 8,
-    /// A packet of the engine without its header (`brief.rs`).
-    Brief = 9,
-    /// A packet as [`Kind::Brief`], with a prefix of one word.
-    Short = 10,
+    /// A packet of the engine without its header (`elided_header.rs`).
+    WithoutHeader = 9,
+    /// A packet as [`Kind::WithoutHeader`], with a prefix of one word.
+    ShortPrefix = 10,
 }
 
 impl Kind {
@@ -93,8 +93,8 @@ impl Kind {
             6 => Withdraw,
             7 => Withdrawn,
             8 => Closed,
-            9 => Brief,
-            10 => Short,
+            9 => WithoutHeader,
+            10 => ShortPrefix,
             _ => return None,
         })
     }
@@ -123,15 +123,15 @@ impl Frame {
     pub fn shorten(&mut self) {
         let credits = self.ring_credits | self.receive_credits;
         let fits = SHORT_BODY_BYTES.contains(&(self.body_bytes as usize)) && credits <= SHORT_CREDITS_MAX;
-        if self.kind == Kind::Brief && fits {
-            self.kind = Kind::Short;
+        if self.kind == Kind::WithoutHeader && fits {
+            self.kind = Kind::ShortPrefix;
         }
     }
 
     /// Returns the bytes before the body.
     #[inline]
     pub fn prefix_bytes(&self) -> usize {
-        if self.kind == Kind::Short { SHORT_PREFIX_BYTES } else { PREFIX_BYTES }
+        if self.kind == Kind::ShortPrefix { SHORT_PREFIX_BYTES } else { PREFIX_BYTES }
     }
 
     /// Returns the bytes of prefix and body.
@@ -140,14 +140,14 @@ impl Frame {
         self.prefix_bytes() + self.body_bytes as usize
     }
 
-    /// Encodes the prefix of a [`Kind::Short`] packet.
+    /// Encodes the prefix of a [`Kind::ShortPrefix`] packet.
     #[inline]
     pub fn short_word(&self) -> u64 {
         let psn = self.psn & low_bits(SHORT_PSN_BITS);
         let (ring, receive) = (u32::from(self.ring_credits), u32::from(self.receive_credits));
         let credits = ring << SHORT_SIZE_BITS | receive << SHORT_RECEIVE_AT;
         let low = self.body_bytes | credits | psn << SHORT_PSN_AT;
-        (u64::from(self.first) | u64::from(low) << 32 | (Kind::Short as u64) << 56).to_le()
+        (u64::from(self.first) | u64::from(low) << 32 | (Kind::ShortPrefix as u64) << 56).to_le()
     }
 
     /// Encodes the prefix of any other as two words in memory order.
@@ -164,7 +164,7 @@ impl Frame {
     pub fn of_words(words: [u64; 2], expected: u32) -> Option<Frame> {
         let [size, credits] = words.map(u64::from_le);
         let kind = Kind::from_code((size >> 56) as u8)?;
-        if kind == Kind::Short {
+        if kind == Kind::ShortPrefix {
             let low = (size >> 32) as u32;
             // It is as far ahead or behind as the bits say.
             let ahead = ((low >> SHORT_PSN_AT).wrapping_sub(expected) << (32 - SHORT_PSN_BITS)) as i32;
@@ -193,7 +193,7 @@ impl Frame {
 #[inline(always)]
 pub fn packet_bytes(first_word: u64) -> usize {
     let low = (first_word >> 32) as usize;
-    match first_word >> 56 == Kind::Short as u64 {
+    match first_word >> 56 == Kind::ShortPrefix as u64 {
         true => SHORT_PREFIX_BYTES + (low & low_bits(SHORT_SIZE_BITS) as usize),
         false => PREFIX_BYTES + (low & BODY_BYTES_MAX),
     }
@@ -247,23 +247,23 @@ mod tests {
     #[test]
     fn a_short_prefix_survives_the_wire() {
         for (psn, expected) in [(7, 7), (0, u32::MAX), (3, 3u32.wrapping_sub(200)), (u32::MAX - 99, 20)] {
-            let brief = Frame {
+            let without_header = Frame {
                 first: 0xfeed_beef,
-                kind: Kind::Brief,
+                kind: Kind::WithoutHeader,
                 body_bytes: 127,
                 psn,
                 ring_credits: 15,
                 receive_credits: 9,
             };
-            let short = shortened(brief).expect("short enough");
+            let short = shortened(without_header).expect("short enough");
             assert_eq!(Frame::of_words([short.short_word(), 0x0123_4567_89ab_cdef], expected), Some(short));
             assert_eq!(packet_bytes(u64::from_le(short.short_word())), 8 + 127);
             for long in [
-                Frame { body_bytes: 128, ..brief },
-                Frame { body_bytes: 7, ..brief },
-                Frame { ring_credits: 16, ..brief },
-                Frame { receive_credits: 16, ..brief },
-                Frame { kind: Kind::Data, ..brief },
+                Frame { body_bytes: 128, ..without_header },
+                Frame { body_bytes: 7, ..without_header },
+                Frame { ring_credits: 16, ..without_header },
+                Frame { receive_credits: 16, ..without_header },
+                Frame { kind: Kind::Data, ..without_header },
             ] {
                 assert_eq!(shortened(long), None);
             }

@@ -1,9 +1,9 @@
 //! The properties that hold for anything that a peer of `rc` writes: the fuzz targets of this
 //! channel (see `fuzz/`).
 
-use super::brief::Last;
 use super::connect::Hello;
 use super::control::{offer_bytes, parse_offer, parse_remote, remote_bytes};
+use super::elided_header::Last;
 use super::frame::{Frame, Kind, packet_bytes};
 use verbena_channel::packet::{HEADER_BYTES, Header};
 
@@ -15,7 +15,7 @@ pub fn frame(data: &[u8]) {
     let expected = rest.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
     let Some(frame) = Frame::of_words(words, expected) else { return };
     assert_eq!(packet_bytes(u64::from_le(words[0])), frame.bytes());
-    if frame.kind != Kind::Short {
+    if frame.kind != Kind::ShortPrefix {
         assert_eq!(frame.words(), words);
         let mut short = frame;
         short.shorten();
@@ -44,7 +44,7 @@ pub fn talk(data: &[u8]) {
 /// Checks headers that are left out: the receiver ends up with each header that was sent. A header
 /// is `HEADER_BYTES` of the input; where that is none, the one before comes again with the next
 /// number.
-pub fn brief(data: &[u8]) {
+pub fn elided_header(data: &[u8]) {
     let (mut out, mut back, mut header) = (Last::default(), Last::default(), None);
     for chunk in data.chunks_exact(HEADER_BYTES) {
         let bytes = chunk.try_into().expect("a whole chunk");
@@ -52,7 +52,7 @@ pub fn brief(data: &[u8]) {
         let Some(sent) = Header::parse(bytes).or(header.map(next)) else { continue };
         let payload_bytes = if bytes[0] & 1 == 0 { sent.length as usize } else { 5 };
         let received = match out.kind_of(sent.words(), payload_bytes) {
-            Kind::Brief => back.next(payload_bytes).expect("one came before"),
+            Kind::WithoutHeader => back.next(payload_bytes).expect("one came before"),
             _ => {
                 back.set(sent.words());
                 sent

@@ -11,7 +11,7 @@
 //! Nothing here is done while packets come: only polls that find nothing count, and one in several
 //! reads the clock; more of them do if they are far apart.
 
-use super::Rc;
+use super::RcChannel;
 use super::adapter::{Adapter, Operation, Remote, Work};
 use super::failure;
 use super::id::Id;
@@ -105,7 +105,7 @@ impl Pulse {
     }
 }
 
-impl<A: Adapter> Rc<A> {
+impl<A: Adapter> RcChannel<A> {
     /// Does what is due by time, at an idle poll whose turn it is to read the clock.
     #[cold]
     pub(super) fn look_at_clock(&mut self) {

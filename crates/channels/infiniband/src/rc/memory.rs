@@ -9,7 +9,7 @@
 //! When a connection breaks, its queue pair is closed before anything else: from then on the device
 //! touches no memory for it, and its transfers end with the reason.
 
-use super::Rc;
+use super::RcChannel;
 use super::adapter::{Adapter, Operation, Remote, Work};
 use super::failure;
 use super::id::Id;
@@ -74,7 +74,7 @@ impl Memory {
     }
 }
 
-impl<A: Adapter> RemoteMemory for Rc<A> {
+impl<A: Adapter> RemoteMemory for RcChannel<A> {
     /// Registers memory that the peer may access as `access` says from now on; `None` if the peer
     /// is not connected, or the memory cannot be registered (which is counted).
     fn expose(&mut self, peer: Peer, region: Region, access: Access) -> Option<Key> {
@@ -117,7 +117,7 @@ impl<A: Adapter> RemoteMemory for Rc<A> {
     }
 }
 
-impl<A: Adapter> Rc<A> {
+impl<A: Adapter> RcChannel<A> {
     /// Begins a transfer between `local` and the memory that `key` exposes.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use super::adapter::Adapter;
 use super::verbs::Verbs;
-use super::{Rc, Settings};
+use super::{RcChannel, Settings};
 use crate::cache::watch::KernelWatch;
 use crate::device::Address;
 use crate::device::options::{Options, RAILS_MAX};
@@ -53,7 +53,7 @@ pub struct RcOpening {
 }
 
 impl Opening for RcOpening {
-    type Channel = Rc<Verbs>;
+    type Channel = RcChannel<Verbs>;
 
     fn card(&self) -> Vec<u8> {
         self.verbs.address().0.to_vec()
@@ -63,11 +63,12 @@ impl Opening for RcOpening {
         std::mem::take(&mut self.others).into_iter().map(|ready| (ready.name, ready)).collect()
     }
 
-    fn connect(self, cards: &[Option<Vec<u8>>], _load: &Load) -> Result<Rc<Verbs>, Fault> {
+    fn connect(self, cards: &[Option<Vec<u8>>], _load: &Load) -> Result<RcChannel<Verbs>, Fault> {
         let address = |card: &Option<Vec<u8>>| Some(Address(card.as_deref()?.try_into().ok()?));
         let size = cards.len() as u32;
         let cards = cards.iter().map(address).collect();
-        let mut rc = Rc::new(self.me, size, self.verbs, cards, Settings::current(size)).named(self.name);
+        let mut rc =
+            RcChannel::new(self.me, size, self.verbs, cards, Settings::current(size)).named(self.name);
         if verbena_settings::RC_CACHE.get() {
             match KernelWatch::start() {
                 Ok(watch) => rc.keep_registrations(Box::new(watch)),

@@ -2,18 +2,18 @@
 //! others.
 
 use super::adapter::Limits;
-use super::brief::Last;
 use super::connect::Asking;
 use super::credit::Credits;
+use super::elided_header::Last;
 use super::frame::Frame;
 use super::keepalive::Pulse;
-use super::kept::Kept;
 use super::memory::Moves;
 use super::order::Sequence;
 use super::pinned::Pinned;
 use super::ring::incoming::Incoming;
 use super::ring::outgoing::Outgoing;
 use super::settings::Settings;
+use super::uncredited::Uncredited;
 use crate::device::queue::SendQueue;
 use crate::device::{Address, Endpoint, QueuePair};
 use verbena_channel::Peer;
@@ -73,7 +73,7 @@ pub struct Connection<D> {
     pub listed: bool,
     /// The packets of the send/receive path that the peer may not have taken, if somebody wants
     /// them back.
-    pub kept: Option<Box<Kept>>,
+    pub uncredited: Option<Box<Uncredited>>,
     /// The packets to hand back once the connection is broken, and whether they were noted.
     pub undelivered: Vec<(Header, Vec<u8>)>,
     pub noted: bool,
@@ -124,7 +124,7 @@ impl<D> Connection<D> {
             pulse: Pulse::default(),
             news: News::default(),
             listed: false,
-            kept: None,
+            uncredited: None,
             undelivered: Vec::new(),
             noted: false,
             bidden: false,
@@ -170,7 +170,7 @@ impl<D> Connection<D> {
     /// Otherwise it would look for another way to hand over what was taken long ago.
     pub fn must_bid_farewell(&self) -> bool {
         let owed = self.receives.owed > 0 || self.ring_in.as_ref().is_some_and(|ring| ring.owed > 0);
-        self.kept.is_some() && !self.bidden && owed
+        self.uncredited.is_some() && !self.bidden && owed
     }
 
     /// Returns whether packets can be sent.

@@ -1,6 +1,6 @@
 //! The receiver's policies of who is in the polling set (paper 1, 4.7).
 
-use super::Rc;
+use super::RcChannel;
 use super::adapter::Adapter;
 use super::ring::Geometry;
 use super::ring::incoming::{Incoming, Stage};
@@ -13,7 +13,7 @@ const REPLACE_FACTOR: u32 = 2;
 /// A peer outside must also send at least one in this many of the packets between two reviews.
 const REPLACE_SHARE: u32 = 64;
 
-impl<A: Adapter> Rc<A> {
+impl<A: Adapter> RcChannel<A> {
     /// Takes in that a connection is up.
     #[cold]
     pub(super) fn met(&mut self, peer: Peer) {

@@ -4,13 +4,13 @@
 //! The receiver decides who is in it. Everybody else goes by send and receive: one completion queue
 //! tells of them whatever the number of peers. A look costs one load for each ring (paper 1, 6.5).
 
-use super::Rc;
+use super::RcChannel;
 use super::adapter::Adapter;
 use super::frame::{Frame, read_words};
 use super::order::Turn;
-use super::resting::Rest;
 use super::ring::incoming::Found;
 use super::settings::Order;
+use super::sleep::Rest;
 use std::sync::atomic::{AtomicU64, Ordering};
 use verbena_channel::trace::{self, Way};
 use verbena_channel::{Peer, Sink};
@@ -119,7 +119,7 @@ impl PollingSet {
     }
 }
 
-impl<A: Adapter> Rc<A> {
+impl<A: Adapter> RcChannel<A> {
     /// Takes packets from the rings of the polling set, in its order.
     #[inline]
     pub(super) fn poll_rings(&mut self, sink: &mut dyn Sink) -> usize {

@@ -1,6 +1,6 @@
 //! The send/receive path, receiving: buffers posted in advance, and completions.
 
-use super::Rc;
+use super::RcChannel;
 use super::adapter::Adapter;
 use super::failure;
 use super::frame::{Frame, Kind, read_words};
@@ -16,7 +16,7 @@ use verbena_memory::Region;
 /// The most completions handled per poll.
 const COMPLETIONS_MAX: usize = 64;
 
-impl<A: Adapter> Rc<A> {
+impl<A: Adapter> RcChannel<A> {
     /// Posts the receive buffers of a new connection; returns how many. Those of a shared queue
     /// serve all, so there the queue just grows. If the device takes no more, the connection has
     /// the credits nevertheless: then the device itself holds a sender back (it retries when the
@@ -128,7 +128,7 @@ impl<A: Adapter> Rc<A> {
         let region = self.receives.get(buffer).region;
         let frame = Frame::of_words(read_words(region), 0)?;
         let known = self.peers.look(frame.first)?.pair == Some(pair);
-        (known && bytes == frame.bytes() && frame.kind != Kind::Short).then_some((frame.first, frame))
+        (known && bytes == frame.bytes() && frame.kind != Kind::ShortPrefix).then_some((frame.first, frame))
     }
 
     /// Delivers the packet in a receive buffer if its turn has come; otherwise it waits there while
@@ -203,7 +203,9 @@ impl<A: Adapter> Rc<A> {
         // SAFETY: the packet is whole, and the peer writes there again only when it was freed.
         let bytes = unsafe { body.bytes() };
         let found = match frame.kind {
-            Kind::Brief | Kind::Short => connection.last_in.next(bytes.len()).map(|header| (header, bytes)),
+            Kind::WithoutHeader | Kind::ShortPrefix => {
+                connection.last_in.next(bytes.len()).map(|header| (header, bytes))
+            }
             Kind::Data => whole(bytes).inspect(|(header, _)| connection.last_in.set(header.words())),
             kind => return self.control(peer, kind, body),
         };

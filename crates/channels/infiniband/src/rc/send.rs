@@ -1,6 +1,6 @@
 //! Sending: the choice of a packet's way, and the send/receive path.
 
-use super::Rc;
+use super::RcChannel;
 use super::adapter::Adapter;
 use super::failure;
 use super::frame::{DATA_BYTES, Frame, Kind, PREFIX_BYTES, SHORT_UNDER_WAY_MAX, write_words};
@@ -25,7 +25,7 @@ fn body_bytes(kind: Kind, payload: &Payload<'_>) -> usize {
 fn write_packet(into: Region, frame: &Frame, header: Option<[u64; 4]>, payload: &Payload<'_>) {
     let [first, second] = frame.words();
     let at = match (frame.kind, header) {
-        (Kind::Short, _) => {
+        (Kind::ShortPrefix, _) => {
             write_words(into, [frame.short_word()]);
             frame.prefix_bytes()
         }
@@ -47,7 +47,7 @@ fn write_packet(into: Region, frame: &Frame, header: Option<[u64; 4]>, payload: 
     }
 }
 
-impl<A: Adapter> Rc<A> {
+impl<A: Adapter> RcChannel<A> {
     /// Begins the connection of a pair that speaks for the first time; the packet has to wait for
     /// it.
     #[cold]
@@ -249,8 +249,8 @@ impl<A: Adapter> Rc<A> {
                 if let Some(header) = header {
                     connection.last_out.set(header.words());
                 }
-                if let Some(kept) = &mut connection.kept {
-                    kept.keep(header, &payload, connection.receives.out().into());
+                if let Some(packets) = &mut connection.uncredited {
+                    packets.keep(header, &payload, connection.receives.out().into());
                 }
                 Ok(())
             }

@@ -29,7 +29,7 @@
 //! With [`Notify::Pointer`] the tail pointer comes by RDMA write too, and no word tells who waits
 //! for it: such a process naps.
 
-use super::Rc;
+use super::RcChannel;
 use super::adapter::Adapter;
 use super::frame::Kind;
 use super::ring::WORD_BYTES;
@@ -54,7 +54,7 @@ pub enum Rest {
     #[default]
     Awake,
     /// The peer's word is up since this time, and `heard` packets have come since.
-    Told {
+    Announced {
         /// The time by the adapter's clock.
         since_ns: u64,
         /// Packets.
@@ -62,7 +62,7 @@ pub enum Rest {
     },
 }
 
-impl<A: Adapter> Rc<A> {
+impl<A: Adapter> RcChannel<A> {
     /// Makes sure that whatever comes from now on makes an event, and returns how long the process
     /// may sleep.
     pub(super) fn rest(&mut self) -> Duration {
@@ -91,9 +91,9 @@ impl<A: Adapter> Rc<A> {
             return true;
         };
         match ring.rest {
-            Rest::Told { since_ns, .. } => now_ns.saturating_sub(since_ns) >= GRACE_NS,
+            Rest::Announced { since_ns, .. } => now_ns.saturating_sub(since_ns) >= GRACE_NS,
             Rest::Awake => {
-                self.post_rest(peer, Rest::Told { since_ns: now_ns, heard: 0 });
+                self.post_rest(peer, Rest::Announced { since_ns: now_ns, heard: 0 });
                 false
             }
         }
@@ -106,7 +106,7 @@ impl<A: Adapter> Rc<A> {
         let Some(ring) = self.peers.get(peer).and_then(|connection| connection.ring_in.as_mut()) else {
             return;
         };
-        if let Rest::Told { heard, .. } = &mut ring.rest {
+        if let Rest::Announced { heard, .. } = &mut ring.rest {
             *heard += 1;
             if *heard > HEARD_MAX {
                 self.post_rest(peer, Rest::Awake);

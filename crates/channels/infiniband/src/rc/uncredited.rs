@@ -15,14 +15,14 @@ use verbena_channel::packet::Header;
 /// The packets of the send/receive path for which credits are still out, as far back as packets are
 /// kept.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub struct Uncredited {
     /// Oldest first; `None` for packets between the channels themselves.
     packets: VecDeque<Option<(Header, Vec<u8>)>>,
     /// Memory for the next ones.
     spare: Vec<Vec<u8>>,
 }
 
-impl Kept {
+impl Uncredited {
     /// Keeps a packet that was sent just now. Credits are out for `uncredited` packets, this one
     /// among them.
     pub fn keep(&mut self, header: Option<&Header>, payload: &Payload<'_>, uncredited: usize) {
@@ -58,8 +58,8 @@ impl<D> Connection<D> {
         if !matches!(self.stage, Stage::Broken(_)) || std::mem::replace(&mut self.noted, true) {
             return;
         }
-        let Some(kept) = &mut self.kept else { return };
-        self.undelivered.extend(kept.take(self.receives.out().into()));
+        let Some(packets) = &mut self.uncredited else { return };
+        self.undelivered.extend(packets.take(self.receives.out().into()));
         self.undelivered.extend(self.ring_out.iter_mut().flat_map(|ring| ring.uncredited()));
     }
 }
@@ -71,15 +71,15 @@ mod tests {
 
     #[test]
     fn what_has_no_credit_yet_is_handed_back() {
-        let mut kept = Kept::default();
+        let mut packets = Uncredited::default();
         for sequence in 0..10u8 {
             let header = Header { sequence: sequence.into(), ..Header::new(Kind::Eager) };
             // Every third packet is the channel's own.
             let header = (sequence % 3 != 0).then_some(&header);
-            kept.keep(header, &Payload::Bytes(&[sequence; 5]), 4);
+            packets.keep(header, &Payload::Bytes(&[sequence; 5]), 4);
         }
-        let back: Vec<_> = kept.take(4).map(|(header, bytes)| (header.sequence, bytes)).collect();
+        let back: Vec<_> = packets.take(4).map(|(header, bytes)| (header.sequence, bytes)).collect();
         assert_eq!(back, [(7, vec![7; 5]), (8, vec![8; 5])]);
-        assert_eq!(kept.take(4).count(), 0);
+        assert_eq!(packets.take(4).count(), 0);
     }
 }

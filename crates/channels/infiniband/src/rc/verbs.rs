@@ -17,7 +17,7 @@ mod work;
 use super::adapter::{Adapter, Limits, Work};
 use crate::device::clock::Clock;
 use crate::device::completions::Batch;
-use crate::device::encoding::{Mailbox, Seat};
+use crate::device::encoding::{DatagramAddress, PairAddress};
 use crate::device::options::Options;
 use crate::device::port::OpenPort;
 use crate::device::survey::Survey;
@@ -142,13 +142,13 @@ impl Verbs {
         })
     }
 
-    fn seat(&self, number: u32, psn: u32) -> Seat {
+    fn pair_address(&self, number: u32, psn: u32) -> PairAddress {
         let OpenPort { site, mtu, .. } = self.port;
-        Seat { site, pair: number, psn, mtu, answers_max: self.answers_max }
+        PairAddress { site, pair: number, psn, mtu, answers_max: self.answers_max }
     }
 
     /// Returns what this end of a connection will have, given the other.
-    fn connection(&self, psn: u32, to: &Seat) -> Result<Connection, Fault> {
+    fn connection(&self, psn: u32, to: &PairAddress) -> Result<Connection, Fault> {
         let options = &self.port.options;
         Ok(Connection {
             path: self.port.path(&to.site)?,
@@ -234,7 +234,7 @@ impl Adapter for Verbs {
     }
 
     fn address(&self) -> Address {
-        self.datagrams.mailbox(&self.port).emit()
+        self.datagrams.datagram_address(&self.port).emit()
     }
 
     fn place(&self) -> String {
@@ -242,10 +242,10 @@ impl Adapter for Verbs {
     }
 
     fn describe_endpoint(&self, endpoint: &Endpoint) -> String {
-        match Seat::parse(endpoint) {
-            Some(seat) if seat.site.ethernet => format!("GID {}, queue pair {}", seat.site.gid, seat.pair),
-            Some(seat) => {
-                format!("GID {}, LID {}, queue pair {}", seat.site.gid, seat.site.lid, seat.pair)
+        match PairAddress::parse(endpoint) {
+            Some(pair) if pair.site.ethernet => format!("GID {}, queue pair {}", pair.site.gid, pair.pair),
+            Some(pair) => {
+                format!("GID {}, LID {}, queue pair {}", pair.site.gid, pair.site.lid, pair.pair)
             }
             None => "an endpoint of another version of Verbena".into(),
         }
@@ -281,11 +281,11 @@ impl Adapter for Verbs {
             self.close_pair(QueuePair(number));
             return Err(fault);
         }
-        Ok((QueuePair(number), self.seat(number, psn).emit()))
+        Ok((QueuePair(number), self.pair_address(number, psn).emit()))
     }
 
     fn connect_pair(&mut self, pair: QueuePair, remote: &Endpoint) -> Result<(), Fault> {
-        let to = Seat::parse(remote).ok_or_else(|| unlike("an endpoint"))?;
+        let to = PairAddress::parse(remote).ok_or_else(|| unlike("an endpoint"))?;
         let Some(mine) = self.pairs.get(pair) else { return Err(self.unknown(pair)) };
         mine.queue.connect(&self.connection(mine.psn, &to)?)
     }
@@ -347,7 +347,7 @@ impl Adapter for Verbs {
     }
 
     fn send_datagram(&mut self, to: &Address, bytes: &[u8]) -> Result<(), Refused> {
-        let to = Mailbox::parse(to).ok_or_else(|| Refused::Broken(unlike("an address")))?;
+        let to = DatagramAddress::parse(to).ok_or_else(|| Refused::Broken(unlike("an address")))?;
         self.datagrams.send(&self.port, &to, bytes)
     }
 

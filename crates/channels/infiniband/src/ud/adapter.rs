@@ -56,8 +56,8 @@ pub struct Datagram {
     pub how: Post,
 }
 
-/// The most datagrams in one run.
-pub const RUN_MAX: usize = 8;
+/// The most datagrams in one batch.
+pub const BATCH_MAX: usize = 8;
 
 /// The end of work, or of a receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +114,7 @@ pub trait Datagrams: Send {
         if self.knows_way(to, aim)? { Ok(()) } else { Err(Refused::Full) }
     }
 
-    /// Sends a run of at most [`RUN_MAX`] datagrams through a sending queue pair, and tells the
+    /// Sends a batch of at most [`BATCH_MAX`] datagrams through a sending queue pair, and tells the
     /// device once of all. Each may be lost, doubled, garbled or late.
     ///
     /// # Errors
@@ -125,7 +125,7 @@ pub trait Datagrams: Send {
         queue: usize,
         to: &Address,
         aim: &mut Aim,
-        run: &[Datagram],
+        batch: &[Datagram],
     ) -> Result<(), (usize, Refused)>;
 
     /// Returns what has ended next, if anything has.

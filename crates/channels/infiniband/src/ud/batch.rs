@@ -1,23 +1,23 @@
-//! The run of datagrams that is being gathered: all are posted to one queue pair at once, since
+//! The batch of datagrams that is being gathered: all are posted to one queue pair at once, since
 //! telling the device costs as much for several as for one.
 
-use super::adapter::{Datagram, Memory, RUN_MAX};
+use super::adapter::{BATCH_MAX, Datagram, Memory};
 use crate::device::Post;
 
 /// The datagrams of one peer, in order, with the buffers that they lie in.
 #[derive(Debug, Default)]
-pub struct Run {
+pub struct Batch {
     queue: usize,
     most: usize,
     datagrams: Vec<Datagram>,
     buffers: Vec<u32>,
 }
 
-impl Run {
+impl Batch {
     /// Begins a new one, for this queue pair with `places` free places.
     #[inline]
     pub fn begin(&mut self, queue: usize, places: usize) {
-        (self.queue, self.most) = (queue, places.min(RUN_MAX));
+        (self.queue, self.most) = (queue, places.min(BATCH_MAX));
         self.datagrams.clear();
         self.buffers.clear();
     }

@@ -4,8 +4,8 @@
 
 use super::adapter::{Datagrams, Ended, GLOBAL_BYTES};
 use super::frame::{Frame, Kind, PREFIX_BYTES};
-use super::head::Head;
-use super::{TENDED_EVERY, Ud};
+use super::header::EncodedHeader;
+use super::{TENDED_EVERY, UdChannel};
 use crate::reliable::Turn;
 use verbena_channel::Peer;
 use verbena_channel::packet::Header;
@@ -15,18 +15,20 @@ use verbena_memory::Region;
 /// several, and what comes during it is found late.
 const LOOKS: u32 = 32;
 
-impl<A: Datagrams> Ud<A> {
+impl<A: Datagrams> UdChannel<A> {
     /// Takes the packet that comes next if it is this one of the peer's and fits. Returns the
     /// length of its payload.
     #[inline]
-    pub(super) fn take_next(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
+    pub(super) fn take_expected(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
         // Polling does now and then what can wait; and a process about to sleep must not take what
         // would have woken it.
         let polls_next = self.rounds.wrapping_add(1).is_multiple_of(TENDED_EVERY);
         if polls_next || self.armed || self.waiting.is_some() || !self.settings.reliable {
             return None;
         }
-        let Head::Compact(wanted) = Head::of(header, header.length as usize) else { return None };
+        let EncodedHeader::Compact(wanted) = EncodedHeader::of(header, header.length as usize) else {
+            return None;
+        };
         let ended = (0..LOOKS).find_map(|_| self.adapter.poll())?;
         let taken = self.take_if(&ended, peer, &wanted, into);
         match taken {

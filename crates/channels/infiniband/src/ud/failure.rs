@@ -1,9 +1,9 @@
 //! Giving peers up, and the messages about it: both ends, with device, port and GID.
 
-use super::Ud;
+use super::UdChannel;
 use super::adapter::Datagrams;
 use super::frame::PREFIX_BYTES;
-use super::head::Head;
+use super::header::EncodedHeader;
 use super::peers::Broken;
 use crate::device::{Address, Trouble};
 use crate::reliable::Piece;
@@ -11,7 +11,7 @@ use verbena_channel::packet::Header;
 use verbena_channel::{Peer, Sink};
 use verbena_fault::Fault;
 
-impl<A: Datagrams> Ud<A> {
+impl<A: Datagrams> UdChannel<A> {
     /// Describes both ends in words.
     fn ends(&self, peer: Peer) -> String {
         let other = self.peers.card(peer).map(|card| self.adapter.describe(&card.address));
@@ -91,7 +91,9 @@ impl<A: Datagrams> Ud<A> {
                 let region = self.buffers.memory(piece.buffer).region;
                 bytes.extend(region.part(0, usize::from(piece.bytes)).to_vec().drain(PREFIX_BYTES..));
             }
-            packets.extend(Head::parse(&bytes).ok().map(|(header, payload)| (header, payload.to_vec())));
+            packets.extend(
+                EncodedHeader::parse(&bytes).ok().map(|(header, payload)| (header, payload.to_vec())),
+            );
         }
         packets
     }

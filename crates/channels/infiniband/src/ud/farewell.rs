@@ -6,7 +6,7 @@
 //! The word lies in the peer's receive buffers even while that computes, so it is lost only if all
 //! tries are.
 
-use super::Ud;
+use super::UdChannel;
 use super::adapter::Datagrams;
 use super::frame::Kind;
 use crate::reliable::NEVER;
@@ -40,7 +40,7 @@ impl Farewell {
     }
 }
 
-impl<A: Datagrams> Ud<A> {
+impl<A: Datagrams> UdChannel<A> {
     /// Says farewell to all; returns whether that is over.
     pub(super) fn say_farewell(&mut self) -> bool {
         let now_ns = self.adapter.now_ns();

@@ -3,7 +3,7 @@
 
 use super::card::Card;
 use super::frame::{Frame, NOTE_BYTES_MAX, PREFIX_BYTES, read_bits, write_bits};
-use super::head::Head;
+use super::header::EncodedHeader;
 
 /// Checks a datagram: what is read is encoded the same way again. The first byte says whether
 /// checksums are on.
@@ -43,15 +43,15 @@ fn bits(body: &[u8]) {
 
 /// Checks the header before a packet's payload: what is read is written as short as it can be, and
 /// read again.
-pub fn head(data: &[u8]) {
-    let Ok((header, payload)) = Head::parse(data) else { return };
-    let head = Head::of(&header, payload.len());
+pub fn header(data: &[u8]) {
+    let Ok((header, payload)) = EncodedHeader::parse(data) else { return };
+    let head = EncodedHeader::of(&header, payload.len());
     let bytes = match &head {
-        Head::Compact(bytes) => &bytes[..],
-        Head::Whole(bytes) => &bytes[..],
+        EncodedHeader::Compact(bytes) => &bytes[..],
+        EncodedHeader::Whole(bytes) => &bytes[..],
     };
     assert!(bytes.len() == head.len() && bytes.len() + payload.len() <= data.len());
-    assert_eq!(Head::parse(&[bytes, payload].concat()), Ok((header, payload)));
+    assert_eq!(EncodedHeader::parse(&[bytes, payload].concat()), Ok((header, payload)));
 }
 
 /// Checks a card.

@@ -12,7 +12,7 @@
 //! | 12 | 4 | matching context |
 //!
 //! Numbers are little-endian. The message is as long as the payload. Unlike that of `rc`
-//! ([`Kind::Brief`](crate::rc)) it needs nothing that went before, which may be lost.
+//! ([`Kind::WithoutHeader`](crate::rc)) it needs nothing that went before, which may be lost.
 
 use verbena_channel::mark::Mark;
 use verbena_channel::packet::{HEADER_BYTES, Header, Kind};
@@ -28,34 +28,34 @@ const CONTEXTS: u64 = 1 << 32;
 
 /// A packet's header as it stands on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Head {
+pub enum EncodedHeader {
     /// Compact.
     Compact([u8; COMPACT_BYTES]),
     /// Whole.
     Whole([u8; HEADER_BYTES]),
 }
 
-impl Head {
+impl EncodedHeader {
     /// Makes the shorter form that holds this header, of a packet with `payload_bytes` bytes of
     /// payload.
     #[inline]
-    pub fn of(header: &Header, payload_bytes: usize) -> Head {
+    pub fn of(header: &Header, payload_bytes: usize) -> EncodedHeader {
         let Header { kind, flags, mark, sequence, context, source, tag, length } = *header;
         let plain = kind == Kind::Eager && flags == 0 && mark == Mark::NONE && length == payload_bytes as u64;
         if !plain || !(0..SOURCES).contains(&source) || context >= CONTEXTS {
-            return Head::Whole(header.emit());
+            return EncodedHeader::Whole(header.emit());
         }
         let first = u64::from(COMPACT) | (source as u64) << 8 | u64::from(sequence) << 32;
         let second = u64::from(tag as u32) | context << 32;
-        Head::Compact((u128::from(first) | u128::from(second) << 64).to_le_bytes())
+        EncodedHeader::Compact((u128::from(first) | u128::from(second) << 64).to_le_bytes())
     }
 
     /// Returns its bytes on the wire.
     #[inline]
     pub fn len(&self) -> usize {
         match self {
-            Head::Compact(_) => COMPACT_BYTES,
-            Head::Whole(_) => HEADER_BYTES,
+            EncodedHeader::Compact(_) => COMPACT_BYTES,
+            EncodedHeader::Whole(_) => HEADER_BYTES,
         }
     }
 
@@ -63,8 +63,8 @@ impl Head {
     #[inline]
     pub fn write(&self, into: Region) {
         match self {
-            Head::Compact(bytes) => into.write(0, bytes),
-            Head::Whole(bytes) => into.write(0, bytes),
+            EncodedHeader::Compact(bytes) => into.write(0, bytes),
+            EncodedHeader::Whole(bytes) => into.write(0, bytes),
         }
     }
 
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     fn packet(header: &Header, payload: &[u8]) -> Vec<u8> {
-        let head = Head::of(header, payload.len());
+        let head = EncodedHeader::of(header, payload.len());
         let mut bytes = vec![0; head.len()];
         // SAFETY: the vector outlives the region, and nothing else uses it meanwhile.
         head.write(unsafe { Region::new(bytes.as_mut_ptr(), bytes.len()) });
@@ -137,7 +137,7 @@ mod tests {
         for header in others.iter().chain([&PLAIN, &Header { tag: -1, source: 0, context: 0, ..PLAIN }]) {
             let bytes = packet(header, b"abc");
             assert_eq!(bytes.len() == 32 + 3, others.contains(header), "{header:?}");
-            assert_eq!(Head::parse(&bytes), Ok((*header, &b"abc"[..])));
+            assert_eq!(EncodedHeader::parse(&bytes), Ok((*header, &b"abc"[..])));
         }
     }
 
@@ -145,9 +145,9 @@ mod tests {
     fn what_is_torn_or_unknown_is_refused() {
         assert!(Kind::from_code(COMPACT).is_none());
         let bytes = packet(&PLAIN, b"");
-        assert_eq!(Head::parse(&bytes[..15]), Err("a torn header"));
-        assert_eq!(Head::parse(&[]), Err("a torn header"));
-        assert_eq!(Head::parse(&[1; 31]), Err("a torn header"));
-        assert_eq!(Head::parse(&[200; 32]), Err("an unknown kind"));
+        assert_eq!(EncodedHeader::parse(&bytes[..15]), Err("a torn header"));
+        assert_eq!(EncodedHeader::parse(&[]), Err("a torn header"));
+        assert_eq!(EncodedHeader::parse(&[1; 31]), Err("a torn header"));
+        assert_eq!(EncodedHeader::parse(&[200; 32]), Err("an unknown kind"));
     }
 }

@@ -1,22 +1,22 @@
 //! The shortest way of sending a short packet: one fragment, over a link on which nothing waits.
 //! Other packets are left to [`send`](super::send), which also handles whatever goes wrong.
 
-use super::Ud;
+use super::UdChannel;
 use super::adapter::{Datagram, Datagrams, Memory};
 use super::frame::{Frame, PREFIX_BYTES};
-use super::head::Head;
+use super::header::EncodedHeader;
 use super::send::{account, copy_part};
 use crate::device::Post;
 use crate::reliable::{Piece, Shot};
 use verbena_channel::packet::Header;
 use verbena_channel::{Payload, Peer};
 
-impl<A: Datagrams> Ud<A> {
+impl<A: Datagrams> UdChannel<A> {
     /// Sends the packet if it is such a one and the device takes it; else nothing has happened.
     #[inline]
     pub(super) fn send_one(&mut self, peer: Peer, header: &Header, payload: &Payload<'_>) -> Option<()> {
         let (card, partner) = self.peers.both(peer)?;
-        let head = Head::of(header, payload.len());
+        let head = EncodedHeader::of(header, payload.len());
         let len = head.len() + payload.len();
         let serves = self.settings.reliable && self.device_fault.is_none();
         if len > usize::from(partner.fragment_bytes) || !serves || !partner.hears() {
@@ -37,9 +37,9 @@ impl<A: Datagrams> Ud<A> {
         frame.emit(unsafe { from.region.bytes_mut() }, self.settings.checksum);
         let inline = bytes <= self.settings.inline_bytes_max;
         let how = Post { signalled: self.queues.is_due(queue, 1), inline };
-        let run = [Datagram { from, how }];
+        let batch = [Datagram { from, how }];
         // Taken apart, so that nothing is left to be dropped where all went well.
-        match self.adapter.post(queue, &card.address, &mut partner.aim, &run) {
+        match self.adapter.post(queue, &card.address, &mut partner.aim, &batch) {
             Ok(()) => {}
             Err(_) => {
                 self.buffers.release(buffer);

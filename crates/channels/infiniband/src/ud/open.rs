@@ -2,7 +2,7 @@
 
 use super::card::Card;
 use super::verbs::Device;
-use super::{Settings, Ud};
+use super::{Settings, UdChannel};
 use crate::device::options::Options;
 use verbena_channel::{Opening, Peer, Place};
 use verbena_fault::Fault;
@@ -42,14 +42,14 @@ pub struct UdOpening {
 }
 
 impl Opening for UdOpening {
-    type Channel = Ud<Device>;
+    type Channel = UdChannel<Device>;
 
     fn card(&self) -> Vec<u8> {
-        Ud::card(&self.device, &self.settings).emit()
+        UdChannel::card(&self.device, &self.settings).emit()
     }
 
-    fn connect(self, cards: &[Option<Vec<u8>>], _load: &Load) -> Result<Ud<Device>, Fault> {
+    fn connect(self, cards: &[Option<Vec<u8>>], _load: &Load) -> Result<UdChannel<Device>, Fault> {
         let cards = cards.iter().map(|card| Card::parse(card.as_deref()?)).collect();
-        Ud::new(self.me, self.device, cards, self.settings)
+        UdChannel::new(self.me, self.device, cards, self.settings)
     }
 }

@@ -1,10 +1,10 @@
 //! Receiving: the static pool of posted buffers (paper 4, 4.1), and what comes in them.
 
-use super::Ud;
+use super::UdChannel;
 use super::adapter::{Datagrams, Ended, GLOBAL_BYTES, Memory};
 use super::farewell::Farewell;
 use super::frame::{Frame, Kind, PREFIX_BYTES, read_bits};
-use super::head::Head;
+use super::header::EncodedHeader;
 use crate::device::{Failed, Refused};
 use crate::reliable::assembly::Spot;
 use crate::reliable::incoming::WORDS;
@@ -24,7 +24,7 @@ const COMPLETIONS_MAX: usize = 64;
 /// The groups of a peer that are kept though fragments are missing, without reliability.
 const PARTIALS_MAX: usize = SPAN as usize - 1;
 
-impl<A: Datagrams> Ud<A> {
+impl<A: Datagrams> UdChannel<A> {
     /// Posts the whole pool.
     pub(super) fn post_pool(&mut self) -> Result<(), Fault> {
         for id in 0..self.receives as u32 {
@@ -227,7 +227,7 @@ impl<A: Datagrams> Ud<A> {
 
     /// Hands a packet to the engine.
     fn deliver(&mut self, peer: Peer, bytes: &[u8], sink: &mut dyn Sink) {
-        match Head::parse(bytes) {
+        match EncodedHeader::parse(bytes) {
             Ok((header, payload)) => sink.packet(peer, &header, payload),
             Err(what) => self.break_nonsense(peer, what),
         }

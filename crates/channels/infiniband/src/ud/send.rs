@@ -1,12 +1,12 @@
 //! Sending: packets into fragments, fragments into buffers, buffers to the queue pairs in turn, a
-//! run at a time.
+//! batch at a time.
 
-use super::Ud;
+use super::UdChannel;
 use super::adapter::{Datagrams, Memory};
 use super::buffers::Buffers;
 use super::farewell::Farewell;
 use super::frame::{Frame, Kind, PREFIX_BYTES, write_bits};
-use super::head::Head;
+use super::header::EncodedHeader;
 use super::queues::Queues;
 use crate::device::{Post, Refused};
 use crate::reliable::{Ack, Piece, Shot};
@@ -19,7 +19,7 @@ const AGAIN_NS: u64 = 50_000;
 
 /// Copies a part of the packet: its header, then its payload.
 #[inline(always)]
-pub(super) fn copy_part(into: Region, head: &Head, payload: &Payload<'_>, from: usize, len: usize) {
+pub(super) fn copy_part(into: Region, head: &EncodedHeader, payload: &Payload<'_>, from: usize, len: usize) {
     let mut at = 0;
     if from < head.len() {
         // Every fragment holds a whole header.
@@ -51,7 +51,7 @@ pub(super) fn account(
     later.into_iter().for_each(|buffer| buffers.posted(buffer));
 }
 
-impl<A: Datagrams> Ud<A> {
+impl<A: Datagrams> UdChannel<A> {
     /// Sends a packet of the engine.
     pub(super) fn send_packet(
         &mut self,
@@ -76,7 +76,7 @@ impl<A: Datagrams> Ud<A> {
         if partner.farewell == Farewell::Gone {
             return Err(SendError::Broken(self.gone(peer)));
         }
-        let head = Head::of(header, payload.len());
+        let head = EncodedHeader::of(header, payload.len());
         let (bytes, each) = (head.len() + payload.len(), usize::from(partner.fragment_bytes));
         let count = if bytes <= each { 1 } else { bytes.div_ceil(each) };
         let rest = bytes - (count - 1) * each;
@@ -171,9 +171,9 @@ impl<A: Datagrams> Ud<A> {
         }
     }
 
-    /// Makes this transmission, and those that follow in the same run; `false` if no queue pair has
-    /// room. A fragment that is sent again is sent as it was: the device may still read it, and an
-    /// old acknowledgement does no harm.
+    /// Makes this transmission, and those that follow in the same batch; `false` if no queue pair
+    /// has room. A fragment that is sent again is sent as it was: the device may still read it, and
+    /// an old acknowledgement does no harm.
     #[inline]
     fn transmit(&mut self, peer: Peer, first: Shot, now_ns: u64) -> bool {
         if !self.begin_run() {
@@ -182,10 +182,10 @@ impl<A: Datagrams> Ud<A> {
         let mut next = Some(first);
         while let Some(shot) = next {
             self.add(peer, &shot, now_ns);
-            if self.run.room() == 0 {
+            if self.batch.room() == 0 {
                 break;
             }
-            let ahead = self.run.len() as u32;
+            let ahead = self.batch.len() as u32;
             next = self.peers.get(peer).and_then(|partner| partner.link.outgoing.next(ahead));
         }
         let taken = self.post(peer, now_ns);
@@ -201,15 +201,15 @@ impl<A: Datagrams> Ud<A> {
         taken > 0
     }
 
-    /// Begins a run on the queue pair whose turn it is; `false` if none has room.
+    /// Begins a batch on the queue pair whose turn it is; `false` if none has room.
     #[inline]
     fn begin_run(&mut self) -> bool {
         let Some(queue) = self.queues.choose() else { return false };
-        self.run.begin(queue, self.queues.free(queue));
+        self.batch.begin(queue, self.queues.free(queue));
         true
     }
 
-    /// Adds a transmission to the run.
+    /// Adds a transmission to the batch.
     #[inline]
     fn add(&mut self, peer: Peer, shot: &Shot, now_ns: u64) {
         let (buffer, bytes) = (shot.piece.buffer, usize::from(shot.piece.bytes));
@@ -223,12 +223,12 @@ impl<A: Datagrams> Ud<A> {
         self.add_buffer(buffer, bytes);
     }
 
-    /// Adds the first bytes of a buffer to the run.
+    /// Adds the first bytes of a buffer to the batch.
     #[inline]
     fn add_buffer(&mut self, buffer: u32, bytes: usize) {
         let memory = self.buffers.memory(buffer);
         let from = Memory { region: memory.region.part(0, bytes), ..memory };
-        self.run.push(buffer, from, bytes <= self.settings.inline_bytes_max);
+        self.batch.push(buffer, from, bytes <= self.settings.inline_bytes_max);
     }
 
     /// Sends the fragments that nobody acknowledges; there is room for them.
@@ -236,7 +236,7 @@ impl<A: Datagrams> Ud<A> {
         let mut pieces = std::mem::take(&mut self.bare);
         let mut rest = &pieces[..];
         while !rest.is_empty() && self.begin_run() {
-            let (some, others) = rest.split_at(self.run.room().min(rest.len()));
+            let (some, others) = rest.split_at(self.batch.room().min(rest.len()));
             some.iter().for_each(|piece| self.add_bare(peer, piece));
             rest = others;
             self.post(peer, now_ns);
@@ -245,7 +245,7 @@ impl<A: Datagrams> Ud<A> {
         self.bare = pieces;
     }
 
-    /// Adds a fragment that nobody acknowledges to the run.
+    /// Adds a fragment that nobody acknowledges to the batch.
     fn add_bare(&mut self, peer: Peer, piece: &Piece) {
         let partner = self.peers.get(peer).expect("met");
         let note = Frame::note(Kind::Bare, self.me, peer, &Ack::default());
@@ -297,19 +297,20 @@ impl<A: Datagrams> Ud<A> {
         self.counts.acks += u64::from(said);
     }
 
-    /// Posts the run; returns how many of its datagrams the queue pair took.
+    /// Posts the batch; returns how many of its datagrams the queue pair took.
     #[inline]
     fn post(&mut self, peer: Peer, now_ns: u64) -> usize {
-        let (queue, count) = (self.run.queue(), self.run.len());
+        let (queue, count) = (self.batch.queue(), self.batch.len());
         let signalled = self.queues.is_due(queue, count);
         let Some((card, partner)) = self.peers.both(peer) else { return 0 };
-        let posted = self.adapter.post(queue, &card.address, &mut partner.aim, self.run.datagrams(signalled));
+        let posted =
+            self.adapter.post(queue, &card.address, &mut partner.aim, self.batch.datagrams(signalled));
         let taken = posted.as_ref().map_or_else(|(taken, _)| *taken, |()| count);
-        for (buffer, how) in self.run.posts().take(taken) {
+        for (buffer, how) in self.batch.posts().take(taken) {
             account(&mut self.queues, &mut self.buffers, (queue, buffer), how, now_ns);
         }
         self.counts.datagrams += taken as u64;
-        // If it took some, it refuses the next run as a whole.
+        // If it took some, it refuses the next batch as a whole.
         if let Err((0, Refused::Broken(fault))) = posted {
             self.queue_failed(queue, fault);
         }

@@ -8,11 +8,11 @@
 mod handles;
 
 use super::Settings;
-use super::adapter::{Aim, Datagram, Datagrams, Ended, GLOBAL_BYTES, Limits, Memory, RUN_MAX};
+use super::adapter::{Aim, BATCH_MAX, Datagram, Datagrams, Ended, GLOBAL_BYTES, Limits, Memory};
 use crate::device::clock::Clock;
 use crate::device::completions::{Taken, failed};
-use crate::device::encoding::Mailbox;
-use crate::device::neighbours::Neighbours;
+use crate::device::encoding::DatagramAddress;
+use crate::device::neighbors::Neighbors;
 use crate::device::options::Options;
 use crate::device::port::OpenPort;
 use crate::device::survey::Survey;
@@ -63,7 +63,7 @@ pub struct Device {
     events: Option<Arc<EventChannel>>,
     memory: Vec<(MemoryRegion, Owned)>,
     handles: Handles,
-    neighbours: Neighbours,
+    neighbors: Neighbors,
     taken: Taken,
     limits: Limits,
     q_key: u32,
@@ -120,7 +120,7 @@ impl Device {
         for _ in 0..settings.senders {
             let (queue, taken) = start(&port, Plan { inline_bytes_max: inline, ..plan(work_max, 1) }, q_key)?;
             inline = taken;
-            let run = DatagramRun::new(RUN_MAX);
+            let run = DatagramRun::new(BATCH_MAX);
             senders.push(Sender { queue, run, posted: 0, done: 0, signalled: VecDeque::new() });
         }
         let limits = Limits {
@@ -137,7 +137,7 @@ impl Device {
             events,
             memory: Vec::new(),
             handles: Handles::new(HANDLES_MAX),
-            neighbours: Neighbours::default(),
+            neighbors: Neighbors::default(),
             taken: Taken::new(),
             limits,
             q_key,
@@ -147,16 +147,16 @@ impl Device {
             port,
         };
         // Only now is it known whether the port's own address leads anywhere.
-        device.aim_at(&device.mailbox())?;
+        device.aim_at(&device.datagram_address())?;
         Ok(device)
     }
 
-    fn mailbox(&self) -> Mailbox {
-        Mailbox { site: self.port.site, pair: self.receiver.number(), q_key: self.q_key }
+    fn datagram_address(&self) -> DatagramAddress {
+        DatagramAddress { site: self.port.site, pair: self.receiver.number(), q_key: self.q_key }
     }
 
     /// Returns the aim at a port, with a handle made if there is none.
-    fn aim_at(&mut self, to: &Mailbox) -> Result<Aim, Fault> {
+    fn aim_at(&mut self, to: &DatagramAddress) -> Result<Aim, Fault> {
         if let Some(aim) = self.handles.find(&to.site) {
             return Ok(aim);
         }
@@ -169,8 +169,8 @@ impl Device {
     /// if the kernel asks for the way there just now.
     #[cold]
     fn take_aim(&mut self, to: &Address) -> Result<Option<Aim>, Refused> {
-        let to = Mailbox::parse(to).ok_or_else(|| Refused::Broken(unlike("an address")))?;
-        if self.neighbours.ask(&self.port.site, &to.site) {
+        let to = DatagramAddress::parse(to).ok_or_else(|| Refused::Broken(unlike("an address")))?;
+        if self.neighbors.ask(&self.port.site, &to.site) {
             self.asked_ns = self.now_ns();
             return Ok(None);
         }
@@ -241,7 +241,7 @@ impl Datagrams for Device {
     }
 
     fn address(&self) -> Address {
-        self.mailbox().emit()
+        self.datagram_address().emit()
     }
 
     fn place(&self) -> String {
@@ -249,7 +249,7 @@ impl Datagrams for Device {
     }
 
     fn describe(&self, address: &Address) -> String {
-        match Mailbox::parse(address) {
+        match DatagramAddress::parse(address) {
             Some(to) if to.site.ethernet => format!("GID {}, queue pair {}", to.site.gid, to.pair),
             Some(to) => format!("GID {}, LID {}, queue pair {}", to.site.gid, to.site.lid, to.pair),
             None => "an address of another version of Verbena".into(),
@@ -297,7 +297,7 @@ impl Datagrams for Device {
         run: &[Datagram],
     ) -> Result<(), (usize, Refused)> {
         self.finds_way(to, aim).map_err(|refused| (0, refused))?;
-        let to = Mailbox::parse(to).ok_or_else(|| (0, Refused::Broken(unlike("an address"))))?;
+        let to = DatagramAddress::parse(to).ok_or_else(|| (0, Refused::Broken(unlike("an address"))))?;
         let handle = self.handles.get(*aim).expect("aimed just now");
         let sender = &mut self.senders[queue];
         for (at, Datagram { from, how }) in run.iter().enumerate() {

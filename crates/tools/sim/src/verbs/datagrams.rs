@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use verbena_fault::Fault;
 use verbena_infiniband::device::{Address, Post, Refused, Trouble};
 use verbena_infiniband::ud::adapter::{
-    Aim, Datagram, Datagrams, Ended, GLOBAL_BYTES, Limits, Memory, RUN_MAX,
+    Aim, BATCH_MAX, Datagram, Datagrams, Ended, GLOBAL_BYTES, Limits, Memory,
 };
 use verbena_memory::Owned;
 
@@ -153,7 +153,7 @@ impl Datagrams for SimDatagrams {
     ) -> Result<(), (usize, Refused)> {
         self.finds_way(to, aim).map_err(|refused| (0, refused))?;
         let mut inner = self.subnet.lock();
-        if !(1..=RUN_MAX).contains(&run.len()) {
+        if !(1..=BATCH_MAX).contains(&run.len()) {
             inner.violations.push(format!("rank {} posts a run of {} datagrams", self.rank, run.len()));
         }
         let most = inner.takes_of(run.len());

@@ -1,8 +1,8 @@
 //! The channel `rc` over simulated devices: channel to channel, without an engine above.
 
 mod paths;
-mod resting;
 mod rig;
 mod rights;
 mod rings;
 mod seeds;
+mod sleep;

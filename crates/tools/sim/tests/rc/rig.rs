@@ -5,7 +5,7 @@ use verbena_channel::{Channel, Cost, Payload, Peer, SendError, Sink, Streams};
 use verbena_fault::Fault;
 use verbena_infiniband::rc::adapter::Adapter;
 use verbena_infiniband::rc::settings::{Notify, Order, Policy};
-use verbena_infiniband::rc::{PRIMARY, Rc, SECONDARY, Settings};
+use verbena_infiniband::rc::{PRIMARY, RcChannel, SECONDARY, Settings};
 use verbena_sim::verbs::{Costs, DeviceFaults, SimAdapter, Subnet};
 
 /// Longest virtual time of a test in nanoseconds, unless a packet is awaited without result.
@@ -79,7 +79,7 @@ impl Sink for Log {
 
 /// The channels.
 pub struct Rig {
-    pub channels: Vec<Rc<SimAdapter>>,
+    pub channels: Vec<RcChannel<SimAdapter>>,
     pub logs: Vec<Log>,
     pub subnet: Subnet,
 }
@@ -91,7 +91,7 @@ impl Rig {
         let cards: Vec<_> = adapters.iter().map(|adapter| Some(adapter.address())).collect();
         let channels = (0..)
             .zip(adapters)
-            .map(|(me, adapter)| Rc::new(me, ranks, adapter, cards.clone(), settings.clone()))
+            .map(|(me, adapter)| RcChannel::new(me, ranks, adapter, cards.clone(), settings.clone()))
             .collect();
         Rig { channels, logs: (0..ranks).map(|_| Log::default()).collect(), subnet }
     }

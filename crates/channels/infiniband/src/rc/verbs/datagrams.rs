@@ -2,8 +2,8 @@
 //! Datagram service, with a completion queue of its own, so that a flood of datagrams cannot fill
 //! that of the connections.
 
-use crate::device::encoding::Mailbox;
-use crate::device::neighbours::Neighbours;
+use crate::device::encoding::DatagramAddress;
+use crate::device::neighbors::Neighbors;
 use crate::device::port::OpenPort;
 use crate::device::{Refused, draw_psn, draw_q_key};
 use std::collections::{HashMap, VecDeque};
@@ -45,8 +45,8 @@ pub struct Datagrams {
     free: Vec<usize>,
     /// The handles of what is being sent, which the device may still need.
     sending: Vec<Option<Arc<AddressHandle>>>,
-    handles: HashMap<Mailbox, Arc<AddressHandle>>,
-    neighbours: Neighbours,
+    handles: HashMap<DatagramAddress, Arc<AddressHandle>>,
+    neighbors: Neighbors,
     arrived: VecDeque<Vec<u8>>,
     broken: Option<Fault>,
 }
@@ -90,19 +90,19 @@ impl Datagrams {
             free: (0..SENDS).collect(),
             sending: vec![None; SENDS],
             handles: HashMap::new(),
-            neighbours: Neighbours::default(),
+            neighbors: Neighbors::default(),
             arrived: VecDeque::new(),
             broken: None,
         };
         (0..RECEIVES).try_for_each(|buffer| datagrams.post(buffer)).map_err(|error| broken(port, error))?;
         // Only now is it known whether the port's own address leads anywhere.
-        datagrams.handle(port, &datagrams.mailbox(port))?;
+        datagrams.handle(port, &datagrams.datagram_address(port))?;
         Ok(datagrams)
     }
 
     /// Returns the address to which datagrams for this one go.
-    pub fn mailbox(&self, port: &OpenPort) -> Mailbox {
-        Mailbox { site: port.site, pair: self.queue.number(), q_key: self.q_key }
+    pub fn datagram_address(&self, port: &OpenPort) -> DatagramAddress {
+        DatagramAddress { site: port.site, pair: self.queue.number(), q_key: self.q_key }
     }
 
     fn buffer(&self, index: usize) -> Region {
@@ -126,12 +126,12 @@ impl Datagrams {
     ///
     /// # Errors
     /// All buffers are in use, or the address leads nowhere.
-    pub fn send(&mut self, port: &OpenPort, to: &Mailbox, bytes: &[u8]) -> Result<(), Refused> {
+    pub fn send(&mut self, port: &OpenPort, to: &DatagramAddress, bytes: &[u8]) -> Result<(), Refused> {
         self.collect(port);
         if let Some(fault) = &self.broken {
             return Err(Refused::Broken(fault.clone()));
         }
-        if bytes.len() > BYTES_MAX || self.neighbours.ask(&port.site, &to.site) {
+        if bytes.len() > BYTES_MAX || self.neighbors.ask(&port.site, &to.site) {
             return Ok(());
         }
         let handle = self.handle(port, to).map_err(Refused::Broken)?;
@@ -154,7 +154,7 @@ impl Datagrams {
         })
     }
 
-    fn handle(&mut self, port: &OpenPort, to: &Mailbox) -> Result<Arc<AddressHandle>, Fault> {
+    fn handle(&mut self, port: &OpenPort, to: &DatagramAddress) -> Result<Arc<AddressHandle>, Fault> {
         if let Some(handle) = self.handles.get(to) {
             return Ok(Arc::clone(handle));
         }

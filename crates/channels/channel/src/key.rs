@@ -3,9 +3,9 @@
 use crate::Key;
 use verbena_memory::Region;
 
-/// Exposed memory, as its key describes it.
+/// ExposedMemory memory, as its key describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exposed {
+pub struct ExposedMemory {
     /// The base of offsets, as the device takes it: an address, or 0.
     pub base: u64,
     /// The length in bytes.
@@ -16,10 +16,10 @@ pub struct Exposed {
     pub number: u32,
 }
 
-impl Exposed {
+impl ExposedMemory {
     /// Memory that is found by its address alone.
-    pub fn by_address(region: Region) -> Exposed {
-        Exposed { base: region.address(), bytes: region.len() as u64, key: 0, number: 0 }
+    pub fn by_address(region: Region) -> ExposedMemory {
+        ExposedMemory { base: region.address(), bytes: region.len() as u64, key: 0, number: 0 }
     }
 
     /// The key that travels.
@@ -33,10 +33,10 @@ impl Exposed {
     }
 
     /// Decodes a key.
-    pub fn of(key: &Key) -> Exposed {
+    pub fn of(key: &Key) -> ExposedMemory {
         let word = |at: usize| u64::from_le_bytes(key.0[at..at + 8].try_into().expect("eight bytes"));
         let number = u32::from_le_bytes(key.0[24..28].try_into().expect("four bytes"));
-        Exposed { base: word(0), bytes: word(8), key: word(16), number }
+        ExposedMemory { base: word(0), bytes: word(8), key: word(16), number }
     }
 
     /// The place of `bytes` bytes at `offset`; `None` if they do not lie within the memory.
@@ -52,11 +52,11 @@ mod tests {
 
     #[test]
     fn a_key_carries_what_was_exposed() {
-        let exposed = Exposed { base: 0x1234_5678_9abc, bytes: 1000, key: 1 << 40 | 7, number: 9 };
-        assert_eq!(Exposed::of(&exposed.emit()), exposed);
+        let exposed = ExposedMemory { base: 0x1234_5678_9abc, bytes: 1000, key: 1 << 40 | 7, number: 9 };
+        assert_eq!(ExposedMemory::of(&exposed.emit()), exposed);
         assert_eq!(exposed.part(10, 990), Some(0x1234_5678_9ac6));
         assert_eq!((exposed.part(11, 990), exposed.part(u64::MAX, 2)), (None, None));
-        let beyond = Exposed { base: u64::MAX - 10, ..exposed };
+        let beyond = ExposedMemory { base: u64::MAX - 10, ..exposed };
         assert_eq!((beyond.part(0, 11), beyond.part(9, 1)), (None, Some(u64::MAX - 1)));
     }
 }

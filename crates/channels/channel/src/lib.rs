@@ -8,13 +8,12 @@
 //! This crate is one of the edges where `unsafe` lives: it uses the program's memory as
 //! [`verbena_memory::Region`] says.
 
-pub mod around;
 pub mod board;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 mod connections;
-pub mod exposed;
 mod failover;
+pub mod key;
 pub mod loopback;
 pub mod mark;
 pub mod neighbor;
@@ -25,6 +24,7 @@ mod report;
 mod sharing;
 mod streams;
 pub mod trace;
+pub mod wrapper;
 
 pub use connections::{Connection, Connections};
 pub use failover::Failover;
@@ -191,7 +191,7 @@ pub trait Channel: Send {
     /// length, and its payload fits `into`: copies the payload there and returns its length. `None`
     /// says that nothing happened, and leaves the packet to [`Channel::poll`]; a channel may always
     /// return it.
-    fn take_front(&mut self, _peer: Peer, _header: &Header, _into: Region) -> Option<usize> {
+    fn take_direct(&mut self, _peer: Peer, _header: &Header, _into: Region) -> Option<usize> {
         None
     }
 

@@ -3,7 +3,7 @@
 //! A short message is copied into the queue, so that a blocking send to oneself returns; a long one
 //! is read from the sender's buffer when its receive is there.
 
-use crate::exposed::Exposed;
+use crate::key::ExposedMemory;
 use crate::packet::Header;
 use crate::{
     Access, Channel, Cost, Key, Opening, Payload, Peer, Place, Reach, RemoteMemory, SendError, Sink, Started,
@@ -135,7 +135,7 @@ impl Channel for LoopbackChannel {
 
 impl RemoteMemory for LoopbackChannel {
     fn expose(&mut self, _peer: Peer, region: Region, _access: Access) -> Option<Key> {
-        Some(Exposed::by_address(region).emit())
+        Some(ExposedMemory::by_address(region).emit())
     }
 
     /// Nothing is kept of an exposure.
@@ -154,7 +154,7 @@ impl RemoteMemory for LoopbackChannel {
 
 /// The memory that a key describes.
 fn exposed(key: &Key) -> Region {
-    let Exposed { base, bytes, .. } = Exposed::of(key);
+    let ExposedMemory { base, bytes, .. } = ExposedMemory::of(key);
     // SAFETY: the key was made by `expose` in this very process, from a region that stays valid
     // until the operation ends; `part` checks the range.
     unsafe { Region::new(base as *mut u8, bytes as usize) }

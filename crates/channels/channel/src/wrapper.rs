@@ -34,7 +34,7 @@ pub trait Tap: Send {
 }
 
 /// A channel (or a pointer to one, such as a box) with a [`Tap`] around it.
-pub struct Around<I, T> {
+pub struct Wrapper<I, T> {
     /// The channel.
     pub inner: I,
     /// The handler of its packets.
@@ -61,7 +61,7 @@ impl<T: Tap> Sink for Tapped<'_, T> {
     }
 }
 
-impl<I: DerefMut<Target = dyn Channel> + Send, T: Tap> Channel for Around<I, T> {
+impl<I: DerefMut<Target = dyn Channel> + Send, T: Tap> Channel for Wrapper<I, T> {
     fn send(&mut self, peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError> {
         self.tap.send(&mut *self.inner, peer, header, payload)
     }

@@ -297,7 +297,7 @@ impl<A: Adapter> Channel for RcChannel<A> {
     }
 
     #[inline(always)]
-    fn take_front(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
+    fn take_direct(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
         self.take_expected(peer, header, into)
     }
 

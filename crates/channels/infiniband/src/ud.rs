@@ -319,7 +319,7 @@ impl<A: Datagrams> Channel for UdChannel<A> {
         self.send_packet(peer, header, &payload)
     }
 
-    fn take_front(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
+    fn take_direct(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
         self.take_expected(peer, header, into)
     }
 

@@ -19,7 +19,7 @@ use std::io::Error;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use tracer::ptrace_scope;
-use verbena_channel::exposed::Exposed;
+use verbena_channel::key::ExposedMemory;
 use verbena_channel::packet::Header;
 use verbena_channel::{
     Access, Channel, Cost, Key, Opening, Payload, Peer, Place, Reach, RemoteMemory, Report, SendError,
@@ -149,7 +149,7 @@ impl CmaChannel {
             Way::Tried { pid, read, write } if if verb == Verb::Read { read } else { write } => pid,
             _ => return Err(self.not_offered(verb, peer)),
         };
-        let exposed = Exposed::of(key);
+        let exposed = ExposedMemory::of(key);
         let address = exposed
             .part(offset, local.len())
             .ok_or_else(|| out_of_range(peer, exposed.bytes, offset, local.len()))?;
@@ -289,7 +289,7 @@ impl Channel for CmaChannel {
 
 impl RemoteMemory for CmaChannel {
     fn expose(&mut self, peer: Peer, region: Region, _access: Access) -> Option<Key> {
-        matches!(self.way(peer), Way::Tried { .. }).then(|| Exposed::by_address(region).emit())
+        matches!(self.way(peer), Way::Tried { .. }).then(|| ExposedMemory::by_address(region).emit())
     }
 
     /// Nothing is kept of an exposure.

@@ -188,7 +188,7 @@ impl ShmChannel {
         packets
     }
 
-    /// Takes a packet of one line, as [`Channel::take_front`].
+    /// Takes a packet of one line, as [`Channel::take_direct`].
     #[inline(always)]
     pub fn take_line(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
         self.inbox.take_line(peer, header, into)
@@ -253,8 +253,8 @@ impl Channel for ShmChannel {
         (self.peers.len() > 1).then_some(PollCost { latency_ns: LATENCY_NS, empty_ns: EMPTY_NS })
     }
 
-    fn take_front(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
-        self.inbox.take_front(peer, header, into)
+    fn take_direct(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
+        self.inbox.take_direct(peer, header, into)
     }
 
     /// Every sender rings. A process that sleeps again and again may wait for what was overwritten.

@@ -11,7 +11,7 @@ use super::name::Name;
 use super::net;
 use slab::Slab;
 use std::collections::VecDeque;
-use verbena_channel::exposed::Exposed;
+use verbena_channel::key::ExposedMemory;
 use verbena_channel::{Access, Key, Peer, RemoteMemory, Started, Transfer};
 use verbena_fabric::{MemoryRegion, Refused, raw};
 use verbena_fault::Fault;
@@ -86,11 +86,11 @@ impl RemoteMemory for OfiChannel {
         let registered = self.net.register(region, access).ok()?;
         let (base, key) = (self.net.remote_base(&region), registered.key());
         let number = self.memory.exposed.insert(registered) as u32;
-        Some(Exposed { base, bytes: region.len() as u64, key, number }.emit())
+        Some(ExposedMemory { base, bytes: region.len() as u64, key, number }.emit())
     }
 
     fn conceal(&mut self, _peer: Peer, key: &Key) {
-        self.memory.exposed.try_remove(Exposed::of(key).number as usize);
+        self.memory.exposed.try_remove(ExposedMemory::of(key).number as usize);
     }
 
     fn get(&mut self, peer: Peer, key: &Key, offset: u64, into: Region, token: u64) -> Started {
@@ -117,7 +117,7 @@ impl OfiChannel {
         local: Region,
         token: u64,
     ) -> Started {
-        let exposed = Exposed::of(key);
+        let exposed = ExposedMemory::of(key);
         let remote = exposed.part(offset, local.len()).ok_or_else(|| self.out_of_range(peer))?;
         if let Some(fault) = &self.meet(peer)?.broken {
             return Err((**fault).clone());

@@ -7,10 +7,10 @@
 //! sends by the lane that the channel lends: [`Wire::lend`].)
 
 use std::ops::{Deref, DerefMut};
-use verbena_channel::around::Around;
 use verbena_channel::loopback::LoopbackChannel;
 use verbena_channel::packet::Header;
 use verbena_channel::trace::Traced;
+use verbena_channel::wrapper::Wrapper;
 use verbena_channel::{Channel, Payload, Peer, SendError, Sink};
 use verbena_infiniband::rc::RcChannel;
 use verbena_infiniband::rc::verbs::Verbs;
@@ -42,7 +42,7 @@ impl Wire {
             return self;
         }
         let tap = Traced::new(self.name());
-        Wire::Other(Box::new(Around { inner: self, tap }))
+        Wire::Other(Box::new(Wrapper { inner: self, tap }))
     }
 
     /// Hands out the sending end towards `peer`, if this channel has one: packets to that peer then
@@ -82,14 +82,14 @@ impl Wire {
         }
     }
 
-    /// Takes the next packet; see [`Channel::take_front`].
+    /// Takes the next packet; see [`Channel::take_direct`].
     #[inline(always)]
-    pub fn take_front(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
+    pub fn take_direct(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
         match self {
-            Wire::Shm(shm) => shm.take_front(peer, header, into),
-            Wire::Rc(rc) => rc.take_front(peer, header, into),
+            Wire::Shm(shm) => shm.take_direct(peer, header, into),
+            Wire::Rc(rc) => rc.take_direct(peer, header, into),
             Wire::Loopback(_) | Wire::Memory(_) => None,
-            Wire::Other(channel) => channel.take_front(peer, header, into),
+            Wire::Other(channel) => channel.take_direct(peer, header, into),
         }
     }
 

@@ -148,7 +148,7 @@ impl Front<'_> {
                 if !shows && (self.counts_packets || !self.schedule.is_in_each_round(channel)) {
                     return None;
                 }
-                let bytes = wire.take_front(peer, &header, region)?;
+                let bytes = wire.take_direct(peer, &header, region)?;
                 if !shows {
                     self.schedule.polled(channel, 1);
                 }

@@ -86,8 +86,8 @@ impl Channel for SimChannel {
         most as usize
     }
 
-    fn take_front(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
-        self.world().take_front(self.me, peer, header, into)
+    fn take_direct(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
+        self.world().take_direct(self.me, peer, header, into)
     }
 
     fn remote_memory(&mut self) -> Option<&mut dyn RemoteMemory> {

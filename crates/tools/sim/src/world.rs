@@ -300,7 +300,7 @@ impl World {
     /// Takes the next packet from `from` that has arrived at `rank`, if it is `wanted` but for the
     /// length, and copies its payload to `into`, if it fits; returns its length. Now and then the
     /// fabric leaves even that to [`World::arrive`].
-    pub fn take_front(&mut self, rank: Rank, from: Rank, wanted: &Header, into: Region) -> Option<usize> {
+    pub fn take_direct(&mut self, rank: Rank, from: Rank, wanted: &Header, into: Region) -> Option<usize> {
         let inbox = &self.inboxes[rank as usize];
         let its =
             |timed: &&Timed| matches!(&timed.event, Event::Packet { from: sender, .. } if *sender == from);

@@ -1,6 +1,6 @@
 //! Two ranks that answer each other, as most programs do, while a third talks to both. Each message
 //! is waited for alone, so it may go the shortest way, from the device straight to the receive
-//! (`Channel::take_front`). That way must be taken, and must lose, double or swap nothing, over
+//! (`Channel::take_direct`). That way must be taken, and must lose, double or swap nothing, over
 //! devices that do.
 
 use verbena_channel::mark::Mark;

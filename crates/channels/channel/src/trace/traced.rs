@@ -1,8 +1,8 @@
 //! A channel whose messages are traced.
 
 use super::{Way, clock, delivered, looking, posted, posting, sent};
-use crate::around::Tap;
 use crate::packet::{Header, Kind};
+use crate::wrapper::Tap;
 use crate::{Channel, Payload, Peer, SendError, Sink};
 
 /// A tap that stamps the messages that pass.

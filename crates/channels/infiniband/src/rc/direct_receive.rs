@@ -1,6 +1,7 @@
 //! The shortest way of a message through a ring. A receive waits for just the packet that is next
 //! in the ring, and it goes straight to that receive's memory
-//! ([`Channel::take_front`](verbena_channel::Channel::take_front)). Rare cases are left to polling.
+//! ([`Channel::take_direct`](verbena_channel::Channel::take_direct)). Rare cases are left to
+//! polling.
 
 use super::RcChannel;
 use super::adapter::Adapter;

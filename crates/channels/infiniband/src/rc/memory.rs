@@ -20,7 +20,7 @@ use crate::cache::{Bounds, Cache, Lease, Purpose};
 use crate::device::{Completion, Post, Refused};
 use slab::Slab;
 use std::collections::VecDeque;
-use verbena_channel::exposed::Exposed;
+use verbena_channel::key::ExposedMemory;
 use verbena_channel::{
     Access, Choice, Direction, Key, Peer, Registrations, RemoteMemory, Sink, Started, Transfer,
 };
@@ -83,11 +83,11 @@ impl<A: Adapter> RemoteMemory for RcChannel<A> {
         let lease = memory.cache.lease(&mut self.adapter, region, Purpose::Shown(access)).ok()?;
         let (key, base) = (u64::from(lease.remote_key), region.address());
         let number = memory.exposed.insert(lease) as u32;
-        Some(Exposed { base, bytes: region.len() as u64, key, number }.emit())
+        Some(ExposedMemory { base, bytes: region.len() as u64, key, number }.emit())
     }
 
     fn conceal(&mut self, _peer: Peer, key: &Key) {
-        let number = Exposed::of(key).number;
+        let number = ExposedMemory::of(key).number;
         if let Some(lease) = self.memory.exposed.try_remove(number as usize) {
             self.memory.cache.end(&mut self.adapter, lease);
         }
@@ -132,7 +132,7 @@ impl<A: Adapter> RcChannel<A> {
         local: Region,
         token: u64,
     ) -> Started {
-        let exposed = Exposed::of(key);
+        let exposed = ExposedMemory::of(key);
         let address = exposed.part(offset, local.len()).ok_or_else(|| out_of_range(peer))?;
         let remote = Remote { address, key: exposed.key as u32 };
         if self.peers.look(peer).is_none_or(|connection| !connection.is_up()) {

@@ -1,5 +1,5 @@
 //! The shortest way of a short packet that is waited for: from the completion queue straight to the
-//! memory of the receive ([`Channel::take_front`](verbena_channel::Channel::take_front)). Rare
+//! memory of the receive ([`Channel::take_direct`](verbena_channel::Channel::take_direct)). Rare
 //! cases, and those that can wait, are left to polling.
 
 use super::adapter::{Datagrams, Ended, GLOBAL_BYTES};

@@ -92,8 +92,8 @@ impl Inbox {
         self.rings.iter().all(Incoming::is_silent) && !self.is_behind()
     }
 
-    /// Takes a packet of one line, as [`verbena_channel::Channel::take_front`]: it calls nothing,
-    /// so nothing need be saved. Rare cases are left to `take_front`.
+    /// Takes a packet of one line, as [`verbena_channel::Channel::take_direct`]: it calls nothing,
+    /// so nothing need be saved. Rare cases are left to `take_direct`.
     #[inline(always)]
     pub(super) fn take_line(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
         let ring = self.of(peer)?;
@@ -110,10 +110,10 @@ impl Inbox {
         Some(bytes)
     }
 
-    /// Takes the next packet; see [`verbena_channel::Channel::take_front`].
-    pub(super) fn take_front(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
+    /// Takes the next packet; see [`verbena_channel::Channel::take_direct`].
+    pub(super) fn take_direct(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
         let ring = self.of(peer)?;
-        let bytes = ring.take_front(header, into)?;
+        let bytes = ring.take_direct(header, into)?;
         ring.next = ring.next();
         Some(bytes)
     }
@@ -249,7 +249,7 @@ impl Incoming {
         Ok(PACKETS_PER_POLL_MAX)
     }
 
-    fn take_front(&mut self, header: &Header, into: Region) -> Option<usize> {
+    fn take_direct(&mut self, header: &Header, into: Region) -> Option<usize> {
         let Found::Record { line, payload_bytes } = self.consumer.look(&self.ring) else { return None };
         // SAFETY: `look` checked that the record lies within the ring; we move on below.
         let record = unsafe { self.ring.record(line, payload_bytes) };

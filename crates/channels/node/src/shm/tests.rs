@@ -303,16 +303,16 @@ fn the_next_packet_can_be_taken_by_its_header() {
         let wanted = Header { length: 0, ..header(sequence) };
         assert_eq!(b.take_line(0, &wanted, into), None);
         assert!(send(&mut a, 1, sequence, len));
-        assert_eq!(b.take_front(0, &Header { tag: 3, ..wanted }, into), None);
-        assert_eq!(b.take_front(0, &header(sequence + 1), into), None);
+        assert_eq!(b.take_direct(0, &Header { tag: 3, ..wanted }, into), None);
+        assert_eq!(b.take_direct(0, &header(sequence + 1), into), None);
         if sequence == 0 || sequence % 7 == 3 {
             assert_eq!(sequences(&drain(&mut b)), [sequence]);
             continue;
         }
-        assert!(len == 0 || b.take_front(0, &wanted, into.part(0, len - 1)).is_none());
+        assert!(len == 0 || b.take_direct(0, &wanted, into.part(0, len - 1)).is_none());
         let line = b.take_line(0, &wanted, into);
         lines += u32::from(line.is_some());
-        assert_eq!(line.or_else(|| b.take_front(0, &wanted, into)), Some(len));
+        assert_eq!(line.or_else(|| b.take_direct(0, &wanted, into)), Some(len));
         assert_eq!(into.to_vec()[..len], pattern(sequence, len));
     }
     assert!(lines > 2000, "{lines}");

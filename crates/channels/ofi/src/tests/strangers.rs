@@ -4,7 +4,7 @@
 use super::*;
 use crate::frame::{Frame, Kind as FrameKind};
 use std::ptr::null_mut;
-use verbena_channel::exposed::Exposed;
+use verbena_channel::key::ExposedMemory;
 use verbena_fabric::{Offer, raw};
 
 /// Keys that a stranger guesses: those that counting from 1 would give.
@@ -156,7 +156,8 @@ fn keys_are_as_wide_as_they_can_be_and_no_two_are_near() {
     let Some(mut ends) = pair(|_| {}) else { return };
     let owner = Owned::zeroed(BYTES);
     let region = owner.lend();
-    let mut draw = || Exposed::of(&ends[0].channel.expose(1, region, Access::READ).expect("exposed")).key;
+    let mut draw =
+        || ExposedMemory::of(&ends[0].channel.expose(1, region, Access::READ).expect("exposed")).key;
     let mut keys: Vec<u64> = (0..64).map(|_| draw()).collect();
     let ones = keys.iter().fold(0, |ones, key| ones | key);
     keys.sort_unstable();

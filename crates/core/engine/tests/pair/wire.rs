@@ -269,7 +269,7 @@ impl Channel for WireEnd {
         events
     }
 
-    fn take_front(&mut self, _peer: Peer, header: &Header, into: Region) -> Option<usize> {
+    fn take_direct(&mut self, _peer: Peer, header: &Header, into: Region) -> Option<usize> {
         let packets = &mut self.wire.0.lock().unwrap().packets[self.me as usize];
         let fits = |(its, bytes): &(Header, Vec<u8>)| header.is_in(&its.emit()) && bytes.len() <= into.len();
         let (_, bytes) = packets.pop_front_if(|front| fits(front))?;

@@ -5,8 +5,8 @@
 
 use crate::Rank;
 use crate::verbs::Subnet;
-use verbena_channel::around::Tap;
 use verbena_channel::packet::Header;
+use verbena_channel::wrapper::Tap;
 use verbena_channel::{Channel, Payload, Peer, SendError, Sink};
 
 /// Charges a rank for the packets that pass.

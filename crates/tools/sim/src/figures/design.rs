@@ -5,7 +5,7 @@ use super::bench::{Bench, ping_pong, windows};
 use super::costed::Costed;
 use crate::over_rc::{channels, keep_registrations, paper_settings};
 use crate::verbs::{Costs, Counts, DeviceFaults, Stage, Subnet};
-use verbena_channel::around::Around;
+use verbena_channel::wrapper::Wrapper;
 use verbena_channel::{Channel, Cost};
 use verbena_engine::Large;
 use verbena_infiniband::rc::Settings;
@@ -128,7 +128,7 @@ impl Design {
         let mut rcs = rcs.into_iter();
         let wire = |rank| {
             let inner: Box<dyn Channel> = Box::new(rcs.next().expect("one for each rank"));
-            vec![Box::new(Around { inner, tap: Costed { rank, subnet: subnet.clone() } }) as Box<dyn Channel>]
+            vec![Box::new(Wrapper { inner, tap: Costed { rank, subnet: subnet.clone() } }) as Box<dyn Channel>]
         };
         let bench = Bench::new(subnet.clone(), bytes, self.engine_settings(), wire);
         (bench, subnet)

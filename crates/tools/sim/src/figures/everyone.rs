@@ -16,8 +16,8 @@ use crate::verbs::{Costs, DeviceFaults, Subnet};
 use crate::{Memory, Rank, Shape};
 use std::collections::BTreeSet;
 use verbena_channel::Channel;
-use verbena_channel::around::Around;
 use verbena_channel::mark::Mark;
+use verbena_channel::wrapper::Wrapper;
 use verbena_engine::{Engine, Mode, Posted, ReceiveRequest, RequestId, SendRequest};
 use verbena_infiniband::rc::Settings;
 use verbena_infiniband::rc::settings::Policy;
@@ -111,7 +111,7 @@ pub fn connect(by: By, ranks: Rank, costs: Costs) -> Result<Took, String> {
     let mut channels = by.channels(&subnet, ranks).into_iter();
     let mut process = |rank| {
         let inner = channels.next().expect("one for each rank");
-        let wire = Around { inner, tap: Costed { rank, subnet: subnet.clone() } };
+        let wire = Wrapper { inner, tap: Costed { rank, subnet: subnet.clone() } };
         let settings = verbena_engine::Settings::default();
         Process { engine: Engine::new(rank, ranks, vec![Box::new(wire)], settings), pending: Vec::new() }
     };

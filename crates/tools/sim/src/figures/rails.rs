@@ -12,7 +12,7 @@ use crate::Rank;
 use crate::over_rails::NAMES;
 use crate::over_rc::{keep_registrations, open, paper_settings};
 use crate::verbs::{Costs, DeviceFaults, Subnet};
-use verbena_channel::around::Around;
+use verbena_channel::wrapper::Wrapper;
 use verbena_channel::{Channel, Cost};
 use verbena_engine::{Large, Settings};
 use verbena_infiniband::device::Address;
@@ -80,6 +80,6 @@ fn channels_on(rail: Rank, subnet: &Subnet) -> [Box<dyn Channel>; 2] {
         let mut rc = open(rank, 2, adapter, &cards, settings.clone()).named(NAMES[rail as usize]);
         keep_registrations(&mut rc);
         let inner: Box<dyn Channel> = Box::new(rc);
-        Box::new(Around { inner, tap: Costed { rank, subnet: subnet.clone() } }) as Box<dyn Channel>
+        Box::new(Wrapper { inner, tap: Costed { rank, subnet: subnet.clone() } }) as Box<dyn Channel>
     })
 }

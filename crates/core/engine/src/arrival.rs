@@ -6,10 +6,10 @@ use crate::matching::MatchKey;
 use crate::peer::Early;
 use crate::request::{State, not_done, received, sent, unlike};
 use crate::slab::Id;
-use crate::state::Core;
+use crate::state::EngineState;
 use crate::unexpected::{Arrived, Body, Offer};
 use crate::wire::{Control, MEMORY, Memory, Reader, WRITE};
-use crate::work::{Affair, Gap, Lost};
+use crate::work::{Gap, Lost, PeerEvent};
 use verbena_channel::mark::Mark;
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{Peer, Sink};
@@ -25,7 +25,7 @@ const EARLY_APART_MAX: usize = 1 << 20;
 
 /// The engine as a channel sees it while it is polled.
 pub(crate) struct Arrivals<'a> {
-    pub core: &'a mut Core,
+    pub state: &'a mut EngineState,
     /// The channel that is polled.
     pub channel: usize,
 }
@@ -34,7 +34,7 @@ impl Arrivals<'_> {
     /// A packet of a peer that is new or broken, or one that is not next in turn.
     #[cold]
     fn unusual(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
-        let Some(state) = self.core.peers.open(peer) else { return };
+        let Some(state) = self.state.peers.open(peer) else { return };
         if state.broken.is_some() {
             return;
         }
@@ -42,19 +42,19 @@ impl Arrivals<'_> {
             return self.beside(peer, header, payload);
         }
         if header.sequence != state.expected() {
-            return self.core.keep_early(peer, header, payload, self.channel);
+            return self.state.keep_early(peer, header, payload, self.channel);
         }
         state.hear(payload.len());
         state.heard_over = self.channel;
-        self.core.dispatch(peer, header, payload);
-        self.core.catch_up(peer);
+        self.state.dispatch(peer, header, payload);
+        self.state.catch_up(peer);
     }
 
     /// A packet that has no turn.
     fn beside(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
         if header.kind == Kind::Moved {
-            self.core.moved(peer, header);
-        } else if let Some(whole) = self.core.part(peer, header, payload) {
+            self.state.moved(peer, header);
+        } else if let Some(whole) = self.state.part(peer, header, payload) {
             self.packet(peer, &whole.header, &whole.payload);
         }
     }
@@ -63,11 +63,11 @@ impl Arrivals<'_> {
 impl Sink for Arrivals<'_> {
     #[inline(always)]
     fn packet(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
-        match self.core.peers.get(peer) {
+        match self.state.peers.get(peer) {
             Some(state) if state.is_next(header.sequence) => {
                 state.hear(payload.len());
                 state.heard_over = self.channel;
-                self.core.dispatch(peer, header, payload);
+                self.state.dispatch(peer, header, payload);
             }
             // With a copy, so that in the usual case the header need not be in memory.
             _ => self.unusual(peer, &{ *header }, payload),
@@ -75,17 +75,17 @@ impl Sink for Arrivals<'_> {
     }
 
     fn transferred(&mut self, token: u64, outcome: Result<(), Fault>) {
-        self.core.transferred(token, outcome);
+        self.state.transferred(token, outcome);
     }
 
     /// Notes that a channel has lost the peer. The answer needs the channels (`failover.rs`).
     #[cold]
     fn broken(&mut self, peer: Peer, fault: Fault) {
-        self.core.work.affairs.push_back(Affair::Lost(peer, Lost { channel: self.channel, fault }));
+        self.state.work.peer_events.push_back(PeerEvent::Lost(peer, Lost { channel: self.channel, fault }));
     }
 }
 
-impl Core {
+impl EngineState {
     /// Keeps a packet whose turn has not come; drops a duplicate.
     #[cold]
     fn keep_early(&mut self, peer: Peer, header: &Header, payload: &[u8], channel: usize) {
@@ -123,20 +123,20 @@ impl Core {
     fn dispatch(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
         match header.kind {
             Kind::Eager => self.eager(peer, header, payload),
-            _ => self.dispatch_other(peer, &{ *header }, payload),
+            _ => self.dispatch_control(peer, &{ *header }, payload),
         }
     }
 
     #[inline(never)]
-    fn dispatch_other(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
-        if self.dispatch_rest(peer, header, payload).is_none() {
+    fn dispatch_control(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
+        if self.handle_control(peer, header, payload).is_none() {
             let fault = fault::malformed(self.me, peer, header, payload.len());
             self.break_peer(peer, fault);
         }
     }
 
     /// Handles all kinds but the most frequent; `None` if the packet makes no sense.
-    fn dispatch_rest(&mut self, peer: Peer, header: &Header, payload: &[u8]) -> Option<()> {
+    fn handle_control(&mut self, peer: Peer, header: &Header, payload: &[u8]) -> Option<()> {
         self.counts.protocol_received += u64::from(header.kind != Kind::EagerSync);
         match header.kind {
             Kind::Eager => unreachable!("dispatched already"),
@@ -204,7 +204,7 @@ impl Core {
         let (id, request) = self.requests.unpost(index);
         match &request.buffer {
             Buffer::Contiguous(region) if payload.len() <= region.len() => region.write(0, payload),
-            _ => return self.deliver_otherwise(id, key, payload),
+            _ => return self.deliver_truncated_or_scattered(id, key, payload),
         }
         (request.source, request.tag) = (key.source, key.tag);
         request.state = State::Received(payload.len() as u64);
@@ -215,7 +215,7 @@ impl Core {
 
     /// Like `deliver`, for a message that does not fit or goes to scattered memory.
     #[inline(never)]
-    fn deliver_otherwise(&mut self, id: Id, key: &MatchKey, payload: &[u8]) {
+    fn deliver_truncated_or_scattered(&mut self, id: Id, key: &MatchKey, payload: &[u8]) {
         let request = self.requests.get(id).expect("a posted receive");
         let room = request.buffer.len();
         request.buffer.copy_in(0, &payload[..payload.len().min(room)]);

@@ -5,7 +5,7 @@ use crate::Engine;
 use crate::peer::Waiting;
 use crate::request::{Request, State, not_done};
 use crate::slab::Id;
-use crate::state::Core;
+use crate::state::EngineState;
 use crate::wire::Control;
 use crate::{RequestId, SendUnderWay};
 use verbena_channel::packet::{Header, Kind};
@@ -33,16 +33,16 @@ impl Engine {
     }
 
     pub(crate) fn cancel_request(&mut self, id: Id) {
-        let Some(request) = self.core.requests.get(id) else { return };
+        let Some(request) = self.state.requests.get(id) else { return };
         match request.state {
             State::Posted => {
-                self.core.requests.unpost(id.index);
-                self.core.complete_cancelled(id);
+                self.state.requests.unpost(id.index);
+                self.state.complete_cancelled(id);
             }
-            State::Queued => self.core.cancel_queued(id),
+            State::Queued => self.state.cancel_queued(id),
             State::AwaitMatch | State::Offered(_) => {
                 let peer = request.peer;
-                self.core.ask_to_cancel(id);
+                self.state.ask_to_cancel(id);
                 self.answer(peer);
             }
             State::Incoming(_) | State::Received(_) | State::Complete(_) | State::Vacant => {}
@@ -50,7 +50,7 @@ impl Engine {
     }
 }
 
-impl Core {
+impl EngineState {
     fn complete_cancelled(&mut self, id: Id) {
         let request = self.requests.get(id).expect("a request under way");
         let completion = not_done(request.source, request.tag, None);

@@ -27,9 +27,9 @@
 use crate::Engine;
 use crate::peer::{PeerState, Route, choose_route};
 use crate::request::State;
-use crate::state::Core;
+use crate::state::EngineState;
 use crate::wire::{Control, name_hash};
-use crate::work::{Affair, Leave};
+use crate::work::{Leave, PeerEvent};
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{Connection, Connections, Peer, Reach};
 use verbena_wires::Wire;
@@ -52,7 +52,7 @@ const EMPTY_POLLS: u32 = 64;
 
 /// State of the choice that concerns all peers together.
 #[derive(Debug)]
-pub(crate) struct Hybrid {
+pub(crate) struct ConnectionChoice {
     /// The channel with connections that is used for packets.
     channel: usize,
     /// Packets since the last review, and empty polls.
@@ -65,7 +65,7 @@ pub(crate) struct Hybrid {
     is_closing: bool,
 }
 
-impl Hybrid {
+impl ConnectionChoice {
     /// Counts a poll; whether it is time for a review.
     #[inline]
     pub fn is_due(&mut self, events: usize) -> bool {
@@ -83,10 +83,11 @@ impl Hybrid {
 }
 
 impl PeerState {
-    /// Returns whether a channel has lost the peer, or would need a connection that there is not.
-    pub fn is_out_of_question(&self, channel: usize, wire: &mut Wire, peer: Peer, is_hybrid: bool) -> bool {
+    /// Returns whether a channel has lost the peer, or would need a connection that there is not;
+    /// the latter only if the engine `chooses` who has one.
+    pub fn is_out_of_question(&self, channel: usize, wire: &mut Wire, peer: Peer, chooses: bool) -> bool {
         let mut is_apart = || wire.connections().is_some_and(|all| all.connection(peer) != Connection::Up);
-        self.has_lost(channel) || is_hybrid && (is_apart() || self.is_leaving(channel))
+        self.has_lost(channel) || chooses && (is_apart() || self.is_leaving(channel))
     }
 
     /// Returns whether the peer's connection on this channel is being given back.
@@ -112,11 +113,11 @@ impl PeerState {
     }
 }
 
-impl Core {
+impl EngineState {
     /// A word about giving back a connection; `None` if it makes no sense.
     pub fn leave_told(&mut self, peer: Peer, header: &Header) -> Option<()> {
         let channel = self.channel_named(header.context as u32)?;
-        self.work.affairs.push_back(Affair::Leave(peer, channel, Leave::of(header.flags)?));
+        self.work.peer_events.push_back(PeerEvent::Leave(peer, channel, Leave::of(header.flags)?));
         Some(())
     }
 
@@ -136,7 +137,7 @@ impl Engine {
     /// Finds out whether every peer that a channel with connections reaches can be reached without
     /// as well, and tells that channel how many there may be.
     pub(crate) fn limit_connections(&mut self) {
-        let others: Vec<Peer> = (0..self.core.size).filter(|peer| *peer != self.core.me).collect();
+        let others: Vec<Peer> = (0..self.state.size).filter(|peer| *peer != self.state.me).collect();
         let needs = |wire: &mut Wire| wire.connections().is_some();
         let Some(channel) = self.channels.iter_mut().position(needs) else { return };
         let with: Vec<Peer> =
@@ -154,10 +155,11 @@ impl Engine {
             return;
         }
         let (most, every) =
-            (self.core.settings.connected_peers_max, self.core.settings.connections_review_every);
+            (self.state.settings.connected_peers_max, self.state.settings.connections_review_every);
         self.channels.iter_mut().filter_map(|wire| wire.connections()).for_each(|all| all.limit(most));
         let due = EVERY_FIRST.min(every);
-        self.hybrid = Some(Hybrid { channel, packets: 0, polls: 0, due, every, is_closing: false });
+        self.connections =
+            Some(ConnectionChoice { channel, packets: 0, polls: 0, due, every, is_closing: false });
     }
 
     /// The connections of a channel that was chosen for having them.
@@ -168,25 +170,25 @@ impl Engine {
     /// Returns whether some connection is being given back just now. No more are given back from
     /// now on: the owner is about to leave.
     pub(crate) fn is_leaving_any(&mut self) -> bool {
-        let Some(hybrid) = &mut self.hybrid else { return false };
-        hybrid.is_closing = true;
+        let Some(choice) = &mut self.connections else { return false };
+        choice.is_closing = true;
         let leaves = |state: &PeerState| {
             state.broken.is_none() && state.usage.as_ref().is_some_and(|usage| usage.leaving.is_some())
         };
-        self.core.peers.iter().any(leaves)
+        self.state.peers.iter().any(leaves)
     }
 
     /// Moves packets to connections that are up by now, and sees that the busiest peers have one.
     #[cold]
     pub(crate) fn review_connections(&mut self) {
-        let Some(Hybrid { channel, .. }) = self.hybrid else { return };
-        let me = self.core.me;
+        let Some(ConnectionChoice { channel, .. }) = self.connections else { return };
+        let me = self.state.me;
         let peers: Vec<Peer> =
-            self.core.peers.numbered().map(|(peer, _)| peer).filter(|peer| *peer != me).collect();
+            self.state.peers.numbered().map(|(peer, _)| peer).filter(|peer| *peer != me).collect();
         let mut outside: Vec<(u64, Peer)> = Vec::new();
         let mut inside: Vec<(u64, Peer)> = Vec::new();
         for peer in peers {
-            let Some(state) = self.core.peers.get(peer) else { continue };
+            let Some(state) = self.state.peers.get(peer) else { continue };
             state.review();
             let entry = (state.score(), peer);
             let may = state.is_ready() && !state.has_lost(channel);
@@ -207,8 +209,8 @@ impl Engine {
     /// Notes that the way to a new peer was chosen: while there is room for everyone, everyone gets
     /// a connection.
     pub(crate) fn met(&mut self, peer: Peer) {
-        let Some(Hybrid { channel, is_closing: false, .. }) = self.hybrid else { return };
-        let has_room = self.connections(channel).count() < self.core.settings.connected_peers_max;
+        let Some(ConnectionChoice { channel, is_closing: false, .. }) = self.connections else { return };
+        let has_room = self.connections(channel).count() < self.state.settings.connected_peers_max;
         if has_room && self.is_quicker_with_connection(peer) {
             self.connections(channel).meet(peer);
         }
@@ -217,19 +219,19 @@ impl Engine {
     /// Returns whether the peer is busy, and goes over a channel that is slower than the one with
     /// connections.
     fn is_worth_connecting(&mut self, peer: Peer) -> bool {
-        let is_busy = self.core.peers.look(peer).is_some_and(|state| state.score() >= BUSY_MIN);
+        let is_busy = self.state.peers.look(peer).is_some_and(|state| state.score() >= BUSY_MIN);
         is_busy && self.is_quicker_with_connection(peer)
     }
 
     fn is_quicker_with_connection(&mut self, peer: Peer) -> bool {
-        let Some(Hybrid { channel, .. }) = self.hybrid else { return false };
+        let Some(ConnectionChoice { channel, .. }) = self.connections else { return false };
         let reach = self.channels[channel].reach(peer);
-        let route = self.core.peers.look(peer).and_then(|state| state.route);
+        let route = self.state.peers.look(peer).and_then(|state| state.route);
         reach.zip(route).is_some_and(|(reach, route)| reach.latency_ns < route.latency_ns)
     }
 
     fn connect_busiest(&mut self, channel: usize, outside: &[(u64, Peer)], least: Option<(u64, Peer)>) {
-        let most = self.core.settings.connected_peers_max;
+        let most = self.state.settings.connected_peers_max;
         for (score, peer) in outside {
             if self.connections(channel).count() < most {
                 self.connections(channel).meet(*peer);
@@ -246,16 +248,16 @@ impl Engine {
     }
 
     fn be_patient(&mut self, peer: Peer) {
-        if let Some(state) = self.core.peers.get(peer) {
+        if let Some(state) = self.state.peers.get(peer) {
             state.usage.get_or_insert_default().patience = PATIENCE;
         }
     }
 
     /// Lets packets go from now on by the quickest of the channels that are there.
     fn move_to_best(&mut self, peer: Peer) {
-        let Some(state) = self.core.peers.get(peer) else { return };
+        let Some(state) = self.state.peers.get(peer) else { return };
         let Some(old) = state.route else { return };
-        let eager_bytes_max = self.core.settings.eager_bytes_max;
+        let eager_bytes_max = self.state.settings.eager_bytes_max;
         let is_out = |channel, wire: &mut _| state.is_out_of_question(channel, wire, peer, true);
         let Some(route) = choose_route(&mut self.channels, peer, eager_bytes_max, &is_out) else { return };
         let route = Route { spare: true, ..route };
@@ -263,23 +265,23 @@ impl Engine {
             state.route = Some(route);
             return state.update_eager();
         }
-        state.count_for(&mut self.core.tally[old.packets]);
+        state.count_for(&mut self.state.tally[old.packets]);
         state.take_route(peer, route, &mut self.channels[route.packets]);
-        self.core.counts.moves += 1;
+        self.state.counts.moves += 1;
     }
 
     fn ask_to_leave(&mut self, peer: Peer, channel: usize) {
         self.be_patient(peer);
-        if self.core.has_rendezvous(peer) {
+        if self.state.has_rendezvous(peer) {
             return;
         }
         self.stop_using(peer, channel);
-        self.core.say(peer, channel, Leave::Ask);
+        self.state.say(peer, channel, Leave::Ask);
     }
 
     /// Stops using the peer's connection.
     fn stop_using(&mut self, peer: Peer, channel: usize) {
-        if let Some(state) = self.core.peers.get(peer) {
+        if let Some(state) = self.state.peers.get(peer) {
             state.usage.get_or_insert_default().leaving = Some(channel);
         }
         self.move_to_best(peer);
@@ -288,25 +290,25 @@ impl Engine {
     /// The peer said something about giving back its connection.
     #[cold]
     pub(crate) fn leave_step(&mut self, peer: Peer, channel: usize, step: Leave) {
-        let Some(state) = self.core.peers.get(peer).filter(|state| state.broken.is_none()) else { return };
+        let Some(state) = self.state.peers.get(peer).filter(|state| state.broken.is_none()) else { return };
         let is_leaving = state.is_leaving(channel);
         let both = state.usage.as_ref().is_some_and(|usage| usage.both);
         match step {
             // Both have asked: each agrees, and no more needs to be said.
             Leave::Ask if is_leaving => {
                 state.usage.get_or_insert_default().both = true;
-                self.core.say(peer, channel, Leave::Agree);
+                self.state.say(peer, channel, Leave::Agree);
             }
-            Leave::Ask if self.hybrid.is_none() || self.core.has_rendezvous(peer) => {
-                self.core.say(peer, channel, Leave::Refuse);
+            Leave::Ask if self.connections.is_none() || self.state.has_rendezvous(peer) => {
+                self.state.say(peer, channel, Leave::Refuse);
             }
             Leave::Ask => {
                 self.stop_using(peer, channel);
-                self.core.say(peer, channel, Leave::Agree);
+                self.state.say(peer, channel, Leave::Agree);
             }
             Leave::Agree if is_leaving => {
                 if !both {
-                    self.core.say(peer, channel, Leave::Done);
+                    self.state.say(peer, channel, Leave::Done);
                 }
                 self.leave(peer, channel);
             }
@@ -321,7 +323,7 @@ impl Engine {
     }
 
     fn stop_leaving(&mut self, peer: Peer) {
-        if let Some(state) = self.core.peers.get(peer) {
+        if let Some(state) = self.state.peers.get(peer) {
             let usage = state.usage.get_or_insert_default();
             (usage.leaving, usage.both) = (None, false);
         }
@@ -334,7 +336,7 @@ impl Engine {
         let all = self.channels.iter_mut().filter_map(|wire| wire.connections());
         all.filter(|rail| rail.rail_of() == name).for_each(|rail| rail.leave(peer));
         self.stop_leaving(peer);
-        self.core.counts.left += 1;
+        self.state.counts.left += 1;
         self.move_to_best(peer);
     }
 
@@ -343,8 +345,8 @@ impl Engine {
     #[cold]
     pub(crate) fn lost_while_leaving(&mut self, peer: Peer, channel: usize) {
         self.hand_on(peer, channel);
-        let Some(state) = self.core.peers.get(peer) else { return };
+        let Some(state) = self.state.peers.get(peer) else { return };
         state.update_at_once();
-        self.core.list_outbox(peer);
+        self.state.list_outbox(peer);
     }
 }

@@ -2,11 +2,11 @@
 
 use crate::peer::PeerState;
 use crate::request::{Request, State};
-use crate::state::Core;
+use crate::state::EngineState;
 use crate::{ANY_SOURCE, ANY_TAG};
 use verbena_channel::Peer;
 
-impl Core {
+impl EngineState {
     /// A line for each operation that is not complete, and for each message that nobody asked for.
     pub fn describe(&self) -> Vec<String> {
         let pending = self.requests.iter().filter_map(|(_, request)| describe_request(request));
@@ -24,7 +24,7 @@ impl Core {
         let name = |channel: usize| self.tally[channel].name;
         let over = state.route.map_or("no channel", |route| name(route.packets));
         let lost: Vec<_> =
-            state.trail.iter().flat_map(|trail| &trail.lost).map(|lost| name(lost.channel)).collect();
+            state.losses.iter().flat_map(|losses| &losses.lost).map(|lost| name(lost.channel)).collect();
         let (out, early, expected) = (state.outbox.len(), state.early.len(), state.expected());
         (out + early > 0).then(|| {
             format!("process {peer}: {out} packets wait for room in {over}, {early} for packet {expected} from there; channels lost: {lost:?}")

@@ -33,12 +33,12 @@ impl Engine {
         (source, tag): (i32, i32),
         region: Region,
     ) -> Option<u64> {
-        if self.core.has_entries() {
+        if self.state.has_entries() {
             return None;
         }
         let key = MatchKey { context, source, tag };
-        let (_, front) = self.requests_and_front();
-        front?.take_line(peer, key, region)
+        let (_, direct) = self.requests_and_direct();
+        direct?.take_line(peer, key, region)
     }
 
     /// Like [`Engine::post`] for a receive into `region`, if that needs no call: nothing here
@@ -52,11 +52,11 @@ impl Engine {
         (source, tag): (i32, i32),
         region: Region,
     ) -> Option<RequestId> {
-        if !self.core.unexpected.is_empty() || self.core.any_broken || tag < 0 {
+        if !self.state.unexpected.is_empty() || self.state.any_broken || tag < 0 {
             return None;
         }
         let key = MatchKey { context, source, tag };
-        self.core.requests.try_post(peer, key, region).map(RequestId::from)
+        self.state.requests.try_post(peer, key, region).map(RequestId::from)
     }
 
     /// Ends the receive at this index, if its generation is `meant`, and if its message was
@@ -64,11 +64,11 @@ impl Engine {
     /// memory; returns source, tag and bytes. `None` says that nothing happened. Nothing is called.
     #[inline(always)]
     pub fn try_end(&mut self, index: u32, meant: impl Fn(u32) -> bool) -> Option<(i32, i32, u64)> {
-        let (requests, front) = self.requests_and_front();
+        let (requests, direct) = self.requests_and_direct();
         match requests.near(index, meant) {
             Near::Ended(source, tag, bytes) => Some((source, tag, bytes)),
             Near::First(first) => {
-                let bytes = front?.take_line(first.peer, first.key, first.region)?;
+                let bytes = direct?.take_line(first.peer, first.key, first.region)?;
                 let MatchKey { source, tag, .. } = first.key;
                 first.end();
                 Some((source, tag, bytes))
@@ -82,12 +82,12 @@ impl Engine {
     /// and has not ended so.
     pub(crate) fn take_posted(&mut self, request: RequestId) -> Plain {
         let RequestId { index, generation } = request;
-        let (requests, front) = self.requests_and_front();
+        let (requests, direct) = self.requests_and_direct();
         match requests.near(index, |its| its == generation) {
             Near::Ended(source, tag, bytes) => Plain::Ended { source, tag, bytes },
             Near::First(first) => {
                 let (peer, key, region) = (first.peer, first.key, first.region);
-                let Some(bytes) = front.and_then(|front| front.take(peer, key, region)) else {
+                let Some(bytes) = direct.and_then(|direct| direct.take(peer, key, region)) else {
                     return Plain::Pending;
                 };
                 first.end();
@@ -101,22 +101,22 @@ impl Engine {
     /// Returns the requests, and what is next in the channels; `None` if a message may not be taken
     /// from there now.
     #[inline(always)]
-    fn requests_and_front(&mut self) -> (&mut Requests, Option<Front<'_>>) {
-        let core = &mut self.core;
+    fn requests_and_direct(&mut self) -> (&mut Requests, Option<DirectReceive<'_>>) {
+        let state = &mut self.state;
         // Anything else under way wants progress with each call.
-        let may = core.under_way == 0;
-        let front = may.then_some(Front {
-            peers: &mut core.peers,
+        let may = state.under_way == 0;
+        let direct = may.then_some(DirectReceive {
+            peers: &mut state.peers,
             channels: &mut self.channels,
             schedule: &mut self.schedule,
-            counts_packets: self.hybrid.is_some(),
+            counts_packets: self.connections.is_some(),
         });
-        (&mut core.requests, front)
+        (&mut state.requests, direct)
     }
 }
 
 /// The packets that are next in the channels.
-struct Front<'a> {
+struct DirectReceive<'a> {
     peers: &'a mut Peers,
     channels: &'a mut [Wire],
     schedule: &'a mut Scheduler,
@@ -124,7 +124,7 @@ struct Front<'a> {
     counts_packets: bool,
 }
 
-impl Front<'_> {
+impl DirectReceive<'_> {
     /// Takes the next message of this process if it is this one, goes in one line of shared memory
     /// and fits; returns its length.
     #[inline(always)]

@@ -3,7 +3,7 @@
 //! expected.
 
 use crate::Engine;
-use crate::state::Core;
+use crate::state::EngineState;
 use verbena_channel::Peer;
 
 /// The kind of an event.
@@ -43,11 +43,11 @@ pub trait Listener: Send {
 impl Engine {
     /// Sets the listener that is told from now on; `None` for nobody.
     pub fn listen(&mut self, listener: Option<Box<dyn Listener>>) {
-        self.core.listener = listener;
+        self.state.listener = listener;
     }
 }
 
-impl Core {
+impl EngineState {
     /// Tells the listener, if there is one.
     #[inline]
     pub fn tell(&mut self, event: Event) {

@@ -29,10 +29,10 @@
 use crate::Engine;
 use crate::event::{Event, EventKind};
 use crate::fault;
-use crate::peer::{Early, PeerState, Route, Trail, Waiting, choose_route};
-use crate::state::Core;
+use crate::peer::{Early, LostChannels, PeerState, Route, Waiting, choose_route};
+use crate::state::EngineState;
 use crate::wire::name_hash;
-use crate::work::{Affair, Lost};
+use crate::work::{Lost, PeerEvent};
 use verbena_channel::packet::{HEADER_BYTES, Header, Kind};
 use verbena_channel::{CONTROL_BYTES_MAX, Peer};
 use verbena_fault::Fault;
@@ -54,15 +54,15 @@ pub(crate) fn has_number(header: &Header) -> bool {
 impl PeerState {
     /// Returns whether this channel has lost the peer.
     pub fn has_lost(&self, channel: usize) -> bool {
-        self.trail.as_ref().is_some_and(|trail| trail.lost.iter().any(|lost| lost.channel == channel))
+        self.losses.as_ref().is_some_and(|losses| losses.lost.iter().any(|lost| lost.channel == channel))
     }
 
     /// Counts what was sent so far for the channel that carried it.
     pub(crate) fn count_for(&mut self, counters: &mut crate::ChannelCounters) {
-        let trail = self.trail.get_or_insert_default();
-        counters.packets_sent += self.next - trail.counted.0;
-        counters.bytes_sent += self.bytes_sent - trail.counted.1;
-        trail.counted = (self.next, self.bytes_sent);
+        let losses = self.losses.get_or_insert_default();
+        counters.packets_sent += self.next - losses.counted.0;
+        counters.bytes_sent += self.bytes_sent - losses.counted.1;
+        losses.counted = (self.next, self.bytes_sent);
     }
 
     /// Queues the packets that a lost channel has handed back, before all that waits, in the order
@@ -120,7 +120,7 @@ fn in_parts(packet: Early, bytes_max: usize) -> Vec<Waiting> {
     whole.chunks(bytes_max).enumerate().map(part).collect()
 }
 
-impl Trail {
+impl LostChannels {
     /// Takes a part of a packet; returns the whole when this was the last part. A part that was
     /// here before does no harm. `None` is also returned if the part makes no sense.
     fn take_part(&mut self, header: &Header, bytes: &[u8]) -> Option<Early> {
@@ -143,21 +143,21 @@ impl Trail {
     }
 }
 
-impl Core {
+impl EngineState {
     /// The peer has given a channel up.
     pub fn moved(&mut self, peer: Peer, header: &Header) {
         let Some(channel) = self.channel_named(header.context as u32) else { return };
         let Some(state) = self.peers.open(peer) else { return };
         if !state.has_lost(channel) {
-            state.trail.get_or_insert_default();
+            state.losses.get_or_insert_default();
             let fault = fault::given_up(self.me, peer, self.tally[channel].name);
-            self.work.affairs.push_back(Affair::Lost(peer, Lost { channel, fault }));
+            self.work.peer_events.push_back(PeerEvent::Lost(peer, Lost { channel, fault }));
         }
     }
 
     /// A part of a packet; the whole of it, when it is there.
     pub fn part(&mut self, peer: Peer, header: &Header, payload: &[u8]) -> Option<Early> {
-        self.peers.open(peer)?.trail.get_or_insert_default().take_part(header, payload)
+        self.peers.open(peer)?.losses.get_or_insert_default().take_part(header, payload)
     }
 }
 
@@ -165,17 +165,17 @@ impl Engine {
     /// Sees to what happened to the ways to peers; returns whether anything did.
     pub(crate) fn see_to_ways(&mut self) -> bool {
         let mut any = false;
-        while let Some(affair) = self.core.work.affairs.pop_front() {
+        while let Some(event) = self.state.work.peer_events.pop_front() {
             any = true;
-            match affair {
-                Affair::Lost(peer, lost) => {
+            match event {
+                PeerEvent::Lost(peer, lost) => {
                     if let Some(failover) = self.channels[lost.channel].failover() {
                         failover.abandon(peer, &lost.fault);
                     }
                     self.replace(peer, lost);
                 }
-                Affair::Leave(peer, channel, step) => self.leave_step(peer, channel, step),
-                Affair::Review => self.review_connections(),
+                PeerEvent::Leave(peer, channel, step) => self.leave_step(peer, channel, step),
+                PeerEvent::Review => self.review_connections(),
             }
         }
         any
@@ -184,7 +184,7 @@ impl Engine {
     /// Replaces the channel for packets to this peer, which has refused one for this reason.
     #[cold]
     pub(crate) fn lose(&mut self, peer: Peer, fault: Fault) {
-        let route = self.core.peers.look(peer).and_then(|state| state.route);
+        let route = self.state.peers.look(peer).and_then(|state| state.route);
         if let Some(Route { packets, .. }) = route {
             self.replace(peer, Lost { channel: packets, fault });
         }
@@ -193,7 +193,7 @@ impl Engine {
     /// Chooses new routes to the peer, without the channel that has lost it.
     #[cold]
     fn replace(&mut self, peer: Peer, lost: Lost) {
-        let Some(state) = self.core.peers.open(peer) else { return };
+        let Some(state) = self.state.peers.open(peer) else { return };
         let channel = lost.channel;
         if state.broken.is_some() || state.has_lost(channel) {
             return;
@@ -201,21 +201,21 @@ impl Engine {
         if state.is_leaving(channel) {
             return self.lost_while_leaving(peer, channel);
         }
-        let Some(state) = self.core.peers.open(peer) else { return };
-        state.trail.get_or_insert_default().lost.push(lost);
+        let Some(state) = self.state.peers.open(peer) else { return };
+        state.losses.get_or_insert_default().lost.push(lost);
         let old = state.route;
         let carried = old.is_none_or(|route| route.packets == channel);
-        let eager_bytes_max = self.core.settings.eager_bytes_max;
-        let mut choose = |is_hybrid| {
-            let is_out = |channel, wire: &mut _| state.is_out_of_question(channel, wire, peer, is_hybrid);
+        let eager_bytes_max = self.state.settings.eager_bytes_max;
+        let mut choose = |chooses| {
+            let is_out = |channel, wire: &mut _| state.is_out_of_question(channel, wire, peer, chooses);
             choose_route(&mut self.channels, peer, eager_bytes_max, &is_out)
         };
         // If there is no other way, one that needs a connection must do.
-        let route = choose(self.hybrid.is_some()).or_else(|| choose(false));
+        let route = choose(self.connections.is_some()).or_else(|| choose(false));
         let kept = !carried || old.is_none() || state.kept;
         let Some(route) = route.filter(|_| kept) else {
-            let fault = fault::all_lost(&state.trail.as_ref().expect("noted just now").lost, &self.channels);
-            return self.core.break_peer(peer, fault);
+            let fault = fault::all_lost(&state.losses.as_ref().expect("noted just now").lost, &self.channels);
+            return self.state.break_peer(peer, fault);
         };
         match old {
             Some(old) if !carried => self.keep_packets(peer, channel, old, route),
@@ -232,12 +232,12 @@ impl Engine {
         let name = name_hash(self.channels[lost].name());
         // It may have carried packets before it left that to another one.
         self.hand_on(peer, lost);
-        let Some(state) = self.core.peers.get(peer) else { return };
+        let Some(state) = self.state.peers.get(peer) else { return };
         let Route { memory, rails, get, put, in_background, memory_bytes_min, .. } = new;
         state.route = Some(Route { memory, rails, get, put, in_background, memory_bytes_min, ..old });
         state.announce([name].into_iter());
         state.update_at_once();
-        self.core.list_outbox(peer);
+        self.state.list_outbox(peer);
     }
 
     /// Sends again what the peer may not have taken from a channel that has lost it.
@@ -245,8 +245,8 @@ impl Engine {
         let failover = self.channels[channel].failover();
         let packets = failover.map_or_else(Vec::new, |failover| failover.undelivered(peer));
         let bytes_max = self.shortest_packet(peer);
-        if let Some(state) = self.core.peers.get(peer) {
-            self.core.counts.sent_again += state.send_again(packets, bytes_max) as u64;
+        if let Some(state) = self.state.peers.get(peer) {
+            self.state.counts.sent_again += state.send_again(packets, bytes_max) as u64;
         }
     }
 
@@ -260,21 +260,21 @@ impl Engine {
     /// Lets the route take the place of the lost channel for packets.
     fn take_over(&mut self, peer: Peer, channel: usize, route: Route) {
         let names: Vec<u32> = self.channels.iter().map(|channel| name_hash(channel.name())).collect();
-        let Some(state) = self.core.peers.get(peer) else { return };
-        state.count_for(&mut self.core.tally[channel]);
+        let Some(state) = self.state.peers.get(peer) else { return };
+        state.count_for(&mut self.state.tally[channel]);
         self.hand_on(peer, channel);
-        let Some(state) = self.core.peers.get(peer) else { return };
+        let Some(state) = self.state.peers.get(peer) else { return };
         let lost: Vec<u32> =
-            state.trail.iter().flat_map(|trail| &trail.lost).map(|lost| names[lost.channel]).collect();
+            state.losses.iter().flat_map(|losses| &losses.lost).map(|lost| names[lost.channel]).collect();
         state.announce(lost.into_iter());
         let wire = &mut self.channels[route.packets];
         if let Some(connections) = wire.connections() {
             connections.meet(peer);
         }
         state.take_route(peer, route, wire);
-        self.core.counts.failovers += 1;
-        self.core.tell(Event { kind: EventKind::Failover, peer, source: 0, tag: 0, bytes: 0 });
-        self.core.list_outbox(peer);
+        self.state.counts.failovers += 1;
+        self.state.tell(Event { kind: EventKind::Failover, peer, source: 0, tag: 0, bytes: 0 });
+        self.state.list_outbox(peer);
     }
 }
 
@@ -329,9 +329,9 @@ mod tests {
         assert!(parts.iter().all(|part| part.payload.len() <= 128 && !has_number(&part.header)));
         assert!(parts.iter().all(|part| part.header.sequence != 9));
         // Some come twice, since the channel that brought them is lost too.
-        let mut trail = Trail::default();
+        let mut losses = LostChannels::default();
         let order = [0, 1, 1, 0, 1, 2];
-        let whole = order.map(|at| trail.take_part(&parts[at].header, &parts[at].payload));
+        let whole = order.map(|at| losses.take_part(&parts[at].header, &parts[at].payload));
         let [.., Some(whole)] = whole else { panic!("the last part makes it whole") };
         assert_eq!((whole.header, whole.payload), (header, payload));
     }
@@ -341,15 +341,15 @@ mod tests {
         let part =
             |length: u64, context: u64| Header { sequence: 5, length, context, ..Header::new(Kind::Again) };
         let bytes = [0; 1000];
-        let mut trail = Trail::default();
+        let mut losses = LostChannels::default();
         for (length, context) in [(0, u64::MAX), (0, WHOLE_BYTES_MAX + 1), (0, 999), (u64::MAX, u64::MAX)] {
-            assert!(trail.take_part(&part(length, context), &bytes).is_none());
-            assert!(trail.partial.1.is_empty(), "{length} of {context}");
+            assert!(losses.take_part(&part(length, context), &bytes).is_none());
+            assert!(losses.partial.1.is_empty(), "{length} of {context}");
         }
         // The whole is said to be longer with each part.
         for at in 0..WHOLE_BYTES_MAX / 1000 + 10 {
-            assert!(trail.take_part(&part(at * 1000, at * 1000 + 1001), &bytes).is_none());
+            assert!(losses.take_part(&part(at * 1000, at * 1000 + 1001), &bytes).is_none());
         }
-        assert!(trail.partial.1.len() as u64 <= WHOLE_BYTES_MAX);
+        assert!(losses.partial.1.len() as u64 <= WHOLE_BYTES_MAX);
     }
 }

@@ -18,15 +18,15 @@
 
 mod arrival;
 mod cancel;
+mod connections;
 mod counters;
 mod describe;
 mod direct_receive;
 mod event;
 mod failover;
 mod fault;
-mod hybrid;
 mod look;
-mod lost;
+mod lost_peer;
 #[cfg(doc)]
 pub mod manual;
 mod matching;
@@ -49,10 +49,10 @@ mod wire;
 mod work;
 
 use arrival::Arrivals;
+use connections::ConnectionChoice;
 pub use counters::{ChannelCounters, Counters};
 pub use event::{Event, EventKind, Listener};
-use hybrid::Hybrid;
-pub use lost::MaySend;
+pub use lost_peer::MaySend;
 pub use message::*;
 use peer::PeerState;
 pub use rendezvous::choice::Large;
@@ -60,7 +60,7 @@ use scheduler::Scheduler;
 pub use scheduler::{PERIOD_MAX, Polling, Scheme};
 pub use send::LINE_BYTES_MAX;
 use slab::Id;
-use state::Core;
+use state::EngineState;
 use std::time::Duration;
 pub use take::{Plain, Taken};
 use verbena_channel::mark::Mark;
@@ -68,7 +68,7 @@ use verbena_channel::{Access, Channel, Key, Peer};
 use verbena_fault::Fault;
 use verbena_memory::{Buffer, Region};
 use verbena_wires::Wire;
-use work::{Affair, Ended};
+use work::{Ended, PeerEvent};
 
 /// Sends in motion that a call of progress moves on.
 const MOVES_MAX: usize = 4;
@@ -76,10 +76,10 @@ const MOVES_MAX: usize = 4;
 /// The protocol engine of one process.
 pub struct Engine {
     channels: Vec<Wire>,
-    core: Core,
+    state: EngineState,
     schedule: Scheduler,
     /// The choice of connections; set where every peer can be reached with one and without.
-    hybrid: Option<Hybrid>,
+    connections: Option<ConnectionChoice>,
 }
 
 impl Engine {
@@ -90,9 +90,9 @@ impl Engine {
 
     /// Like [`Engine::new`], over channels as [`verbena_wires::registry`] opens them.
     pub fn over(me: Peer, size: u32, channels: Vec<Wire>, settings: Settings) -> Engine {
-        let core = Core::new(me, size, channels.iter().map(|c| c.name()), settings.sound());
+        let state = EngineState::new(me, size, channels.iter().map(|c| c.name()), settings.sound());
         let schedule = Scheduler::new(channels.iter().map(|c| (c.poll_cost(), c.shows())), settings.polling);
-        let mut engine = Engine { channels, core, schedule, hybrid: None };
+        let mut engine = Engine { channels, state, schedule, connections: None };
         engine.limit_connections();
         engine
     }
@@ -134,7 +134,7 @@ impl Engine {
                 events += self.poll(index, events, all);
             }
         }
-        let moved = !self.core.work.is_empty() && self.work();
+        let moved = !self.state.work.is_empty() && self.work();
         events > 0 || moved
     }
 
@@ -146,14 +146,14 @@ impl Engine {
         if !shows && !self.schedule.is_due(index, events) && !all {
             return 0;
         }
-        let mut sink = Arrivals { core: &mut self.core, channel: index };
+        let mut sink = Arrivals { state: &mut self.state, channel: index };
         let events = self.channels[index].poll(&mut sink);
         if !shows {
             self.schedule.polled(index, events);
-            if let Some(hybrid) = &mut self.hybrid
-                && hybrid.is_due(events)
+            if let Some(choice) = &mut self.connections
+                && choice.is_due(events)
             {
-                self.core.work.affairs.push_back(Affair::Review);
+                self.state.work.peer_events.push_back(PeerEvent::Review);
             }
         }
         events
@@ -162,7 +162,7 @@ impl Engine {
     /// Returns whether a command left something to be done by [`progress`](Engine::progress),
     /// whatever arrives.
     pub fn has_work(&self) -> bool {
-        !self.core.work.is_empty()
+        !self.state.work.is_empty()
     }
 
     /// Prepares for the owner's sleep: from now on whatever comes wakes it. The owner makes
@@ -187,10 +187,10 @@ impl Engine {
     /// (`MPI_Request_free`).
     pub fn forget(&mut self, request: RequestId) {
         let id = request.into();
-        let Some(request) = self.core.requests.get_mut(id) else { return };
+        let Some(request) = self.state.requests.get_mut(id) else { return };
         request.forgotten = true;
         if request.is_over() {
-            self.core.requests.remove(id);
+            self.state.requests.remove(id);
         }
     }
 
@@ -200,15 +200,15 @@ impl Engine {
     /// # Panics
     /// If the message was received already.
     pub fn receive_matched(&mut self, message: MessageId, mark: Mark, buffer: Buffer) -> Posted {
-        let (key, arrived) = self.core.messages.remove(message.into()).expect("a message not yet received");
+        let (key, arrived) = self.state.messages.remove(message.into()).expect("a message not yet received");
         self.consume(key, arrived, mark, buffer)
     }
 
     /// Returns whether nothing is left that needs `progress` on this side before the process may
     /// leave (queued packets, forgotten sends, packets that the channel knows to be on their way).
     pub fn is_quiet(&mut self) -> bool {
-        let waits = |peer: &Peer| self.core.peers.look(*peer).is_some_and(|state| state.has_to_send());
-        let idle = self.core.under_way == 0 && !self.core.work.outboxes.iter().any(waits);
+        let waits = |peer: &Peer| self.state.peers.look(*peer).is_some_and(|state| state.has_to_send());
+        let idle = self.state.under_way == 0 && !self.state.work.outboxes.iter().any(waits);
         idle && !self.is_leaving_any() && self.channels.iter_mut().all(|channel| channel.is_quiet())
     }
 
@@ -222,20 +222,20 @@ impl Engine {
     /// Gives up a peer that the owner has learnt to be gone: everything under way with it fails
     /// with this fault, and so does every later send to it.
     pub fn give_up(&mut self, peer: Peer, fault: Fault) {
-        let replaceable = |state: &PeerState| state.kept || state.trail.is_some();
-        if self.core.peers.look(peer).is_some_and(replaceable) {
+        let replaceable = |state: &PeerState| state.kept || state.losses.is_some();
+        if self.state.peers.look(peer).is_some_and(replaceable) {
             // None of several channels is to wait for what the peer has to say to it.
             let all = self.channels.iter_mut().filter_map(|channel| channel.failover());
             all.for_each(|failover| failover.abandon(peer, &fault));
         }
-        self.core.break_peer(peer, fault);
+        self.state.break_peer(peer, fault);
         self.end_exposures();
     }
 
     /// Takes other settings, for what begins from now on. Those that decide the route to a peer
     /// apply to peers that were not met yet.
     pub fn configure(&mut self, settings: Settings) {
-        self.core.settings = settings.sound();
+        self.state.settings = settings.sound();
         self.schedule.choose(settings.polling);
     }
 
@@ -243,7 +243,7 @@ impl Engine {
     /// this call.
     pub fn poll_by_default(&mut self, polling: Polling) {
         self.schedule.set_default(polling);
-        self.schedule.choose(self.core.settings.polling);
+        self.schedule.choose(self.state.settings.polling);
     }
 
     /// Passes on the processes from which the program will receive most, in order.
@@ -263,14 +263,14 @@ impl Engine {
     /// that the peer can work meanwhile.
     fn work(&mut self) -> bool {
         self.check_gaps();
-        let mut moved = self.see_to_ways() | !self.core.work.begin.is_empty();
-        while let Some(id) = self.core.work.begin.pop_front() {
+        let mut moved = self.see_to_ways() | !self.state.work.begin.is_empty();
+        while let Some(id) = self.state.work.begin.pop_front() {
             self.begin(id);
         }
         moved |= self.flush();
         // Receiving here comes before help for others.
-        let may_help = self.core.incoming.len() == 0;
-        if let Some(id) = self.core.work.pull.pop_front() {
+        let may_help = self.state.incoming.len() == 0;
+        if let Some(id) = self.state.work.pull.pop_front() {
             self.pull(id);
             moved = true;
         }
@@ -283,8 +283,8 @@ impl Engine {
     /// Lets sends in motion move, up to a bound; those whose channel is full do not count.
     fn push_some(&mut self, may_help: bool) -> bool {
         let mut moves = 0;
-        for _ in 0..self.core.work.push.len() {
-            let Some(id) = self.core.work.push.pop_front() else { break };
+        for _ in 0..self.state.work.push.len() {
+            let Some(id) = self.state.work.push.pop_front() else { break };
             moves += self.push(id, may_help) as usize;
             if moves == MOVES_MAX {
                 break;
@@ -304,10 +304,10 @@ impl Engine {
     }
 
     fn end_exposures(&mut self) {
-        while let Some((channel, peer, key)) = self.core.work.conceal.pop() {
+        while let Some((channel, peer, key)) = self.state.work.conceal.pop() {
             self.conceal(channel, peer, &key);
         }
-        while let Some((channel, ended)) = self.core.work.ended.pop() {
+        while let Some((channel, ended)) = self.state.work.ended.pop() {
             let made = "the channel that made it";
             match ended {
                 Ended::Division(peer, division, is_settled) => {
@@ -326,15 +326,15 @@ impl Engine {
 
     /// A packet out of order is a fault if its channel promised order.
     fn check_gaps(&mut self) {
-        while let Some(gap) = self.core.work.gaps.pop() {
+        while let Some(gap) = self.state.work.gaps.pop() {
             let channel = &mut self.channels[gap.channel];
-            let moved = self.hybrid.is_some()
-                || self.core.peers.look(gap.peer).is_some_and(|state| state.trail.is_some());
+            let moved = self.connections.is_some()
+                || self.state.peers.look(gap.peer).is_some_and(|state| state.losses.is_some());
             // Earlier packets may still be on their way over the channel that was used until then.
             if !moved && channel.reach(gap.peer).is_none_or(|reach| reach.ordered) {
                 let fault =
-                    fault::out_of_order(self.core.me, gap.peer, channel.name(), gap.expected, gap.got);
-                self.core.break_peer(gap.peer, fault);
+                    fault::out_of_order(self.state.me, gap.peer, channel.name(), gap.expected, gap.got);
+                self.state.break_peer(gap.peer, fault);
             }
         }
     }

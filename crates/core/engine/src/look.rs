@@ -17,9 +17,9 @@ impl Engine {
     /// Finds the rank and the mark of the first unexpected message with this context and tag, from
     /// any rank, if its mark does not go with `mark`.
     pub fn find_unlike(&mut self, context: u64, tag: i32, mark: Mark) -> Option<(i32, Mark)> {
-        let node = self.core.unexpected.find(&MatchKey { context, source: ANY_SOURCE, tag })?;
-        let theirs = self.core.unexpected.get(node).mark;
-        mark.is_unlike(theirs).then(|| (self.core.unexpected.key(node).source, theirs))
+        let node = self.state.unexpected.find(&MatchKey { context, source: ANY_SOURCE, tag })?;
+        let theirs = self.state.unexpected.get(node).mark;
+        mark.is_unlike(theirs).then(|| (self.state.unexpected.key(node).source, theirs))
     }
 
     /// Like [`probe`](Engine::probe), but takes the message out of matching (`MPI_Mprobe`).
@@ -31,10 +31,10 @@ impl Engine {
     /// Like [`Engine::probe`]; if it finds nothing, once more after a round of progress.
     #[inline(always)]
     pub fn probe_or_progress(&mut self, context: u64, source: i32, tag: i32) -> Option<Envelope> {
-        if self.core.unexpected.is_empty() {
+        if self.state.unexpected.is_empty() {
             self.progress();
         }
-        match self.core.unexpected.is_empty() {
+        match self.state.unexpected.is_empty() {
             true => None,
             false => self.probe_again(context, source, tag),
         }
@@ -50,45 +50,45 @@ impl Engine {
     }
 
     pub(crate) fn look(&mut self, context: u64, source: i32, tag: i32) -> Option<(u32, Envelope)> {
-        let node = self.core.unexpected.find(&MatchKey { context, source, tag })?;
-        let key = self.core.unexpected.key(node);
-        let bytes = self.core.unexpected.get(node).bytes;
+        let node = self.state.unexpected.find(&MatchKey { context, source, tag })?;
+        let key = self.state.unexpected.key(node);
+        let bytes = self.state.unexpected.get(node).bytes;
         Some((node, Envelope { source: key.source, tag: key.tag, bytes }))
     }
 
     pub(crate) fn take_out(&mut self, node: u32) -> MessageId {
-        let key = self.core.unexpected.key(node);
-        let arrived = self.core.unexpected.remove(node);
-        self.core.messages.insert((key, arrived)).into()
+        let key = self.state.unexpected.key(node);
+        let arrived = self.state.unexpected.remove(node);
+        self.state.messages.insert((key, arrived)).into()
     }
 
     /// The generation of the request at this place of the table, if there is one.
     #[inline(always)]
     pub fn generation(&self, index: u32) -> Option<u32> {
-        self.core.requests.generation(index)
+        self.state.requests.generation(index)
     }
 
     /// Returns whether this request was made and its completion not taken yet.
     #[inline]
     pub fn contains(&self, request: RequestId) -> bool {
-        self.core.requests.get(request.into()).is_some()
+        self.state.requests.get(request.into()).is_some()
     }
 
     /// Returns whether the request exists and has not ended.
     #[inline]
     pub fn is_pending(&self, request: RequestId) -> bool {
-        self.core.requests.get(request.into()).is_some_and(|request| !request.is_over())
+        self.state.requests.get(request.into()).is_some_and(|request| !request.is_over())
     }
 
     /// The context of a message that was taken out of matching; `None` if there is none, or it was
     /// received.
     pub fn context_of_message(&self, message: MessageId) -> Option<u64> {
-        self.core.messages.get(message.into()).map(|(key, _)| key.context)
+        self.state.messages.get(message.into()).map(|(key, _)| key.context)
     }
 
     /// The completion, left where it is; `None` while the request is under way.
     pub fn peek(&self, request: RequestId) -> Option<Completion> {
-        let request = self.core.requests.get(request.into())?;
+        let request = self.state.requests.get(request.into())?;
         match &request.state {
             State::Received(bytes) => Some(sent(request.source, request.tag, *bytes)),
             State::Complete(completion) => Some(completion.clone()),
@@ -99,25 +99,25 @@ impl Engine {
     /// The matching context of a request.
     #[inline]
     pub fn context(&self, request: RequestId) -> Option<u64> {
-        self.core.requests.get(request.into()).map(|request| request.context)
+        self.state.requests.get(request.into()).map(|request| request.context)
     }
 
     /// Returns counts of what the engine did so far, and the lengths of its queues.
     pub fn counters(&self) -> Counters {
-        let core = &self.core;
+        let state = &self.state;
         Counters {
             channels: self.channel_counters(),
-            posted: core.requests.posted_len(),
-            unexpected: core.unexpected.len(),
-            requests: core.requests.len(),
-            matching_steps: core.requests.steps() + core.unexpected.steps(),
-            ..core.counts.clone()
+            posted: state.requests.posted_len(),
+            unexpected: state.unexpected.len(),
+            requests: state.requests.len(),
+            matching_steps: state.requests.steps() + state.unexpected.steps(),
+            ..state.counts.clone()
         }
         .derived()
     }
 
     fn channel_counters(&self) -> Vec<ChannelCounters> {
-        let mut counters = self.core.channel_counters();
+        let mut counters = self.state.channel_counters();
         for (counters, channel) in counters.iter_mut().zip(&self.channels) {
             let Counts { registrations, strange_messages } = channel.counts();
             (counters.registrations, counters.strange_messages) = (registrations, strange_messages);
@@ -128,16 +128,16 @@ impl Engine {
     /// Returns the highest marks of the unexpected messages, in messages and bytes, and restarts
     /// them from what is held now.
     pub fn take_peaks(&mut self) -> (usize, usize) {
-        let counts = &mut self.core.counts;
+        let counts = &mut self.state.counts;
         let peaks = (counts.unexpected_high, counts.unexpected_bytes_high);
         (counts.unexpected_high, counts.unexpected_bytes_high) =
-            (self.core.unexpected.len(), counts.unexpected_bytes);
+            (self.state.unexpected.len(), counts.unexpected_bytes);
         peaks
     }
 
     /// Returns a line of text for each operation that is not complete and each message that nobody
     /// asked for.
     pub fn describe(&self) -> Vec<String> {
-        self.core.describe()
+        self.state.describe()
     }
 }

@@ -7,7 +7,7 @@
 
 use crate::request::{NOBODY, State};
 use crate::slab::Id;
-use crate::state::Core;
+use crate::state::EngineState;
 use crate::{ANY_SOURCE, Engine, Failure};
 use verbena_channel::Peer;
 
@@ -18,25 +18,25 @@ impl Engine {
     /// Makes receives from any source fail from now on if one of the processes that may send to
     /// them is given up; without this they wait for the others.
     pub fn set_senders(&mut self, may_send: MaySend) {
-        self.core.may_send = Some(may_send);
+        self.state.may_send = Some(may_send);
     }
 
     /// The reason why nothing may come any more in this context: from this process, or from anyone
     /// (`None`).
     #[inline]
     pub fn loss(&self, context: u64, peer: Option<Peer>) -> Option<Failure> {
-        if !self.core.any_broken {
+        if !self.state.any_broken {
             return None;
         }
         let lost = match peer {
-            None => self.core.lost_sender(context),
-            Some(peer) => Some(peer).filter(|peer| self.core.is_broken(*peer)),
+            None => self.state.lost_sender(context),
+            Some(peer) => Some(peer).filter(|peer| self.state.is_broken(*peer)),
         };
-        lost.map(|peer| self.core.failure_of(peer))
+        lost.map(|peer| self.state.failure_of(peer))
     }
 }
 
-impl Core {
+impl EngineState {
     /// A process that was given up and may have been meant to send in this context.
     #[cold]
     pub fn lost_sender(&self, context: u64) -> Option<Peer> {

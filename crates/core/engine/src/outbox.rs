@@ -14,35 +14,35 @@ use verbena_wires::{Lane, Wire};
 const FLUSH_MAX: usize = 64;
 
 /// The channel's answer to a packet.
-pub(crate) enum Given {
+pub(crate) enum HandOver {
     Taken,
     Full,
     Broken(Fault),
 }
 
 /// Numbers a packet and gives it to the peer's channel. The peer must have a route.
-pub(crate) fn give(
+pub(crate) fn hand_over(
     channels: &mut [Wire],
     tally: &mut [ChannelCounters],
     state: &mut PeerState,
     peer: Peer,
     header: Header,
     payload: Payload<'_>,
-) -> Given {
-    give_here(channels, tally, state, peer, header, payload)
+) -> HandOver {
+    hand_over_inlined(channels, tally, state, peer, header, payload)
 }
 
-/// Like [`give`], inlined where that is worth its code: what is known of header and payload there
-/// is not asked again.
+/// Like [`hand_over`], inlined where that is worth its code: what is known of header and payload
+/// there is not asked again.
 #[inline(always)]
-pub(crate) fn give_here(
+pub(crate) fn hand_over_inlined(
     channels: &mut [Wire],
     tally: &mut [ChannelCounters],
     state: &mut PeerState,
     peer: Peer,
     mut header: Header,
     payload: Payload<'_>,
-) -> Given {
+) -> HandOver {
     let channel = state.route.as_ref().expect("a route").packets;
     header.sequence = state.next as u32;
     let bytes = payload.len() as u64;
@@ -54,28 +54,28 @@ pub(crate) fn give_here(
         Ok(()) => {
             state.next += 1;
             state.bytes_sent += bytes;
-            Given::Taken
+            HandOver::Taken
         }
         Err(SendError::Full) => {
             tally[channel].full += 1;
-            Given::Full
+            HandOver::Full
         }
-        Err(SendError::Broken(fault)) => Given::Broken(fault),
+        Err(SendError::Broken(fault)) => HandOver::Broken(fault),
     }
 }
 
 /// Gives a packet that has its number, or none, to the peer's channel.
 #[cold]
-fn give_again(wire: &mut Wire, lane: &mut Option<Lane>, peer: Peer, packet: &Early) -> Given {
+fn hand_over_numbered(wire: &mut Wire, lane: &mut Option<Lane>, peer: Peer, packet: &Early) -> HandOver {
     let payload = Payload::Bytes(&packet.payload);
     let answer = match lane {
         Some(lane) => lane.send(&packet.header, payload).then_some(()).ok_or(SendError::Full),
         None => wire.send(peer, &packet.header, payload),
     };
     match answer {
-        Ok(()) => Given::Taken,
-        Err(SendError::Full) => Given::Full,
-        Err(SendError::Broken(fault)) => Given::Broken(fault),
+        Ok(()) => HandOver::Taken,
+        Err(SendError::Full) => HandOver::Full,
+        Err(SendError::Broken(fault)) => HandOver::Broken(fault),
     }
 }
 
@@ -83,21 +83,21 @@ impl Engine {
     /// Returns the route to the peer, found at the first use. `None` if there is none or the peer
     /// is broken; the peer's state then holds the reason, unless the job has no such process.
     pub(crate) fn route(&mut self, peer: Peer) -> Option<Route> {
-        let state = self.core.peers.open(peer)?;
+        let state = self.state.peers.open(peer)?;
         if state.route.is_some() || state.broken.is_some() {
             return state.route.filter(|_| state.broken.is_none());
         }
-        let eager_bytes_max = self.core.settings.eager_bytes_max;
-        let is_hybrid = self.hybrid.is_some();
-        let is_out = |channel, wire: &mut _| state.is_out_of_question(channel, wire, peer, is_hybrid);
+        let eager_bytes_max = self.state.settings.eager_bytes_max;
+        let chooses = self.connections.is_some();
+        let is_out = |channel, wire: &mut _| state.is_out_of_question(channel, wire, peer, chooses);
         let Some(route) = choose_route(&mut self.channels, peer, eager_bytes_max, &is_out) else {
-            let fault = fault::unreachable(self.core.me, peer, &self.channels);
-            self.core.break_peer(peer, fault);
+            let fault = fault::unreachable(self.state.me, peer, &self.channels);
+            self.state.break_peer(peer, fault);
             return None;
         };
-        let route = Route { spare: route.spare || is_hybrid, ..route };
+        let route = Route { spare: route.spare || chooses, ..route };
         state.take_route(peer, route, &mut self.channels[route.packets]);
-        if is_hybrid {
+        if chooses {
             self.met(peer);
         }
         Some(route)
@@ -107,13 +107,13 @@ impl Engine {
     /// caller that finds that nothing moves may sleep until a channel has room again.
     pub(crate) fn flush(&mut self) -> bool {
         let mut taken = false;
-        for _ in 0..self.core.work.outboxes.len() {
-            let Some(peer) = self.core.work.outboxes.pop_front() else { break };
+        for _ in 0..self.state.work.outboxes.len() {
+            let Some(peer) = self.state.work.outboxes.pop_front() else { break };
             taken |= self.flush_peer(peer);
-            let state = self.core.peers.open(peer).expect("a listed peer");
+            let state = self.state.peers.open(peer).expect("a listed peer");
             state.listed = !state.outbox.is_empty();
             if state.listed {
-                self.core.work.outboxes.push_back(peer);
+                self.state.work.outboxes.push_back(peer);
             }
         }
         taken
@@ -121,7 +121,7 @@ impl Engine {
 
     /// Sends what waits for this peer now, so that the answer to a command leaves with the command.
     pub(crate) fn answer(&mut self, peer: Peer) {
-        if self.core.peers.get(peer).is_some_and(|state| !state.outbox.is_empty()) {
+        if self.state.peers.get(peer).is_some_and(|state| !state.outbox.is_empty()) {
             self.flush_peer(peer);
         }
     }
@@ -132,8 +132,8 @@ impl Engine {
             return false;
         }
         for sent in 0..FLUSH_MAX {
-            let Some(state) = self.core.peers.get(peer) else { return false };
-            let given = match state.outbox.front() {
+            let Some(state) = self.state.peers.get(peer) else { return false };
+            let outcome = match state.outbox.front() {
                 None => return sent > 0,
                 Some(Waiting::Message(id)) => {
                     let id = *id;
@@ -141,36 +141,44 @@ impl Engine {
                 }
                 Some(Waiting::Again(packet)) => {
                     let channel = state.route.as_ref().expect("a route").packets;
-                    let given = give_again(&mut self.channels[channel], &mut state.lane, peer, packet);
-                    self.core.tally[channel].full += u64::from(matches!(given, Given::Full));
-                    given
+                    let outcome =
+                        hand_over_numbered(&mut self.channels[channel], &mut state.lane, peer, packet);
+                    self.state.tally[channel].full += u64::from(matches!(outcome, HandOver::Full));
+                    outcome
                 }
                 Some(Waiting::Keyed(packet)) => {
                     let Early { header, payload } = (**packet).clone();
                     let room = state.route.as_ref().expect("a route").packet_bytes_max;
                     let payload = Payload::Bytes(&payload[..fitting_bytes(payload.len(), room)]);
-                    let given = give(&mut self.channels, &mut self.core.tally, state, peer, header, payload);
-                    self.core.counts.protocol_sent += u64::from(matches!(given, Given::Taken));
-                    given
+                    let outcome =
+                        hand_over(&mut self.channels, &mut self.state.tally, state, peer, header, payload);
+                    self.state.counts.protocol_sent += u64::from(matches!(outcome, HandOver::Taken));
+                    outcome
                 }
                 Some(Waiting::Control(control)) => {
                     let control = *control;
                     let payload = Payload::Bytes(control.payload());
-                    let given =
-                        give(&mut self.channels, &mut self.core.tally, state, peer, control.header, payload);
-                    self.core.counts.protocol_sent += u64::from(matches!(given, Given::Taken));
-                    given
+                    let outcome = hand_over(
+                        &mut self.channels,
+                        &mut self.state.tally,
+                        state,
+                        peer,
+                        control.header,
+                        payload,
+                    );
+                    self.state.counts.protocol_sent += u64::from(matches!(outcome, HandOver::Taken));
+                    outcome
                 }
             };
-            match given {
-                Given::Taken => {
-                    if let Some(state) = self.core.peers.get(peer) {
+            match outcome {
+                HandOver::Taken => {
+                    if let Some(state) = self.state.peers.get(peer) {
                         state.outbox.pop_front();
                         state.update_at_once();
                     }
                 }
-                Given::Full => return sent > 0,
-                Given::Broken(fault) => {
+                HandOver::Full => return sent > 0,
+                HandOver::Broken(fault) => {
                     self.lose(peer, fault);
                     return true;
                 }

@@ -13,7 +13,7 @@ use verbena_wires::{Lane, Wire};
 
 /// The record of the channels that have lost a peer.
 #[derive(Debug, Default)]
-pub(crate) struct Trail {
+pub(crate) struct LostChannels {
     /// The lost channels, in the order of their loss.
     pub lost: Vec<Lost>,
     /// Packets and bytes that were counted for earlier channels.
@@ -150,7 +150,7 @@ pub(crate) struct PeerState {
     /// True if its channel keeps what it may have to hand back.
     pub kept: bool,
     /// The channels that were lost on the way, if any.
-    pub trail: Option<Box<Trail>>,
+    pub losses: Option<Box<LostChannels>>,
     /// The speeds of its rails, once a message was striped.
     pub speeds: Option<Arc<Speeds>>,
     /// The peer's traffic, on which the choice of a connection rests, where there is that choice.
@@ -161,7 +161,7 @@ impl PeerState {
     /// Returns whether packets of this peer may go by more than one channel: they move with use, or
     /// after a fault.
     pub fn may_go_apart(&self) -> bool {
-        self.usage.is_some() || self.trail.is_some()
+        self.usage.is_some() || self.losses.is_some()
     }
 
     fn new() -> PeerState {
@@ -184,7 +184,7 @@ impl PeerState {
             throttled: false,
             broken: None,
             kept: false,
-            trail: None,
+            losses: None,
             speeds: None,
             usage: None,
         }

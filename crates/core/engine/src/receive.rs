@@ -15,9 +15,9 @@ impl Engine {
     #[inline(always)]
     pub(crate) fn receive_or_post(&mut self, receive: ReceiveRequest) -> Posted {
         let (peer, mark, key) = (receive.peer, receive.mark, receive.key());
-        if let Some(node) = self.core.unexpected.find(&key) {
-            let message = self.core.unexpected.key(node);
-            let arrived = self.core.unexpected.remove(node);
+        if let Some(node) = self.state.unexpected.find(&key) {
+            let message = self.state.unexpected.key(node);
+            let arrived = self.state.unexpected.remove(node);
             return self.consume(message, arrived, mark, receive.buffer);
         }
         let lost = match peer {
@@ -27,7 +27,7 @@ impl Engine {
         match lost {
             Some(failure) => Posted::Done(not_done(receive.source, receive.tag, Some(failure))),
             None => {
-                let id = self.core.requests.post_marked(peer.unwrap_or(NOBODY), key, mark, receive.buffer);
+                let id = self.state.requests.post_marked(peer.unwrap_or(NOBODY), key, mark, receive.buffer);
                 Posted::Pending(id.into())
             }
         }
@@ -37,9 +37,9 @@ impl Engine {
     /// request too.
     #[inline(always)]
     pub fn post(&mut self, receive: ReceiveRequest) -> RequestId {
-        if self.core.unexpected.is_empty() && !self.core.any_broken && receive.mark == Mark::NONE {
+        if self.state.unexpected.is_empty() && !self.state.any_broken && receive.mark == Mark::NONE {
             let (peer, key) = (receive.peer.unwrap_or(NOBODY), receive.key());
-            return self.core.requests.post(peer, key, receive.buffer).into();
+            return self.state.requests.post(peer, key, receive.buffer).into();
         }
         self.receive_or_keep(receive)
     }
@@ -61,7 +61,7 @@ impl Engine {
             true => State::Received(completion.bytes),
             false => State::Complete(completion),
         };
-        self.core.add(Request::receive(NOBODY, key, Buffer::EMPTY, state)).into()
+        self.state.add(Request::receive(NOBODY, key, Buffer::EMPTY, state)).into()
     }
 
     /// Receives a message that has been matched by a receive with this mark.
@@ -72,7 +72,7 @@ impl Engine {
             Body::Whole(data) if is_unlike => self.refuse(key, peer, data, (mark, arrived.mark)),
             Body::Whole(data) => self.consume_whole(key, peer, data, &buffer),
             Body::Synchronous(data, sender) => {
-                self.core.post(peer, Control::new(Kind::Matched, sender));
+                self.state.post(peer, Control::new(Kind::Matched, sender));
                 match is_unlike {
                     true => self.refuse(key, peer, data, (mark, arrived.mark)),
                     false => self.consume_whole(key, peer, data, &buffer),
@@ -81,8 +81,8 @@ impl Engine {
             Body::Offer(offer) => {
                 let mut request = Request { mark, ..Request::receive(peer, key, buffer, State::Posted) };
                 request.refuse_unlike(arrived.mark);
-                let id = self.core.add(request);
-                self.core.accept(id, peer, &key, offer, arrived.bytes);
+                let id = self.state.add(request);
+                self.state.accept(id, peer, &key, offer, arrived.bytes);
                 self.begin(id);
                 self.answer(peer);
                 self.posted(id)
@@ -93,7 +93,7 @@ impl Engine {
     /// Drops a short message whose mark does not go with the receive's.
     #[cold]
     fn refuse(&mut self, key: MatchKey, peer: Peer, data: Vec<u8>, (mine, theirs): (Mark, Mark)) -> Posted {
-        self.core.release(peer, data);
+        self.state.release(peer, data);
         self.answer(peer);
         Posted::Done(unlike(key.source, key.tag, mine, theirs))
     }
@@ -101,7 +101,7 @@ impl Engine {
     fn consume_whole(&mut self, key: MatchKey, peer: u32, data: Vec<u8>, buffer: &Buffer) -> Posted {
         let (len, room) = (data.len(), buffer.len());
         buffer.copy_in(0, &data[..len.min(room)]);
-        self.core.release(peer, data);
+        self.state.release(peer, data);
         self.answer(peer);
         Posted::Done(received(key.source, key.tag, len as u64, room as u64))
     }

@@ -1,12 +1,12 @@
 //! Sending: at once where the channel takes the whole message, else by request.
 
 use crate::fault;
-use crate::outbox::{Given, give, give_here};
+use crate::outbox::{HandOver, hand_over, hand_over_inlined};
 use crate::peer::Waiting;
 use crate::rendezvous::Outgoing;
 use crate::request::{Request, State, not_done, sent};
 use crate::slab::Id;
-use crate::state::Core;
+use crate::state::EngineState;
 use crate::wire::{Control, MEMORY, MEMORY_BYTES, Memory, WRITE, name_hash};
 use crate::{Engine, Failure, Mode, Posted, SendRequest};
 use verbena_channel::mark::Mark;
@@ -54,7 +54,7 @@ impl Engine {
         region: Region,
     ) -> bool {
         let bytes = region.len();
-        let Some(state) = self.core.peers.get(peer) else { return false };
+        let Some(state) = self.state.peers.get(peer) else { return false };
         if bytes as i64 > state.at_once {
             return false;
         }
@@ -86,7 +86,7 @@ impl Engine {
         region: Region,
     ) -> bool {
         let length = region.len() as u64;
-        let Some(state) = self.core.peers.get(peer) else { return false };
+        let Some(state) = self.state.peers.get(peer) else { return false };
         if length as i64 > state.at_once {
             return false;
         }
@@ -115,16 +115,17 @@ impl Engine {
     ) -> bool {
         let length = region.len() as u64;
         let header = Header { context, source, tag, mark, length, ..Header::new(Kind::Eager) };
-        let Some(state) = self.core.peers.get(peer) else { return false };
+        let Some(state) = self.state.peers.get(peer) else { return false };
         let payload = Payload::Region(region);
-        let given = give_here(&mut self.channels, &mut self.core.tally, state, peer, header, payload);
-        matches!(given, Given::Taken)
+        let outcome =
+            hand_over_inlined(&mut self.channels, &mut self.state.tally, state, peer, header, payload);
+        matches!(outcome, HandOver::Taken)
     }
 
     #[inline(never)]
     fn send_strided(&mut self, send: &SendRequest) -> bool {
         let bytes = send.buffer.len();
-        let Some(state) = self.core.peers.get(send.peer) else { return false };
+        let Some(state) = self.state.peers.get(send.peer) else { return false };
         if bytes as i64 > state.at_once {
             return false;
         }
@@ -137,18 +138,18 @@ impl Engine {
             ..Header::new(Kind::Eager)
         };
         let payload = Payload::Buffer { buffer: &send.buffer, offset: 0, len: bytes };
-        let given = give(&mut self.channels, &mut self.core.tally, state, send.peer, header, payload);
-        matches!(given, Given::Taken)
+        let outcome = hand_over(&mut self.channels, &mut self.state.tally, state, send.peer, header, payload);
+        matches!(outcome, HandOver::Taken)
     }
 
     /// Sends in every other case.
     #[cold]
     pub(crate) fn send_by_request(&mut self, send: SendRequest) -> Posted {
         if self.route(send.peer).is_none() {
-            let failure = self.core.failure_to(send.peer);
+            let failure = self.state.failure_to(send.peer);
             return Posted::Done(not_done(send.source, send.tag, Some(failure)));
         }
-        let id = self.core.add(Request {
+        let id = self.state.add(Request {
             peer: send.peer,
             context: send.context,
             source: send.source,
@@ -166,32 +167,32 @@ impl Engine {
     }
 
     fn transmit_or_queue(&mut self, peer: Peer, id: Id) {
-        let waits = self.core.peers.get(peer).is_some_and(|state| !state.outbox.is_empty());
-        let given = if waits { Given::Full } else { self.transmit(id) };
-        match given {
-            Given::Taken => {}
-            Given::Full => self.core.enqueue(peer, Waiting::Message(id)),
-            Given::Broken(fault) => {
-                self.core.enqueue(peer, Waiting::Message(id));
+        let waits = self.state.peers.get(peer).is_some_and(|state| !state.outbox.is_empty());
+        let outcome = if waits { HandOver::Full } else { self.transmit(id) };
+        match outcome {
+            HandOver::Taken => {}
+            HandOver::Full => self.state.enqueue(peer, Waiting::Message(id)),
+            HandOver::Broken(fault) => {
+                self.state.enqueue(peer, Waiting::Message(id));
                 self.lose(peer, fault);
             }
         }
     }
 
     /// Sends the first packet of a message: all of it, or its announcement.
-    pub(crate) fn transmit(&mut self, id: Id) -> Given {
-        let request = self.core.requests.get(id).expect("a queued send");
+    pub(crate) fn transmit(&mut self, id: Id) -> HandOver {
+        let request = self.state.requests.get(id).expect("a queued send");
         let peer = request.peer;
-        let state = self.core.peers.get(peer).expect("a peer with a route");
+        let state = self.state.peers.get(peer).expect("a peer with a route");
         match state.is_eager(request.buffer.len(), request.buffer.region().is_none()) {
             true => self.transmit_eager(peer, id),
             false => self.announce(peer, id),
         }
     }
 
-    fn transmit_eager(&mut self, peer: Peer, id: Id) -> Given {
-        let request = self.core.requests.get(id).expect("a queued send");
-        let state = self.core.peers.get(peer).expect("a peer with a route");
+    fn transmit_eager(&mut self, peer: Peer, id: Id) -> HandOver {
+        let request = self.state.requests.get(id).expect("a queued send");
+        let state = self.state.peers.get(peer).expect("a peer with a route");
         let len = request.buffer.len();
         let (kind, length) = match request.synchronous {
             true => (Kind::EagerSync, id.number()),
@@ -199,23 +200,23 @@ impl Engine {
         };
         let header = Header { kind, length, ..match_header(request) };
         let payload = Payload::Buffer { buffer: &request.buffer, offset: 0, len };
-        let given = give(&mut self.channels, &mut self.core.tally, state, peer, header, payload);
-        if matches!(given, Given::Taken) {
+        let outcome = hand_over(&mut self.channels, &mut self.state.tally, state, peer, header, payload);
+        if matches!(outcome, HandOver::Taken) {
             match request.synchronous {
-                true => self.core.set_state(id, State::AwaitMatch),
+                true => self.state.set_state(id, State::AwaitMatch),
                 false => {
                     let completion = sent(header.source, header.tag, len as u64);
-                    self.core.complete(id, completion);
+                    self.state.complete(id, completion);
                 }
             }
         }
-        given
+        outcome
     }
 
-    fn announce(&mut self, peer: Peer, id: Id) -> Given {
+    fn announce(&mut self, peer: Peer, id: Id) -> HandOver {
         let offered = self.offer_memory(peer, id);
-        let request = self.core.requests.get(id).expect("a queued send");
-        let state = self.core.peers.get(peer).expect("a peer with a route");
+        let request = self.state.requests.get(id).expect("a queued send");
+        let state = self.state.peers.get(peer).expect("a peer with a route");
         let mut control = Control::new(Kind::RequestToSend, 0).word(id.number());
         let mut long = Vec::new();
         if let Some(Offered { memory, named, flags, .. }) = &offered {
@@ -229,27 +230,27 @@ impl Engine {
         let flags = control.header.flags;
         let header = Header { kind: Kind::RequestToSend, flags, length, ..match_header(request) };
         let payload = Payload::Bytes(if long.is_empty() { control.payload() } else { &long });
-        let given = give(&mut self.channels, &mut self.core.tally, state, peer, header, payload);
-        if matches!(given, Given::Taken) {
-            self.core.counts.announced += 1;
-            self.core.counts.protocol_sent += 1;
-            let outgoing = self.core.outgoing.insert(Outgoing::new(exposed, rails));
-            self.core.set_state(id, State::Offered(outgoing));
+        let outcome = hand_over(&mut self.channels, &mut self.state.tally, state, peer, header, payload);
+        if matches!(outcome, HandOver::Taken) {
+            self.state.counts.announced += 1;
+            self.state.counts.protocol_sent += 1;
+            let outgoing = self.state.outgoing.insert(Outgoing::new(exposed, rails));
+            self.state.set_state(id, State::Offered(outgoing));
         } else {
             for (channel, key) in exposed.into_iter().chain(rails) {
                 self.conceal(channel, peer, &key);
             }
         }
-        given
+        outcome
     }
 
     /// Lets the receiver read the message where it lies, and says whether this side can write it,
     /// if a channel can and it is worth it; on several rails, if there are.
     fn offer_memory(&mut self, peer: Peer, id: Id) -> Option<Offered> {
-        let large = self.core.settings.large;
-        let route = self.core.peers.get(peer)?.route?;
-        let region = self.core.requests.get(id)?.buffer.region()?;
-        let bytes_min = self.core.settings.memory_bytes_min(&route);
+        let large = self.state.settings.large;
+        let route = self.state.peers.get(peer)?.route?;
+        let region = self.state.requests.get(id)?.buffer.region()?;
+        let bytes_min = self.state.settings.memory_bytes_min(&route);
         let channel = route.memory.filter(|_| region.len() >= bytes_min)?;
         let write = if large.writes() && route.put.is_some() { WRITE } else { 0 };
         let rails = match large.reads() || write != 0 {
@@ -263,7 +264,7 @@ impl Engine {
         let flags = write | if key.is_some() && large.reads() { MEMORY } else { 0 };
         let name = name_hash(self.channels[channel].name());
         let memory = Memory { channel: name, key: key.unwrap_or_default() };
-        let (exposed, named) = (key.map(|key| (channel, key)), self.core.named(&rails).collect());
+        let (exposed, named) = (key.map(|key| (channel, key)), self.state.named(&rails).collect());
         if flags == 0 {
             rails.iter().for_each(|(channel, key)| self.conceal(*channel, peer, key));
             return None;
@@ -286,7 +287,7 @@ struct Offered {
     flags: u8,
 }
 
-impl Core {
+impl EngineState {
     /// Returns why nothing can be sent to this process.
     fn failure_to(&self, peer: Peer) -> Failure {
         if peer < self.size {

@@ -23,7 +23,7 @@ use verbena_channel::mark::Mark;
 use verbena_fault::Fault;
 
 /// The state.
-pub(crate) struct Core {
+pub(crate) struct EngineState {
     pub me: Peer,
     pub size: u32,
     pub settings: Settings,
@@ -48,9 +48,14 @@ pub(crate) struct Core {
     pub listener: Option<Box<dyn Listener>>,
 }
 
-impl Core {
-    pub fn new(me: Peer, size: u32, names: impl Iterator<Item = &'static str>, settings: Settings) -> Core {
-        Core {
+impl EngineState {
+    pub fn new(
+        me: Peer,
+        size: u32,
+        names: impl Iterator<Item = &'static str>,
+        settings: Settings,
+    ) -> EngineState {
+        EngineState {
             me,
             size,
             settings,
@@ -81,7 +86,7 @@ impl Core {
                 over.bytes_received += state.bytes_heard;
             }
             if let Some(route) = &state.route {
-                let (packets, bytes) = state.trail.as_ref().map_or((0, 0), |trail| trail.counted);
+                let (packets, bytes) = state.losses.as_ref().map_or((0, 0), |losses| losses.counted);
                 tally[route.packets].packets_sent += state.next - packets;
                 tally[route.packets].bytes_sent += state.bytes_sent - bytes;
             }
@@ -130,7 +135,7 @@ impl Core {
         self.enqueue(peer, Waiting::Control(control));
     }
 
-    /// Like [`Core::post`], with memory on further rails behind the payload.
+    /// Like [`EngineState::post`], with memory on further rails behind the payload.
     pub fn post_with(&mut self, peer: Peer, control: Control, rails: Vec<Memory>) {
         if rails.is_empty() {
             return self.post(peer, control);

@@ -38,17 +38,17 @@ impl Engine {
     #[inline]
     pub fn take(&mut self, request: RequestId) -> Option<Completion> {
         let id = request.into();
-        if !self.core.requests.get(id)?.is_over() {
+        if !self.state.requests.get(id)?.is_over() {
             return None;
         }
-        self.core.requests.remove(id)?.into_completion()
+        self.state.requests.remove(id)?.into_completion()
     }
 
     /// Like [`Engine::take`], for a request that may not exist.
     #[inline]
     pub fn take_known(&mut self, request: RequestId) -> Taken {
         let id = request.into();
-        let Some(known) = self.core.requests.get(id) else { return Taken::Unknown };
+        let Some(known) = self.state.requests.get(id) else { return Taken::Unknown };
         let context = known.context;
         match self.take(request) {
             Some(completion) => Taken::Done(completion, context),
@@ -69,13 +69,13 @@ impl Engine {
 
     #[inline(never)]
     fn take_owning(&mut self, id: Id) -> Plain {
-        let completion = match self.core.requests.get(id).map(|request| &request.state) {
+        let completion = match self.state.requests.get(id).map(|request| &request.state) {
             Some(State::Complete(completion)) if completion.is_plain() => completion,
             Some(State::Complete(_)) | None => return Plain::Unusual,
             Some(_) => return Plain::Pending,
         };
         let (source, tag, bytes) = (completion.source, completion.tag, completion.bytes);
-        self.core.requests.remove(id);
+        self.state.requests.remove(id);
         Plain::Ended { source, tag, bytes }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::event::{Event, EventKind};
 use crate::matching::MatchKey;
-use crate::state::Core;
+use crate::state::EngineState;
 use crate::wire::{Control, MEMORY, Memory, WRITE};
 use verbena_channel::Peer;
 use verbena_channel::mark::Mark;
@@ -83,7 +83,7 @@ impl Arrived {
     }
 }
 
-impl Core {
+impl EngineState {
     /// Holds a message until its receive comes.
     pub fn hold(&mut self, key: MatchKey, arrived: Arrived) {
         if let Body::Whole(data) | Body::Synchronous(data, _) = &arrived.body {

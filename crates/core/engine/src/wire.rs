@@ -16,7 +16,7 @@
 //! | `Throttle` | 1 or 0 | | | |
 //! | `Cancel` | | match | sender's request | |
 //! | `CancelAnswer` | 1: cancelled | sender's request | | |
-//! | `Leave` | [`Step`](crate::hybrid::Step) | a channel's name, hashed | | |
+//! | `Leave` | [`Leave`](crate::work::Leave) | a channel's name, hashed | | |
 //!
 //! "match" means that context, source and tag are those of the message. "memory" is the name of the
 //! memory channel (hashed) and the key that it made. On further rails (`rendezvous/rails.rs`) it

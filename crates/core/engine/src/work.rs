@@ -12,7 +12,7 @@ pub(crate) struct Work {
     /// Peers with a non-empty outbox.
     pub outboxes: VecDeque<Peer>,
     /// Changes of the routes to peers.
-    pub affairs: VecDeque<Affair>,
+    pub peer_events: VecDeque<PeerEvent>,
     /// Receives whose rendezvous is to begin.
     pub begin: VecDeque<Id>,
     /// Receives that can read a piece of the sender's memory.
@@ -28,7 +28,7 @@ pub(crate) struct Work {
 }
 
 /// Something that concerns the way to a peer.
-pub(crate) enum Affair {
+pub(crate) enum PeerEvent {
     /// A channel has lost it.
     Lost(Peer, Lost),
     /// The peer says something about giving back its connection on this channel.
@@ -49,7 +49,7 @@ impl Work {
     #[inline]
     pub fn is_empty(&self) -> bool {
         let waiting = self.outboxes.len() | self.begin.len() | self.pull.len() | self.push.len();
-        waiting | self.conceal.len() | self.ended.len() | self.gaps.len() | self.affairs.len() == 0
+        waiting | self.conceal.len() | self.ended.len() | self.gaps.len() | self.peer_events.len() == 0
     }
 }
 

@@ -55,7 +55,7 @@ mod speeds;
 mod stripe;
 
 use crate::slab::Id;
-use crate::state::Core;
+use crate::state::EngineState;
 use crate::wire::Reader;
 use verbena_channel::Peer;
 use verbena_channel::packet::Header;
@@ -112,7 +112,7 @@ pub(crate) struct TransferNote {
     pub channel: usize,
 }
 
-impl Core {
+impl EngineState {
     /// A transfer in the background has ended.
     pub fn transferred(&mut self, token: u64, outcome: Result<(), Fault>) {
         let Some(note) = self.transfers.remove(Id::of(token)) else { return };

@@ -5,12 +5,12 @@ use super::stripe::Task;
 use super::{Piece, TransferNote, stripe::Stripe};
 use crate::Engine;
 use crate::slab::Id;
-use crate::state::Core;
+use crate::state::EngineState;
 use crate::wire::{Control, DONE, FAILED, Memory};
 use verbena_channel::packet::Kind;
 use verbena_channel::{Peer, Transfer};
 
-impl Core {
+impl EngineState {
     /// Returns what this side is to write; `None` if it never can have said that it can. If the
     /// channel has lost the peer meanwhile, the writes fail. Only further rails on which this side
     /// is connected count.
@@ -77,12 +77,12 @@ impl Engine {
     /// Starts the next write; `None` if there is nothing to write now. A failure counts as done:
     /// what is left goes another way.
     fn push_next(&mut self, peer: Peer, id: Id) -> Option<Transfer> {
-        let region = self.core.requests.get(id)?.buffer.region()?;
-        let (_, outgoing) = self.core.outgoing_of(peer, id)?;
+        let region = self.state.requests.get(id)?.buffer.region()?;
+        let (_, outgoing) = self.state.outgoing_of(peer, id)?;
         let Task { channel, key, piece } = outgoing.push.as_mut()?.take()?;
         outgoing.writes += 1;
         let note = TransferNote { request: id, piece, put: true, channel };
-        let token = self.core.transfers.insert(note);
+        let token = self.state.transfers.insert(note);
         let from = region.part(piece.offset as usize, piece.len as usize);
         // The receiver exposed the whole message, so places in it are places there.
         let outcome = self.channels[channel]
@@ -91,9 +91,9 @@ impl Engine {
         if outcome == Some(Transfer::Pending) {
             return Some(Transfer::Pending);
         }
-        self.core.transfers.remove(token);
-        self.core.outgoing_of(peer, id)?.1.writes -= 1;
-        self.core.pushed(peer, note, outcome.is_some());
+        self.state.transfers.remove(token);
+        self.state.outgoing_of(peer, id)?.1.writes -= 1;
+        self.state.pushed(peer, note, outcome.is_some());
         Some(Transfer::Done)
     }
 }

@@ -11,7 +11,7 @@ use super::stripe::Stripe;
 use crate::Engine;
 use crate::peer::Route;
 use crate::slab::Id;
-use crate::state::Core;
+use crate::state::EngineState;
 use crate::wire::{MEMORY_BYTES, Memory, name_hash};
 use verbena_channel::{Access, Key, Peer};
 use verbena_memory::Region;
@@ -33,7 +33,7 @@ impl Engine {
         region: Region,
         before: usize,
     ) -> Vec<(usize, Key)> {
-        if route.rails.is_empty() || region.len() < self.core.settings.rails_bytes_min {
+        if route.rails.is_empty() || region.len() < self.state.settings.rails_bytes_min {
             return Vec::new();
         }
         let most = route.packet_bytes_max.saturating_sub(before) / MEMORY_BYTES;
@@ -64,12 +64,12 @@ impl Engine {
         offered: &[Memory],
     ) -> Vec<Joined> {
         let mut joined = Vec::new();
-        if region.len() < self.core.settings.rails_bytes_min {
+        if region.len() < self.state.settings.rails_bytes_min {
             return joined;
         }
         for memory in offered {
             let channel =
-                self.core.channel_named(memory.channel).filter(|channel| route.rails.contains(*channel));
+                self.state.channel_named(memory.channel).filter(|channel| route.rails.contains(*channel));
             let Some(channel) = channel else { continue };
             let mine = self.show_on_rail(peer, channel, region, Access::WRITE);
             joined.extend(mine.map(|mine| Joined { channel, mine, theirs: memory.key }));
@@ -87,8 +87,8 @@ impl Engine {
         offered: &[Memory],
     ) -> Option<()> {
         let others = self.join_rails(peer, route, region, offered);
-        let first = self.core.incoming_of(peer, id)?.1.memory()?;
-        let channel = self.core.memory_channel(peer, first.channel)?;
+        let first = self.state.incoming_of(peer, id)?.1.memory()?;
+        let channel = self.state.memory_channel(peer, first.channel)?;
         if others.is_empty() {
             return None;
         }
@@ -100,14 +100,14 @@ impl Engine {
             .chain(others.iter().map(|rail| (rail.channel, rail.theirs)))
             .collect();
         let mine = pinned.into_iter().chain(others.iter().map(|rail| (rail.channel, rail.mine))).collect();
-        let stripe = self.core.stripe_over(peer, Piece { offset: 0, len: region.len() as u64 }, &rails)?;
-        self.core.incoming_of(peer, id)?.1.stripe_by(stripe, mine);
-        self.core.counts.striped += 1;
+        let stripe = self.state.stripe_over(peer, Piece { offset: 0, len: region.len() as u64 }, &rails)?;
+        self.state.incoming_of(peer, id)?.1.stripe_by(stripe, mine);
+        self.state.counts.striped += 1;
         Some(())
     }
 }
 
-impl Core {
+impl EngineState {
     /// A span of a message with this peer, over several rails.
     pub(super) fn stripe_over(&mut self, peer: Peer, span: Piece, rails: &[(usize, Key)]) -> Option<Stripe> {
         let speeds = self.peers.get(peer)?.speeds.get_or_insert_default().clone();

@@ -11,7 +11,7 @@ use crate::matching::MatchKey;
 use crate::peer::Route;
 use crate::request::{State, received};
 use crate::slab::Id;
-use crate::state::Core;
+use crate::state::EngineState;
 use crate::unexpected::Offer;
 use crate::wire::{Control, MEMORY, Memory, WRITE, name_hash};
 use crate::work::Ended;
@@ -19,7 +19,7 @@ use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{Access, End, Key, Peer, Transfer};
 use verbena_memory::Region;
 
-impl Core {
+impl EngineState {
     /// Ties a posted receive to the message announced; the rendezvous is to begin.
     pub fn accept(&mut self, id: Id, peer: Peer, key: &MatchKey, offer: Offer, total: u64) {
         let request = self.requests.get_mut(id).expect("a receive");
@@ -209,17 +209,17 @@ impl Core {
 impl Engine {
     /// Begins to move an announced message whose receive is there.
     pub(crate) fn begin(&mut self, id: Id) {
-        let Some(request) = self.core.requests.get(id) else { return };
+        let Some(request) = self.state.requests.get(id) else { return };
         let State::Incoming(place) = request.state else { return };
         let (peer, region) = (request.peer, request.buffer.region());
-        let incoming = self.core.incoming.get_mut(place).expect("a rendezvous");
+        let incoming = self.state.incoming.get_mut(place).expect("a rendezvous");
         let (bytes, rails) =
             (incoming.bytes, incoming.offer.rails.take().map_or(Vec::new(), |rails| rails.0));
         if bytes == 0 {
-            return self.core.finish(id);
+            return self.state.finish(id);
         }
         let Some(route) = self.route(peer) else {
-            return self.core.fail_incoming(id, place);
+            return self.state.fail_incoming(id, place);
         };
         let region = region.map(|region| region.part(0, bytes as usize));
         match region.map(|region| (self.choose_way(&route, place, bytes), region)) {
@@ -227,25 +227,25 @@ impl Engine {
                 let alone = self.read_by_rails(id, peer, &route, region, &rails).is_some()
                     || !self.invite(id, peer, &route, region);
                 match alone {
-                    true => self.core.counts.pulled += 1,
-                    false => self.core.counts.shared += 1,
+                    true => self.state.counts.pulled += 1,
+                    false => self.state.counts.shared += 1,
                 }
-                self.core.advance(id);
+                self.state.advance(id);
             }
             Some((Way::Write, region)) if self.ask_to_write(id, peer, &route, region, &rails).is_some() => {
-                self.core.counts.written += 1;
+                self.state.counts.written += 1;
             }
             _ => {
-                self.core.counts.streamed += 1;
-                self.core.ask_for_data(id, Piece { offset: 0, len: bytes });
+                self.state.counts.streamed += 1;
+                self.state.ask_for_data(id, Piece { offset: 0, len: bytes });
             }
         }
     }
 
     /// Chooses how an announced message moves, by what its channel has learnt of both directions.
     fn choose_way(&mut self, route: &Route, place: Id, bytes: u64) -> Way {
-        let offer = &self.core.incoming.get(place).expect("a rendezvous").offer;
-        let (way, either) = self.core.choose(route, offer, bytes);
+        let offer = &self.state.incoming.get(place).expect("a rendezvous").offer;
+        let (way, either) = self.state.choose(route, offer, bytes);
         let (Some(channel), Some(estimate), true) = (route.memory, way.direction(), either) else {
             return way;
         };
@@ -253,7 +253,7 @@ impl Engine {
         let Some(choice) = memory.and_then(|memory| memory.choose_direction(bytes, estimate)) else {
             return way;
         };
-        self.core.incoming.get_mut(place).expect("a rendezvous").chosen = Some((channel, choice));
+        self.state.incoming.get_mut(place).expect("a rendezvous").chosen = Some((channel, choice));
         Way::of(choice.direction)
     }
 
@@ -269,38 +269,38 @@ impl Engine {
     ) -> Option<()> {
         let channel = route.memory?;
         let Some(key) = self.expose(channel, peer, region, Access::WRITE) else {
-            self.core.counts.fallbacks += 1;
+            self.state.counts.fallbacks += 1;
             return None;
         };
         let memory = Memory { channel: name_hash(self.channels[channel].name()), key };
         let rails = self.join_rails(peer, route, region, offered);
         let rails: Vec<(usize, Key)> = rails.iter().map(|rail| (rail.channel, rail.mine)).collect();
-        let named: Vec<Memory> = self.core.named(&rails).collect();
-        self.core.counts.striped += u64::from(!rails.is_empty());
-        let (_, incoming) = self.core.incoming_of(peer, id)?;
+        let named: Vec<Memory> = self.state.named(&rails).collect();
+        self.state.counts.striped += u64::from(!rails.is_empty());
+        let (_, incoming) = self.state.incoming_of(peer, id)?;
         (incoming.exposed, incoming.rails, incoming.is_pushed) = (Some((channel, key)), rails, true);
         incoming.parts = Parts::none(incoming.bytes);
         let control = Control::new(Kind::ClearToSend, incoming.offer.sender).word(id.number());
         let control = control.word(region.len() as u64).memory(&memory, MEMORY | WRITE);
-        self.core.post_with(peer, control, named);
+        self.state.post_with(peer, control, named);
         Some(())
     }
 
     /// Cuts the message, and if it is worth two copiers shows the sender where it may write.
     /// Returns whether it did.
     fn invite(&mut self, id: Id, peer: Peer, route: &Route, region: Region) -> bool {
-        let piece_bytes = self.core.piece_bytes(route);
-        let (_, incoming) = self.core.incoming_of(peer, id).expect("a rendezvous");
+        let piece_bytes = self.state.piece_bytes(route);
+        let (_, incoming) = self.state.incoming_of(peer, id).expect("a rendezvous");
         incoming.parts = Parts::alone(Cut::for_one(incoming.bytes, piece_bytes));
-        let settings = &self.core.settings;
+        let settings = &self.state.settings;
         // If long messages go both ways, each side has one to read, better in its own cache.
-        let one_way = self.core.outgoing.len() == 0;
+        let one_way = self.state.outgoing.len() == 0;
         let worth_it = settings.copy_by_both && one_way && region.len() >= settings.copy_by_both_bytes_min;
         worth_it && route.put.is_some() && self.divide(id, peer, route, region).is_some()
     }
 
     fn divide(&mut self, id: Id, peer: Peer, route: &Route, region: Region) -> Option<()> {
-        let cut = Cut::for_both(region.len() as u64, self.core.settings.claim_bytes as u64);
+        let cut = Cut::for_both(region.len() as u64, self.state.settings.claim_bytes as u64);
         let channel = route.memory.filter(|_| cut.count() > 1)?;
         let division = self.channels[route.packets].sharing()?.divide(peer, cut.count())?;
         let Some(key) = self.expose(channel, peer, region, Access::WRITE) else {
@@ -308,18 +308,18 @@ impl Engine {
             return None;
         };
         let memory = Memory { channel: name_hash(self.channels[channel].name()), key };
-        let (_, incoming) = self.core.incoming_of(peer, id)?;
+        let (_, incoming) = self.state.incoming_of(peer, id)?;
         incoming.exposed = Some((channel, key));
         incoming.parts = Parts::divided(cut, route.packets, division);
         let control = Control::new(Kind::ClearToSend, incoming.offer.sender).length(cut.bytes);
         let control = control.word(id.number()).word(cut.part_bytes).word(division.0);
-        self.core.post(peer, control.memory(&memory, MEMORY));
+        self.state.post(peer, control.memory(&memory, MEMORY));
         Some(())
     }
 
     /// The next piece for this side.
     fn next_piece(&mut self, peer: Peer, id: Id) -> Option<Piece> {
-        let (_, incoming) = self.core.incoming_of(peer, id)?;
+        let (_, incoming) = self.state.incoming_of(peer, id)?;
         if let Some(piece) = incoming.redo.pop() {
             return Some(piece);
         }
@@ -338,7 +338,7 @@ impl Engine {
 
     /// Ends the division: from now on nobody takes parts.
     fn end_division(&mut self, peer: Peer, id: Id) {
-        let Some((_, incoming)) = self.core.incoming_of(peer, id) else { return };
+        let Some((_, incoming)) = self.state.incoming_of(peer, id) else { return };
         if let Some((channel, division)) = incoming.parts.division {
             let sharing = self.channels[channel].sharing().expect("the channel that made it");
             incoming.parts.end(sharing.end_division(peer, division));
@@ -347,20 +347,20 @@ impl Engine {
 
     /// Reads one piece, or starts several where they run in the background.
     pub(crate) fn pull(&mut self, id: Id) {
-        let Some(request) = self.core.requests.get(id) else { return };
+        let Some(request) = self.state.requests.get(id) else { return };
         let peer = request.peer;
-        let Some((_, incoming)) = self.core.incoming_of(peer, id) else { return };
+        let Some((_, incoming)) = self.state.incoming_of(peer, id) else { return };
         incoming.listed = false;
         if incoming.must_end_division() {
             self.end_division(peer, id);
         }
         while self.pull_piece(peer, id) == Some(Transfer::Pending) {}
-        self.core.advance(id);
+        self.state.advance(id);
     }
 
     /// Returns what is to be read now, if anything is.
     fn next_read(&mut self, peer: Peer, id: Id) -> Option<Task> {
-        let (_, incoming) = self.core.incoming_of(peer, id)?;
+        let (_, incoming) = self.state.incoming_of(peer, id)?;
         if !incoming.can_read() {
             return None;
         }
@@ -369,24 +369,24 @@ impl Engine {
         }
         let Memory { channel, key } = incoming.offer.memory()?;
         // The peer may have been lost to that channel meanwhile: then the read fails.
-        let channel = self.core.memory_channel(peer, channel)?;
+        let channel = self.state.memory_channel(peer, channel)?;
         Some(Task { channel, key, piece: self.next_piece(peer, id)? })
     }
 
     fn pull_piece(&mut self, peer: Peer, id: Id) -> Option<Transfer> {
-        let region = self.core.requests.get(id)?.buffer.region()?;
+        let region = self.state.requests.get(id)?.buffer.region()?;
         let Task { channel, key, piece } = self.next_read(peer, id)?;
-        self.core.incoming_of(peer, id)?.1.reads += 1;
+        self.state.incoming_of(peer, id)?.1.reads += 1;
         let note = TransferNote { request: id, piece, put: false, channel };
-        let token = self.core.transfers.insert(note);
+        let token = self.state.transfers.insert(note);
         let into = region.part(piece.offset as usize, piece.len as usize);
         let outcome = self.channels[channel]
             .remote_memory()
             .and_then(|memory| memory.get(peer, &key, piece.offset, into, token.number()).ok());
         if outcome != Some(Transfer::Pending) {
-            self.core.transfers.remove(token);
-            self.core.incoming_of(peer, id)?.1.reads -= 1;
-            self.core.get_counted(note, outcome.is_some());
+            self.state.transfers.remove(token);
+            self.state.incoming_of(peer, id)?.1.reads -= 1;
+            self.state.get_counted(note, outcome.is_some());
         }
         outcome
     }

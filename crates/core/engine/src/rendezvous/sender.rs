@@ -5,11 +5,11 @@ use super::parts::Cut;
 use super::stripe::Stripe;
 use super::{Piece, STREAM_PACKETS_MAX, TransferNote};
 use crate::Engine;
-use crate::outbox::{Given, give};
+use crate::outbox::{HandOver, hand_over};
 use crate::peer::Route;
 use crate::request::{State, sent};
 use crate::slab::Id;
-use crate::state::Core;
+use crate::state::EngineState;
 use crate::wire::{Control, DONE, FAILED, MEMORY, Memory, Reader, WRITE, name_hash};
 use crate::{Completion, Failure};
 use verbena_channel::packet::{Header, Kind};
@@ -60,7 +60,7 @@ impl Outgoing {
     }
 }
 
-impl Core {
+impl EngineState {
     pub(super) fn outgoing_of(&mut self, peer: Peer, id: Id) -> Option<(Id, &mut Outgoing)> {
         let request = self.requests.get(id).filter(|r| r.peer == peer)?;
         let State::Offered(outgoing) = request.state else { return None };
@@ -231,43 +231,43 @@ impl Engine {
     /// Writes one part of the receiver's copy, if that may be now, and streams some packets;
     /// returns whether anything moved.
     pub(crate) fn push(&mut self, id: Id, may_help: bool) -> bool {
-        let Some(request) = self.core.requests.get(id) else { return false };
+        let Some(request) = self.state.requests.get(id) else { return false };
         let peer = request.peer;
-        let Some((_, outgoing)) = self.core.outgoing_of(peer, id) else { return false };
+        let Some((_, outgoing)) = self.state.outgoing_of(peer, id) else { return false };
         outgoing.listed = false;
         let wrote = self.push_whole(peer, id) | (may_help && self.push_piece(peer, id).is_some());
         let streamed = self.stream(peer, id);
-        if self.core.outgoing_of(peer, id).is_some_and(|(_, outgoing)| outgoing.has_work()) {
-            self.core.list_push(peer, id);
+        if self.state.outgoing_of(peer, id).is_some_and(|(_, outgoing)| outgoing.has_work()) {
+            self.state.list_push(peer, id);
         }
         wrote || streamed
     }
 
     fn push_piece(&mut self, peer: Peer, id: Id) -> Option<()> {
-        let region = self.core.requests.get(id)?.buffer.region()?;
-        let (_, outgoing) = self.core.outgoing_of(peer, id)?;
+        let region = self.state.requests.get(id)?.buffer.region()?;
+        let (_, outgoing) = self.state.outgoing_of(peer, id)?;
         let target = outgoing.target.filter(|_| outgoing.writes < WRITES_MAX)?;
         let channel = target.channel;
-        let packets = self.core.peers.get(peer)?.route?.packets;
+        let packets = self.state.peers.get(peer)?.route?.packets;
         let sharing = self.channels[packets].sharing();
         let part = sharing.and_then(|sharing| sharing.take_part(peer, target.division, End::Back));
         let piece = part.and_then(|part| target.cut.part(part));
-        let (_, outgoing) = self.core.outgoing_of(peer, id)?;
+        let (_, outgoing) = self.state.outgoing_of(peer, id)?;
         let Some(piece) = piece else {
             outgoing.target = None;
             return None;
         };
         outgoing.writes += 1;
         let note = TransferNote { request: id, piece, put: true, channel };
-        let token = self.core.transfers.insert(note);
+        let token = self.state.transfers.insert(note);
         let from = region.part(piece.offset as usize, piece.len as usize);
         let outcome = self.channels[channel]
             .remote_memory()
             .and_then(|memory| memory.put(peer, &target.key, piece.offset, from, token.number()).ok());
         if outcome != Some(Transfer::Pending) {
-            self.core.transfers.remove(token);
-            self.core.outgoing_of(peer, id)?.1.writes -= 1;
-            self.core.report(peer, note, outcome.is_some());
+            self.state.transfers.remove(token);
+            self.state.outgoing_of(peer, id)?.1.writes -= 1;
+            self.state.report(peer, note, outcome.is_some());
         }
         Some(())
     }
@@ -275,10 +275,10 @@ impl Engine {
     /// Sends data packets while the channel takes them, up to a bound; or copies as many as it has
     /// room for, before any is transferred.
     fn stream(&mut self, peer: Peer, id: Id) -> bool {
-        if self.core.settings.large != Large::Copy {
+        if self.state.settings.large != Large::Copy {
             return self.stream_some(peer, id);
         }
-        let Some(Route { packets, .. }) = self.core.peers.get(peer).and_then(|state| state.route) else {
+        let Some(Route { packets, .. }) = self.state.peers.get(peer).and_then(|state| state.route) else {
             return false;
         };
         if let Some(streams) = self.channels[packets].streams() {
@@ -297,9 +297,9 @@ impl Engine {
     fn stream_some(&mut self, peer: Peer, id: Id) -> bool {
         for packet in 0..STREAM_PACKETS_MAX {
             match self.stream_packet(peer, id) {
-                Some(Given::Taken) => {}
-                Some(Given::Full) | None => return packet > 0,
-                Some(Given::Broken(fault)) => {
+                Some(HandOver::Taken) => {}
+                Some(HandOver::Full) | None => return packet > 0,
+                Some(HandOver::Broken(fault)) => {
                     self.lose(peer, fault);
                     return true;
                 }
@@ -308,31 +308,31 @@ impl Engine {
         true
     }
 
-    fn stream_packet(&mut self, peer: Peer, id: Id) -> Option<Given> {
-        let (place, outgoing) = self.core.outgoing_of(peer, id)?;
+    fn stream_packet(&mut self, peer: Peer, id: Id) -> Option<HandOver> {
+        let (place, outgoing) = self.state.outgoing_of(peer, id)?;
         let (piece, receiver) = (outgoing.stream?, outgoing.receiver);
-        let state = self.core.peers.get(peer)?;
+        let state = self.state.peers.get(peer)?;
         let route = state.route?;
         // Control packets that wait go first; the channel is full anyway.
         if !state.outbox.is_empty() {
-            return Some(Given::Full);
+            return Some(HandOver::Full);
         }
         let streams = self.channels[route.packets].streams();
         let longer = streams.and_then(|streams| streams.stream_bytes_max(peer));
         let room = longer.unwrap_or(0).max(route.packet_bytes_max);
-        let len = piece.len.min(room.min(self.core.settings.chunk_bytes_max) as u64);
+        let len = piece.len.min(room.min(self.state.settings.chunk_bytes_max) as u64);
         let header = Header { context: receiver, length: piece.offset, ..Header::new(Kind::Data) };
-        let buffer = &self.core.requests.get(id)?.buffer;
+        let buffer = &self.state.requests.get(id)?.buffer;
         let payload = Payload::Buffer { buffer, offset: piece.offset as usize, len: len as usize };
-        let given = give(&mut self.channels, &mut self.core.tally, state, peer, header, payload);
-        if matches!(given, Given::Taken) {
-            self.core.counts.protocol_sent += 1;
+        let outcome = hand_over(&mut self.channels, &mut self.state.tally, state, peer, header, payload);
+        if matches!(outcome, HandOver::Taken) {
+            self.state.counts.protocol_sent += 1;
             let rest = Piece { offset: piece.offset + len, len: piece.len - len };
-            self.core.outgoing.get_mut(place)?.stream = (rest.len > 0).then_some(rest);
+            self.state.outgoing.get_mut(place)?.stream = (rest.len > 0).then_some(rest);
             if rest.len == 0 {
-                self.core.end_sent(id, place);
+                self.state.end_sent(id, place);
             }
         }
-        Some(given)
+        Some(outcome)
     }
 }

@@ -150,8 +150,7 @@ impl Process {
         self.boards.as_deref()
     }
 
-    /// Returns whether looking again at once, without yielding, holds up no rank that is waited
-    /// for.
+    /// Returns whether looking again without yielding holds up no rank that is waited for.
     #[inline]
     pub(crate) fn may_spin(&self) -> bool {
         !self.shares_cores
@@ -169,8 +168,7 @@ impl Process {
         self.size
     }
 
-    /// Returns a context that no other communicator has, anywhere in the job: this process's number
-    /// and a count.
+    /// Returns a context that is unique in the job: this process's number and a count.
     pub fn new_context(&self) -> u64 {
         let count = self.contexts.fetch_add(1, Ordering::Relaxed);
         (u64::from(self.me) << 34) | (count << 2)
@@ -293,8 +291,7 @@ impl Process {
         })
     }
 
-    /// Returns the engine, for a call that is alone in MPI: nobody sleeps who would have to be
-    /// woken.
+    /// Returns the engine for a call alone in MPI: nobody sleeps who would have to be woken.
     #[inline(always)]
     pub fn engine_alone(&self, alone: SingleThread) -> SingleThreadGuard<'_, Engine> {
         self.engine.lock_alone(alone)

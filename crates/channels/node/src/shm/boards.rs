@@ -80,8 +80,8 @@ impl Boards for NodeBoards {
             fence_always: self.fence_always,
         };
         // SAFETY: a whole number of pages into the segment, within it by `at`. The backing holds
-        // the segment. The ticket is this communicator's, and each of its members opens its own side
-        // once.
+        // the segment. The ticket is this communicator's, and each of its members opens its own
+        // side once.
         let board =
             unsafe { MappedBoard::new(head.add(HEAD_BYTES), Measures::of(members.len()), me, backing) };
         Some(Box::new(board))

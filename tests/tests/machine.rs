@@ -64,15 +64,15 @@ fn single_copy_refused_after_it_worked() {
 }
 
 /// A program of somebody else that keeps a core busy until this is dropped.
-struct Stranger(Child);
+struct OtherProgram(Child);
 
-impl Stranger {
-    fn start() -> Stranger {
-        Stranger(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("a shell"))
+impl OtherProgram {
+    fn start() -> OtherProgram {
+        OtherProgram(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("a shell"))
     }
 }
 
-impl Drop for Stranger {
+impl Drop for OtherProgram {
     fn drop(&mut self) {
         self.0.kill().and_then(|()| self.0.wait()).expect("it runs");
     }
@@ -83,7 +83,7 @@ impl Drop for Stranger {
 #[test]
 fn cores_may_be_kept_busy_by_other_programs() {
     let cores = std::thread::available_parallelism().expect("a number of cores").get();
-    let _strangers: Vec<Stranger> = (0..cores).map(|_| Stranger::start()).collect();
+    let _others: Vec<OtherProgram> = (0..cores).map(|_| OtherProgram::start()).collect();
     for (ranks, name) in [(2, "point"), (4, "point"), (4, "collectives"), (3, "threads")] {
         let ended = job(ranks, program(name)).run().ok();
         assert!(ended.stdout.contains(&format!("{name}: ok with {ranks} ranks")), "{ended:?}");

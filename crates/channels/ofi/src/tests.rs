@@ -1,6 +1,6 @@
 //! Two ends in one process, over TCP on the loopback interface.
 
-mod strangers;
+mod foreign_senders;
 
 use super::OfiChannel;
 use super::card::{Contact, Notice};

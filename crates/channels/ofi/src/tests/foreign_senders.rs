@@ -1,5 +1,5 @@
-//! Strangers that reach the port of an end over TCP: their messages move a counter, and guessed
-//! keys open nothing.
+//! Foreign senders that reach the port of an end over TCP: their messages move a counter, and
+//! guessed keys open nothing.
 
 use super::*;
 use crate::frame::{Frame, Kind as FrameKind};
@@ -7,23 +7,23 @@ use std::ptr::null_mut;
 use verbena_channel::key::ExposedMemory;
 use verbena_fabric::{Offer, raw};
 
-/// Keys that a stranger guesses: those that counting from 1 would give.
+/// Keys that a foreign sender guesses: those that counting from 1 would give.
 const GUESSES: std::ops::RangeInclusive<u64> = 1..=100;
 const BYTES: usize = 64 << 10;
 
-/// A stranger that knows the address of an end, and nothing else.
-struct Stranger {
+/// A foreign sender that knows the address of an end, and nothing else.
+struct ForeignSender {
     net: Net,
     to: u64,
 }
 
-impl Stranger {
-    fn of(victim: &End) -> Stranger {
+impl ForeignSender {
+    fn of(victim: &End) -> ForeignSender {
         let offer: &Offer = victim.channel.net.offer();
         let mut net = Net::open(offer, 1, 4096, false).expect("an end");
         let address = victim.channel.net.endpoint.address().expect("an address");
         let to = net.addresses.insert(&address).expect("taken");
-        Stranger { net, to }
+        ForeignSender { net, to }
     }
 
     /// Makes progress; returns, of each completion, whether it was a success.
@@ -34,7 +34,7 @@ impl Stranger {
     }
 
     fn send(&mut self, ends: &mut [End; 2], message: &[u8]) {
-        until(ends, "sending as a stranger", |_| {
+        until(ends, "sending as a foreign sender", |_| {
             self.poll();
             self.net.endpoint.inject(self.to, message).is_ok()
         });
@@ -89,10 +89,10 @@ fn forged(token: u64) -> Vec<Vec<u8>> {
 fn a_frame_with_a_wrong_token_moves_a_counter_and_nothing_else() {
     let Some(mut ends) = pair(|_| {}) else { return };
     let token = ends[0].channel.token;
-    let mut stranger = Stranger::of(&ends[0]);
+    let mut foreign = ForeignSender::of(&ends[0]);
     let wrong = [0, !token, token ^ 1, token ^ 1 << 63];
     let messages: Vec<Vec<u8>> = wrong.into_iter().flat_map(forged).collect();
-    messages.iter().for_each(|message| stranger.send(&mut ends, message));
+    messages.iter().for_each(|message| foreign.send(&mut ends, message));
     let count = messages.len() as u64;
     until(&mut ends, "counting", |ends| ends[0].channel.counts().strange_messages == count);
     assert!(ends[0].channel.links.look(1).is_none(), "rank 1 was not met");
@@ -101,7 +101,7 @@ fn a_frame_with_a_wrong_token_moves_a_counter_and_nothing_else() {
         send(&mut ends, 1, number, b"from rank 1");
     }
     until(&mut ends, "arriving", |ends| ends.iter().all(|end| end.arrived.packets.len() == 3));
-    messages.iter().for_each(|message| stranger.send(&mut ends, message));
+    messages.iter().for_each(|message| foreign.send(&mut ends, message));
     until(&mut ends, "counting", |ends| ends[0].channel.counts().strange_messages == 2 * count);
     send(&mut ends, 1, 3, b"from rank 1");
     until(&mut ends, "arriving", |ends| ends[0].arrived.packets.len() == 4);
@@ -115,7 +115,7 @@ fn nobody_speaks_for_another_end_if_the_provider_tells_the_source() {
     let Some(mut ends) = pair(|_| {}) else { return };
     let tells_source = ends[0].channel.net.offer().capabilities() & raw::FI_SOURCE != 0;
     assert!(tells_source, "TCP does");
-    let mut other = Stranger::of(&ends[0]);
+    let mut other = ForeignSender::of(&ends[0]);
     // A process of the job: its address and the token are known.
     let address = other.net.endpoint.address().expect("an address");
     ends[0].channel.net.addresses.insert(&address).expect("taken");
@@ -138,12 +138,12 @@ fn guessed_keys_open_no_memory() {
     for access in [Access::READ, Access::WRITE, Access::READ_WRITE] {
         ends[0].channel.expose(1, region, access).expect("exposed");
     }
-    let mut stranger = Stranger::of(&ends[0]);
+    let mut foreign = ForeignSender::of(&ends[0]);
     let mut memory = [0; 100];
     for key in GUESSES {
         // Over TCP a write has ended here when its bytes have left; the read follows it.
-        stranger.moves(&mut ends, false, key, 0, &mut memory);
-        assert!(!stranger.moves(&mut ends, true, key, 0, &mut memory), "key {key} reads");
+        foreign.moves(&mut ends, false, key, 0, &mut memory);
+        assert!(!foreign.moves(&mut ends, true, key, 0, &mut memory), "key {key} reads");
         assert_eq!(memory, [0; 100]);
     }
     assert!(region.to_vec() == bytes(5, BYTES));

@@ -67,7 +67,6 @@ const WAYS: &[(&str, &[&str])] = &[
 /// The calls on communicators of their own, and the words that the message must name.
 const WAYS_ELSEWHERE: &[(&str, &[&str])] = &[
     ("between-types", &["of the other group called MPI_Allreduce of", "rank 0 of this group"]),
-    ("between-ops", &["of the other group called MPI_Allreduce with", "MPI_SUM", "MPI_MAX"]),
     ("between-bcast-types", &["rank 0 of the other group called MPI_Bcast of signed integers of 4 bytes"]),
     ("between-allgather-types", &["of the other group called MPI_Allgather of", "floating-point numbers"]),
     ("between-alltoallv", &["of the other group called MPI_Alltoallv of", "floating-point numbers"]),

@@ -21,12 +21,12 @@ impl Engine {
             let send = SendUnderWay { request, peer, context, tag, bytes, is_queued };
             (is_send && !cancelling).then_some(send)
         };
-        self.core.requests.iter().filter_map(its_send).collect()
+        self.state.requests.iter().filter_map(its_send).collect()
     }
 
     /// Asks to cancel a send whose request may be forgotten; the completion is kept all the same.
     pub fn take_back(&mut self, send: RequestId) {
-        if let Some(request) = self.core.requests.get_mut(send.into()) {
+        if let Some(request) = self.state.requests.get_mut(send.into()) {
             request.forgotten = false;
         }
         self.cancel(send);

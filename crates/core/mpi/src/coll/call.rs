@@ -163,10 +163,12 @@ impl<'c> Call<'c> {
         (rank as u16) << 1 | u16::from(is_first)
     }
 
-    /// Sets the operation.
+    /// Sets the operation. Where each group of an intercommunicator gets the other's result
+    /// (MPI-5.0, 6.9.6), they may use one each: there it does nothing.
     #[inline]
     pub fn op(mut self, op: Option<&Op>) -> Call<'c> {
-        if let Some(op) = op {
+        let both_ways = self.roots() != REDUCE_ROOTS && self.comm.is_inter();
+        if let Some(op) = op.filter(|_| !both_ways) {
             let code = op
                 .builtin()
                 .map_or_else(|| USER_OPS[usize::from(!op.is_commutative())], |builtin| builtin as u16 + 1);

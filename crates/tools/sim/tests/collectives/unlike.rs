@@ -15,7 +15,7 @@ use verbena_node::board::heap;
 use verbena_sim::Random;
 
 /// The call of a rank, and what another one does instead; and the class of the error.
-fn pairs(comm: &Comm) -> [(Call, Call, i32); 4] {
+fn pairs(comm: &Comm) -> [(Call<'_>, Call<'_>, i32); 4] {
     let datatype = |handle| Datatype::predefined(handle).map(|datatype| &**datatype);
     let op = |handle| Op::predefined(handle).map(|op| &**op);
     let bcast = |root| Call::new(Kind::Bcast, comm).root(root);

@@ -7,7 +7,7 @@ use verbena_lab::table::format_value;
 
 /// A picture of bars.
 #[derive(Clone, Debug)]
-pub struct Bars {
+pub(crate) struct Bars {
     /// The text above the bars.
     pub title: String,
     /// The unit of the values.
@@ -18,7 +18,7 @@ pub struct Bars {
 
 /// A bar.
 #[derive(Clone, Debug)]
-pub struct Bar {
+pub(crate) struct Bar {
     /// The text beside the bar.
     pub label: String,
     /// The length of the bar, not negative.
@@ -38,7 +38,7 @@ const LETTER: u32 = 7;
 ///
 /// # Errors
 /// It cannot be drawn.
-pub fn svg(picture: &Bars, width: u32) -> Result<String> {
+pub(crate) fn svg(picture: &Bars, width: u32) -> Result<String> {
     register_font()?;
     let mut text = String::new();
     {

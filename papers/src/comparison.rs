@@ -18,7 +18,7 @@ use verbena_lab::report::Entry;
 
 /// Options that choose what is measured of the experiments, and where the result goes.
 #[derive(Args, Clone, Debug)]
-pub struct Output {
+pub(crate) struct Output {
     /// Only these variants, as in all,50:1
     #[arg(long, value_delimiter = ',', value_name = "VARIANTS")]
     only: Vec<String>,
@@ -46,7 +46,7 @@ pub struct Output {
 
 /// The options that all comparisons have.
 #[derive(Args, Clone, Debug)]
-pub struct CommonOptions {
+pub(crate) struct CommonOptions {
     #[command(flatten)]
     nodes: Nodes,
     #[command(flatten)]
@@ -60,7 +60,7 @@ impl CommonOptions {
     ///
     /// # Errors
     /// Something needed is missing, a file cannot be written, or points could not be measured.
-    pub fn run(&self, experiments: Vec<Experiment>, model: Option<Model>) -> Result<()> {
+    pub(crate) fn run(&self, experiments: Vec<Experiment>, model: Option<Model>) -> Result<()> {
         let between = self.nodes.between(&self.timing)?;
         run(experiments, &between, self.timing.rounds(), &self.output, model)
     }
@@ -70,7 +70,7 @@ impl CommonOptions {
     ///
     /// # Errors
     /// Those of [`CommonOptions::run`], or no nodes are named.
-    pub fn run_between_nodes(&self, experiments: Vec<Experiment>, model: Option<Model>) -> Result<()> {
+    pub(crate) fn run_between_nodes(&self, experiments: Vec<Experiment>, model: Option<Model>) -> Result<()> {
         let on_devices = |experiment: &Experiment| experiment.variants.iter().all(Variant::is_on_devices);
         let is_here = experiments.iter().all(on_devices);
         ensure!(is_here || self.nodes.hosts.len() >= 2, no_nodes(&survey()));

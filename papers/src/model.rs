@@ -7,7 +7,7 @@ use std::fmt;
 use verbena_sim::figures::Table;
 
 /// Computed tables, under a line that says that nobody measured them.
-pub struct Model {
+pub(crate) struct Model {
     title: &'static str,
     tables: Vec<Table>,
 }
@@ -17,12 +17,12 @@ impl Model {
     ///
     /// # Errors
     /// The text of what hung or failed there.
-    pub fn new(title: &'static str, tables: Result<Vec<Table>, String>) -> Result<Model> {
+    pub(crate) fn new(title: &'static str, tables: Result<Vec<Table>, String>) -> Result<Model> {
         Ok(Model { title, tables: tables.map_err(|reason| anyhow!("the simulator: {reason}"))? })
     }
 
     /// The tables for programs.
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         json!({"title": self.title, "tables": self.tables.iter().map(of_table).collect::<Vec<_>>()})
     }
 }

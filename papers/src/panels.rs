@@ -12,7 +12,7 @@ const RANKS: Axis = Axis { name: "ranks", label: |ranks| ranks.to_string() };
 
 /// A panel for each experiment and metric that has three places on an axis: that of the variants,
 /// the sizes, or the ranks.
-pub fn panels(all: &[Measured]) -> Vec<Panel> {
+pub(crate) fn panels(all: &[Measured]) -> Vec<Panel> {
     all.iter().flat_map(of_experiment).filter(|panel| !panel.lines.is_empty()).collect()
 }
 

@@ -6,7 +6,7 @@ use verbena_lab::experiment::{Experiment, Measured, points};
 use verbena_lab::metric::{Metric, Point};
 
 /// Compares one channel of ours with UCX's transport of the same kind.
-pub fn against(title: &'static str, channel: &str, transport: UcxTransport) -> Experiment {
+pub(crate) fn against(title: &'static str, channel: &str, transport: UcxTransport) -> Experiment {
     Experiment {
         name: "peers",
         title,

@@ -18,7 +18,7 @@ const Y_LABELS: usize = 6;
 
 /// The options of `verbena-papers plot`.
 #[derive(Args, Debug)]
-pub struct PlotArgs {
+pub(crate) struct PlotArgs {
     /// The result file of `verbena bench --json`
     result: PathBuf,
     /// The picture (.svg)
@@ -29,7 +29,7 @@ pub struct PlotArgs {
 ///
 /// # Errors
 /// The result cannot be read, or the picture cannot be drawn.
-pub fn run(args: &PlotArgs) -> Result<()> {
+pub(crate) fn run(args: &PlotArgs) -> Result<()> {
     check_name(&args.picture)?;
     let result = &args.result;
     let text =
@@ -42,7 +42,7 @@ pub fn run(args: &PlotArgs) -> Result<()> {
 ///
 /// # Errors
 /// The name does not end in `.svg`.
-pub fn check_name(path: &Path) -> Result<()> {
+pub(crate) fn check_name(path: &Path) -> Result<()> {
     let is_svg = path.extension().is_some_and(|ending| ending == "svg");
     ensure!(is_svg, "a plot is drawn in SVG: end the name of {} in .svg", path.display());
     Ok(())
@@ -50,7 +50,7 @@ pub fn check_name(path: &Path) -> Result<()> {
 
 /// A line of a panel.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub(crate) struct Line {
     /// The text in the legend.
     pub label: String,
     /// (Message size in bytes, value), by size.
@@ -59,7 +59,7 @@ pub struct Line {
 
 /// A panel of a picture.
 #[derive(Clone, Debug)]
-pub struct Panel {
+pub(crate) struct Panel {
     /// The text above the panel.
     pub title: String,
     /// The unit of the values.
@@ -74,7 +74,7 @@ pub struct Panel {
 ///
 /// # Errors
 /// There is no such curve, or the file cannot be written.
-pub fn draw(report: &Report, path: &Path) -> Result<()> {
+pub(crate) fn draw(report: &Report, path: &Path) -> Result<()> {
     let curves = curves(&report.entries);
     let mut units: Vec<&str> = curves.iter().map(|(entry, _)| entry.unit.as_str()).collect();
     units.sort_unstable();
@@ -97,7 +97,7 @@ pub fn draw(report: &Report, path: &Path) -> Result<()> {
 ///
 /// # Errors
 /// There is none, or the file cannot be written.
-pub fn draw_panels(all: &[Panel], path: &Path) -> Result<()> {
+pub(crate) fn draw_panels(all: &[Panel], path: &Path) -> Result<()> {
     if all.is_empty() {
         bail!(
             "there is nothing to plot: no metric was measured at three sizes or more, nor by three variants of an axis"
@@ -113,7 +113,7 @@ pub fn draw_panels(all: &[Panel], path: &Path) -> Result<()> {
 ///
 /// # Errors
 /// It cannot be drawn.
-pub fn svg(panel: &Panel, size: (u32, u32)) -> Result<String> {
+pub(crate) fn svg(panel: &Panel, size: (u32, u32)) -> Result<String> {
     register_font()?;
     let mut text = String::new();
     panels(SVGBackend::with_string(&mut text, size).into_drawing_area(), std::slice::from_ref(panel))?;

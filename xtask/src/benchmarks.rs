@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 /// The options of `cargo xtask benchmarks-page`.
 #[derive(clap::Args, Debug)]
-pub struct Args {
+pub(crate) struct Args {
     /// The result file of `cargo xtask peers --page --json FILE`
     result: PathBuf,
     /// The folder that the pages are written into [default: the repository]
@@ -32,7 +32,7 @@ pub struct Args {
 ///
 /// # Errors
 /// The result file cannot be read, lacks a point that a chart shows, or a page cannot be written.
-pub fn run(args: &Args) -> Result<()> {
+pub(crate) fn run(args: &Args) -> Result<()> {
     let text = std::fs::read_to_string(&args.result)
         .with_context(|| format!("cannot read {}", args.result.display()))?;
     let summary: Summary = serde_json::from_str(&text)

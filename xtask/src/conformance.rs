@@ -12,7 +12,7 @@ use verbena_tests::conformance::{self, Options, expectations};
 
 /// The options of `cargo xtask conformance`.
 #[derive(clap::Args, Debug)]
-pub struct Args {
+pub(crate) struct Args {
     /// MPICH's sources, for a newer suite than Debian's: the folder with test/mpi
     #[arg(long, value_name = "DIR")]
     src: Option<PathBuf>,
@@ -66,7 +66,7 @@ impl Args {
 ///
 /// # Errors
 /// Something cannot be read, built or written.
-pub fn run(args: &Args) -> Result<ExitCode> {
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let report = conformance::run(&args.options()).map_err(|why| anyhow!(why))?;
     print!("{}", report.text());
     if let Some(path) = &args.json {

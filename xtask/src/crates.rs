@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The packages of this workspace that are installed.
-pub const INSTALLED: [&str; 5] =
+pub(crate) const INSTALLED: [&str; 5] =
     ["verbena", "verbena-abi", "verbena-fortran", "verbena-launch", "verbena-mpich"];
 
 /// The platform that the graph is taken for.
@@ -15,7 +15,7 @@ const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 
 /// A package of the graph.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Package {
+pub(crate) struct Package {
     /// The name in its manifest.
     pub name: String,
     /// The version of the package.
@@ -44,7 +44,7 @@ impl Package {
 
 /// All packages, and the links between them.
 #[derive(Debug)]
-pub struct Graph {
+pub(crate) struct Graph {
     packages: BTreeMap<String, Package>,
     /// The ids of the packages that each package links.
     links: BTreeMap<String, Vec<String>>,
@@ -84,7 +84,7 @@ impl Graph {
     ///
     /// # Errors
     /// Cargo fails, or the lock file does not fit the manifests.
-    pub fn of(top: &Path) -> Result<Graph> {
+    pub(crate) fn of(top: &Path) -> Result<Graph> {
         let arguments = ["metadata", "--format-version=1", "--locked", "--filter-platform", PLATFORM];
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let output =
@@ -106,7 +106,7 @@ impl Graph {
     }
 
     /// The crates of others that are linked into a package of this workspace, by name and version.
-    pub fn linked_into(&self, package: &str) -> Vec<&Package> {
+    pub(crate) fn linked_into(&self, package: &str) -> Vec<&Package> {
         let is_root = |p: &&Package| p.name == package && p.source.is_none();
         let mut waiting: Vec<&str> = self.packages.values().filter(is_root).map(|p| p.id.as_str()).collect();
         let mut seen = BTreeSet::new();
@@ -122,23 +122,23 @@ impl Graph {
     }
 
     /// The crates of others that are linked into anything that is installed, by name and version.
-    pub fn installed(&self) -> Vec<&Package> {
+    pub(crate) fn installed(&self) -> Vec<&Package> {
         let all = INSTALLED.iter().flat_map(|package| self.linked_into(package));
         all.map(|p| ((&p.name, &p.version), p)).collect::<BTreeMap<_, _>>().into_values().collect()
     }
 
     /// Every crate of others that the workspace builds or runs, tests included.
-    pub fn all(&self) -> impl Iterator<Item = &Package> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Package> {
         self.packages.values().filter(|package| package.source.is_some())
     }
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// A graph from lines `name version [registry] licence: linked, !built with`.
-    pub fn graph(lines: &[&str]) -> Graph {
+    pub(crate) fn graph(lines: &[&str]) -> Graph {
         let of = |line: &&str| {
             let (head, rest) = line.split_once(": ").unwrap_or((line.trim_end_matches(':'), ""));
             let words: Vec<&str> = head.split(' ').collect();

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 /// The options of `cargo xtask instructions`.
 #[derive(clap::Args, Debug)]
-pub struct Args {
+pub(crate) struct Args {
     /// Fail if a count grew beyond the tolerance
     #[arg(long)]
     check: bool,
@@ -39,7 +39,7 @@ const RUNS_MAX: usize = 3;
 ///
 /// # Errors
 /// valgrind or the stage is missing, a run fails, or with `--check` a count grew.
-pub fn run(args: &Args) -> Result<()> {
+pub(crate) fn run(args: &Args) -> Result<()> {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default();
     let file = top.join("tests/instructions/counts.toml");
     let counted = run::count(&top, &top.join(&args.stage))?;

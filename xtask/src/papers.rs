@@ -15,7 +15,7 @@ use std::process::Command;
 
 /// The options of `cargo xtask papers`.
 #[derive(clap::Args, Debug)]
-pub struct Args {
+pub(crate) struct Args {
     /// Few sizes, one round, 10 ms a point; ends within 20 minutes
     #[arg(long)]
     quick: bool,
@@ -59,7 +59,7 @@ const NODES: &str = "trace,rc,polling,threshold,ud,bulk";
 /// # Errors
 /// Verbena cannot be built, or the report cannot be made. What cannot be measured is a row with its
 /// reason.
-pub fn run(args: &Args) -> Result<()> {
+pub(crate) fn run(args: &Args) -> Result<()> {
     let stage = args.stage.clone().map_or_else(|| build_stage(&top()), Ok)?;
     let program = program(&stage)?;
     if !args.words.is_empty() {

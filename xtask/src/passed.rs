@@ -1,7 +1,7 @@
 //! The number of tests that `cargo test` ran, by what it says.
 
 /// Returns how many tests passed, by the output of the test programs.
-pub fn passed(said: &str) -> u32 {
+pub(crate) fn passed(said: &str) -> u32 {
     let counts = said.lines().filter_map(|line| line.strip_prefix("test result: ok. "));
     counts.filter_map(|rest| rest.split(' ').next()?.parse::<u32>().ok()).sum()
 }

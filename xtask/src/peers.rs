@@ -16,13 +16,13 @@
 //! | [`summary`] | medians and ratios |
 //! | [`render`] | tables for the terminal and in Markdown |
 
-pub mod contender;
+pub(crate) mod contender;
 mod distance;
-pub mod install;
-pub mod measure;
+pub(crate) mod install;
+pub(crate) mod measure;
 mod plan;
-pub mod render;
-pub mod summary;
+pub(crate) mod render;
+pub(crate) mod summary;
 
 use anyhow::{Context, Result, bail};
 use contender::Contender;
@@ -34,7 +34,7 @@ use summary::Summary;
 
 /// The options of `cargo xtask peers`.
 #[derive(clap::Args, Debug)]
-pub struct Args {
+pub(crate) struct Args {
     /// How often each library has its turn
     #[arg(long, default_value_t = 5)]
     rounds: usize,
@@ -80,7 +80,7 @@ pub struct Args {
 /// # Errors
 /// Verbena cannot be built, or a file cannot be written. A peer that fails is reported in its
 /// cells.
-pub fn run(args: &Args) -> Result<()> {
+pub(crate) fn run(args: &Args) -> Result<()> {
     if args.rounds == 0 || args.ranks.iter().any(|&ranks| ranks < 2) {
         bail!("there must be at least one round, and at least two ranks");
     }
@@ -152,7 +152,7 @@ fn write(args: &Args, summary: &Summary) -> Result<()> {
 }
 
 /// The repository's top folder.
-pub fn top() -> PathBuf {
+pub(crate) fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
 }
 
@@ -160,7 +160,7 @@ pub fn top() -> PathBuf {
 ///
 /// # Errors
 /// It cannot be built or installed.
-pub fn build_stage(top: &Path) -> Result<PathBuf> {
+pub(crate) fn build_stage(top: &Path) -> Result<PathBuf> {
     let stage = top.join("target/stage");
     let mut command = Command::new("make");
     command.args(["--no-print-directory", "stage"]).current_dir(top);

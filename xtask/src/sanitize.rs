@@ -20,7 +20,7 @@ use std::process::{Command, Output};
 
 /// The options of `cargo xtask sanitize`.
 #[derive(clap::Args, Debug)]
-pub struct Args {
+pub(crate) struct Args {
     /// Only these steps
     #[arg(long, value_delimiter = ',')]
     only: Vec<Step>,
@@ -58,7 +58,7 @@ struct Ground {
 ///
 /// # Errors
 /// A step found something, or could not run.
-pub fn run(args: &Args) -> Result<()> {
+pub(crate) fn run(args: &Args) -> Result<()> {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default();
     let ground = Ground { stage: top.join(&args.stage), toolchain: args.toolchain.clone(), top };
     let mut failed = Vec::new();

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The options of `cargo xtask soak`.
 #[derive(clap::Args, Debug)]
-pub struct Args {
+pub(crate) struct Args {
     /// How long, in minutes, after everything is built
     #[arg(long, default_value_t = 10)]
     minutes: u64,
@@ -59,7 +59,7 @@ struct Turn {
 ///
 /// # Errors
 /// Something cannot be built, run or written.
-pub fn run(args: &Args) -> Result<ExitCode> {
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default();
     let mut soak = Soak::prepare(args, top)?;
     let end = Instant::now() + Duration::from_secs(args.minutes * 60);

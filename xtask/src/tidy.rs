@@ -53,7 +53,7 @@ impl fmt::Display for Finding {
 ///
 /// # Errors
 /// There is a finding, or the repository cannot be read.
-pub fn run() -> Result<()> {
+pub(crate) fn run() -> Result<()> {
     let findings = check(&tree::top())?;
     for finding in &findings {
         println!("{finding}");

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 /// The options of `verbena-papers bulk`.
 #[derive(Args, Debug)]
-pub struct BulkArgs {
+pub(crate) struct BulkArgs {
     /// Experiments to run [default: all]
     #[arg(value_enum)]
     experiments: Vec<Name>,
@@ -19,7 +19,7 @@ pub struct BulkArgs {
 ///
 /// # Errors
 /// Something needed is missing, a file cannot be written, or points could not be measured.
-pub fn run(args: &BulkArgs) -> Result<()> {
+pub(crate) fn run(args: &BulkArgs) -> Result<()> {
     let names = if args.experiments.is_empty() { Name::value_variants() } else { &args.experiments };
     let all = names.iter().map(|name| name.experiment()).collect();
     args.common.run(all, None)

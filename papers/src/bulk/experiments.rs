@@ -10,7 +10,7 @@ use verbena_lab::metric::{Metric, Point};
 
 /// Which experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Name {
+pub(crate) enum Name {
     /// Ping-pong: eager limits of 0 and 64 KiB, bulk transfer on and off
     PingPong,
     /// Ping-pong by two pairs of ranks at once
@@ -46,7 +46,7 @@ const RAILS: Axis = Axis { name: "rails", label: |rails| rails.to_string() };
 
 impl Name {
     /// The experiment of that name.
-    pub fn experiment(self) -> Experiment {
+    pub(crate) fn experiment(self) -> Experiment {
         match self {
             Name::PingPong => ping_pong(),
             Name::Multi => multi(),

@@ -10,5 +10,5 @@
 //! | [`experiments`] | what is compared with what, as data, and what must be true |
 //! | [`command`] | the command line |
 
-pub mod command;
-pub mod experiments;
+pub(crate) mod command;
+pub(crate) mod experiments;

@@ -9,7 +9,7 @@ use verbena_sim::figures::{Table, polling};
 
 /// The options of `verbena-papers polling`.
 #[derive(Args, Debug)]
-pub struct PollingArgs {
+pub(crate) struct PollingArgs {
     /// Experiments to run [default: all]
     #[arg(value_enum)]
     experiments: Vec<Name>,
@@ -31,7 +31,7 @@ const TITLE: &str = "A model of paper 3's costs, nothing measured here";
 /// # Errors
 /// No nodes are named, something needed is missing, a file cannot be written, or points could not
 /// be measured.
-pub fn run(args: &PollingArgs) -> Result<()> {
+pub(crate) fn run(args: &PollingArgs) -> Result<()> {
     let names = if args.experiments.is_empty() { Name::value_variants() } else { &args.experiments };
     let names = if args.model_only { &[] } else { names };
     let model = args.model.then(|| Model::new(TITLE, figures())).transpose()?;

@@ -10,7 +10,7 @@ use verbena_sim::figures::polling::{RATIOS, UPDATES};
 
 /// Which experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Name {
+pub(crate) enum Name {
     /// Latency within the node and over the network, by the ratio of polls
     Ratios,
     /// The discovery of bursts, by the update rate of the dynamic scheme
@@ -31,7 +31,7 @@ const BURSTS: [Point; 2] =
 
 impl Name {
     /// The experiment of that name.
-    pub fn experiment(self) -> Experiment {
+    pub(crate) fn experiment(self) -> Experiment {
         match self {
             Name::Ratios => ratios(),
             Name::Discovery => discovery(),

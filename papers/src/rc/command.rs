@@ -9,7 +9,7 @@ use verbena_sim::figures::tables;
 
 /// The options of `verbena-papers rc`.
 #[derive(Args, Debug)]
-pub struct RcArgs {
+pub(crate) struct RcArgs {
     /// Experiments to run [default: all]
     #[arg(value_enum)]
     experiments: Vec<Name>,
@@ -28,7 +28,7 @@ const TITLE: &str = "The simulator's figures: a cost model of the papers' device
 /// # Errors
 /// No nodes are named, something needed is missing, a file cannot be written, or points could not
 /// be measured.
-pub fn run(args: &RcArgs) -> Result<()> {
+pub(crate) fn run(args: &RcArgs) -> Result<()> {
     let names = if args.experiments.is_empty() { Name::value_variants() } else { &args.experiments };
     let model = args.model.then(|| Model::new(TITLE, tables())).transpose()?;
     let all = names.iter().map(|name| name.experiment()).collect();

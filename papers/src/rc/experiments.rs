@@ -11,7 +11,7 @@ use verbena_lab::metric::{Metric, Point};
 
 /// Which experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Name {
+pub(crate) enum Name {
     /// RDMA eager against send/receive: latency
     Latency,
     /// RDMA eager against send/receive: bandwidth of small messages, window 100
@@ -38,7 +38,7 @@ const SLOTS: Axis = Axis { name: "slots", label: |slots| slots.to_string() };
 
 impl Name {
     /// The experiment of that name.
-    pub fn experiment(self) -> Experiment {
+    pub(crate) fn experiment(self) -> Experiment {
         match self {
             Name::Latency => latency(),
             Name::Small => small(),

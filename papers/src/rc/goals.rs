@@ -8,7 +8,7 @@ const EIGHT: Point = Point { metric: Metric::Latency, bytes: 8 };
 
 /// Returns the goals of latency. They use the comparable samples alone (see
 /// [`verbena_lab::experiment`]), and only if the device's own quick speed was seen.
-pub fn latency(measured: &Measured) -> Vec<Goal> {
+pub(super) fn latency(measured: &Measured) -> Vec<Goal> {
     let of = |variant| measured.comparable(variant, EIGHT);
     let device = of("ib_write").zip(of("ib_send")).filter(|&(write, send)| is_one_speed(write, send));
     let eager = of("RDMA eager").zip(device).map(|(eager, (write, _))| eager / write);
@@ -28,7 +28,7 @@ pub fn latency(measured: &Measured) -> Vec<Goal> {
     ]
 }
 
-pub fn small(measured: &Measured) -> Vec<Goal> {
+pub(super) fn small(measured: &Measured) -> Vec<Goal> {
     let goal = |point: &Point| {
         let what = format!("bandwidth of {} B in windows of 100, RDMA eager to send/receive", point.bytes);
         Goal::new(what, measured.ratio(*point, "RDMA eager", "send/receive"), Bound::AtLeast(2.04))
@@ -36,7 +36,7 @@ pub fn small(measured: &Measured) -> Vec<Goal> {
     measured.experiment.points.iter().map(goal).collect()
 }
 
-pub fn ladder(measured: &Measured) -> Vec<Goal> {
+pub(super) fn ladder(measured: &Measured) -> Vec<Goal> {
     let best = |name: &str| {
         let values = measured.points_of(Metric::Bandwidth).filter_map(|point| measured.value(name, point));
         values.reduce(f64::max)
@@ -60,7 +60,7 @@ pub fn ladder(measured: &Measured) -> Vec<Goal> {
 }
 
 /// The worst of all sizes.
-pub fn direction(measured: &Measured) -> Vec<Goal> {
+pub(super) fn direction(measured: &Measured) -> Vec<Goal> {
     let of = |point: Point| {
         let better = measured.value("read", point)?.max(measured.value("write", point)?);
         Some(measured.value("automatic", point)? / better)
@@ -75,7 +75,7 @@ pub fn direction(measured: &Measured) -> Vec<Goal> {
 }
 
 /// Compares five slots with the median of more: the best of four others would be the luckiest.
-pub fn slots(measured: &Measured) -> Vec<Goal> {
+pub(super) fn slots(measured: &Measured) -> Vec<Goal> {
     let goal = |point: &Point| {
         let others: Option<Vec<f64>> = ["10 slots", "20 slots", "50 slots", "100 slots"]
             .iter()

@@ -10,6 +10,6 @@
 //! | [`goals`] | what must be true of it |
 //! | [`command`] | the command line |
 
-pub mod command;
-pub mod experiments;
+pub(crate) mod command;
+pub(crate) mod experiments;
 mod goals;

@@ -16,7 +16,7 @@ use verbena_lab::output;
 
 /// The options of `verbena-papers report`.
 #[derive(Args, Debug)]
-pub struct ReportArgs {
+pub(crate) struct ReportArgs {
     /// Only these parts [default: all that can be measured here]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "PARTS")]
     only: Vec<Section>,
@@ -51,7 +51,7 @@ const MINUTES: [f64; 2] = [6.0, 40.0];
 /// # Errors
 /// Something needed is missing, or a file cannot be read or written. What cannot be measured is a
 /// row with its reason.
-pub fn run(args: &ReportArgs) -> Result<()> {
+pub(crate) fn run(args: &ReportArgs) -> Result<()> {
     let out = record::folder(&args.out)?;
     let mut results = Results::default();
     if !args.report {

@@ -10,7 +10,7 @@ use verbena_lab::metric::format_size;
 use verbena_lab::table::readable;
 
 /// A picture, or why there is none.
-pub struct Figure {
+pub(super) struct Figure {
     /// The subject of the figure.
     pub title: String,
     /// The picture as SVG.
@@ -32,7 +32,7 @@ const KERNEL_BYTES: f64 = 65536.0;
 ///
 /// # Errors
 /// The picture cannot be drawn.
-pub fn of_paper(item: &Item) -> Result<Vec<Figure>> {
+pub(super) fn of_paper(item: &Item) -> Result<Vec<Figure>> {
     let mut units: Vec<&str> = Vec::new();
     for number in &item.numbers {
         if !units.contains(&number.unit) {
@@ -54,7 +54,7 @@ fn in_unit(item: &Item, unit: &str) -> Result<Figure> {
 ///
 /// # Errors
 /// The picture cannot be drawn.
-pub fn of_ours(show: &Show, results: &Results) -> Result<Figure> {
+pub(super) fn of_ours(show: &Show, results: &Results) -> Result<Figure> {
     let series = results.of(show.experiment, show.metric);
     let title = title(show, &series);
     if series.is_empty() {

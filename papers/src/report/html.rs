@@ -10,7 +10,7 @@ use verbena_lab::table::format_value;
 const STYLE: &str = include_str!("style.css");
 
 /// The file's text.
-pub fn render(page: &Page) -> String {
+pub(super) fn render(page: &Page) -> String {
     let mut out = String::new();
     let _ = write!(
         out,

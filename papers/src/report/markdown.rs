@@ -8,7 +8,7 @@ use std::fmt::Write;
 use verbena_lab::table::format_value;
 
 /// The text, and the pictures with their file names.
-pub fn render(page: &Page, folder: &str) -> (String, Vec<(String, String)>) {
+pub(super) fn render(page: &Page, folder: &str) -> (String, Vec<(String, String)>) {
     let (mut out, mut files) = (String::new(), Vec::new());
     let _ =
         writeln!(out, "# The five papers, figure by figure\n\nMade {} by `{}`.\n", page.made(), page.command);

@@ -12,7 +12,7 @@ use verbena_lab::metric::{Metric, Point};
 use verbena_lab::report::Report;
 
 /// The time for all measurements.
-pub struct Budget {
+pub(super) struct Budget {
     /// The time after which nothing new begins.
     pub until: Instant,
     /// Rounds of each experiment.
@@ -23,7 +23,7 @@ pub struct Budget {
 
 impl Budget {
     /// Returns whether time is up.
-    pub fn is_up(&self) -> bool {
+    pub(super) fn is_up(&self) -> bool {
         Instant::now() >= self.until
     }
 }
@@ -34,7 +34,12 @@ impl Budget {
 /// # Errors
 /// Our launcher cannot be started, or the file cannot be written. A point that fails is noted in
 /// its entry.
-pub fn section(section: Section, between: &Between, budget: &Budget, record: &mut Record) -> Result<()> {
+pub(super) fn section(
+    section: Section,
+    between: &Between,
+    budget: &Budget,
+    record: &mut Record,
+) -> Result<()> {
     let mut all = Vec::new();
     for experiment in experiments(section, budget.quick) {
         let name = experiment.name;
@@ -57,7 +62,7 @@ pub fn section(section: Section, between: &Between, budget: &Budget, record: &mu
 }
 
 /// The reason why experiments between nodes are not measured.
-pub const NO_NODES: &str = "no nodes were named (--hosts), so nothing between nodes was measured";
+pub(super) const NO_NODES: &str = "no nodes were named (--hosts), so nothing between nodes was measured";
 
 /// Runs one round of an experiment. Returns whether the time sufficed for it.
 fn one_round(
@@ -88,7 +93,7 @@ fn unreached(measured: &mut Measured, record: &mut Record) -> Result<()> {
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn floor(between: &Between, record: &mut Record) -> Result<()> {
+pub(super) fn floor(between: &Between, record: &mut Record) -> Result<()> {
     let sizes =
         |metric, sizes: &[usize]| sizes.iter().map(|&bytes| Point { metric, bytes }).collect::<Vec<_>>();
     let floors = [

@@ -16,7 +16,7 @@
 //! | [`npb`] | the NAS programs, where somebody has them |
 //! | [`command`] | the command line |
 
-pub mod command;
+pub(crate) mod command;
 mod figure;
 mod html;
 mod inventory;

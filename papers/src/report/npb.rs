@@ -31,7 +31,7 @@ struct Said {
 ///
 /// # Errors
 /// The file cannot be written. A program that is missing or fails is noted.
-pub fn run(folder: &Path, between: &Between, budget: &Budget, record: &mut Record) -> Result<()> {
+pub(super) fn run(folder: &Path, between: &Between, budget: &Budget, record: &mut Record) -> Result<()> {
     let mut speeds = Table::new("NAS programs", ["program", "Verbena"]);
     let mut failures = Vec::new();
     for program in PROGRAMS {

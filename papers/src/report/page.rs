@@ -8,7 +8,7 @@ use anyhow::Result;
 use verbena_lab::report::Report;
 
 /// The report.
-pub struct Page {
+pub(super) struct Page {
     /// The command that made it.
     pub command: String,
     /// Seconds since 1970 when it was made.
@@ -20,7 +20,7 @@ pub struct Page {
 }
 
 /// An item of the papers.
-pub struct Part {
+pub(super) struct Part {
     /// The item of the paper.
     pub item: Item,
     /// The values that are claimed and seen.
@@ -36,7 +36,7 @@ impl Page {
     ///
     /// # Errors
     /// A picture cannot be drawn.
-    pub fn new(results: &Results) -> Result<Page> {
+    pub(super) fn new(results: &Results) -> Result<Page> {
         let part = |item: Item| -> Result<Part> {
             let ours = item.shows.iter().map(|show| figure::of_ours(show, results)).collect::<Result<_>>()?;
             Ok(Part { rows: rows::rows(&item, results), theirs: figure::of_paper(&item)?, ours, item })
@@ -51,17 +51,17 @@ impl Page {
     }
 
     /// The number of rows that ended so.
-    pub fn count(&self, outcome: Outcome) -> usize {
+    pub(super) fn count(&self, outcome: Outcome) -> usize {
         self.parts.iter().flat_map(|part| &part.rows).filter(|row| row.outcome == outcome).count()
     }
 
     /// The number of rows.
-    pub fn rows(&self) -> usize {
+    pub(super) fn rows(&self) -> usize {
         self.parts.iter().map(|part| part.rows.len()).sum()
     }
 
     /// The day and the hour, UTC.
-    pub fn made(&self) -> String {
+    pub(super) fn made(&self) -> String {
         let days = self.made_unix_s / 86400;
         let (year, month, day) = date(days as i64);
         let seconds = self.made_unix_s % 86400;
@@ -71,13 +71,13 @@ impl Page {
 
 impl Part {
     /// Returns the name, as in `Figure 12`.
-    pub fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         let mut letters = self.item.place.chars();
         letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
     }
 
     /// Returns the numbers that the paper's text states.
-    pub fn numbers(&self) -> String {
+    pub(super) fn numbers(&self) -> String {
         let number = |number: &inventory::Number| {
             format!("{}: {} {}", number.what, super::rows::plain(number.value), number.unit)
         };
@@ -85,7 +85,7 @@ impl Part {
     }
 
     /// The command lines behind the rows, each once.
-    pub fn details(&self) -> Vec<&str> {
+    pub(super) fn details(&self) -> Vec<&str> {
         let mut all: Vec<&str> = self.rows.iter().flat_map(|row| &row.details).map(String::as_str).collect();
         all.sort_unstable();
         all.dedup();

@@ -5,7 +5,7 @@ use verbena_lab::metric::format_size;
 
 /// A value of the results.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pick {
+pub(super) struct Pick {
     /// The experiment, as in `rc latency`. Those that begin with `sim` are the simulator's, those
     /// with `node` of this machine's shared memory.
     pub experiment: &'static str,
@@ -19,7 +19,7 @@ pub struct Pick {
 
 /// A place in a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum At {
+pub(super) enum At {
     /// The value at this message size (or number on the axis).
     Size(usize),
     /// The value in the row of this name.
@@ -35,13 +35,18 @@ pub enum At {
 }
 
 /// A pick, in short.
-pub const fn pick(experiment: &'static str, series: &'static str, metric: &'static str, at: At) -> Pick {
+pub(super) const fn pick(
+    experiment: &'static str,
+    series: &'static str,
+    metric: &'static str,
+    at: At,
+) -> Pick {
     Pick { experiment, series, metric, at }
 }
 
 /// The value that was found for a pick.
 #[derive(Clone, Debug)]
-pub struct Found<'a> {
+pub(super) struct Found<'a> {
     /// The series that holds the value.
     pub series: &'a Series,
     /// The measurement itself.
@@ -53,7 +58,7 @@ impl Pick {
     ///
     /// # Errors
     /// Why it was not measured, if that is known.
-    pub fn find<'a>(&self, results: &'a Results) -> Result<Found<'a>, String> {
+    pub(super) fn find<'a>(&self, results: &'a Results) -> Result<Found<'a>, String> {
         let skipped = results.skipped.iter().rfind(|(experiment, _)| experiment == self.experiment);
         let not_run = format!("{} was not run", self.experiment);
         let mut reason = skipped.map_or_else(|| not_run.clone(), |(_, reason)| reason.clone());
@@ -98,7 +103,7 @@ impl Pick {
 
     /// Returns whether it can be a point of this size.
     #[cfg(test)]
-    pub fn takes(&self, bytes: usize) -> bool {
+    pub(super) fn takes(&self, bytes: usize) -> bool {
         match self.at {
             At::Size(size) | At::SizeRanks(size, _) => size == bytes,
             _ => true,
@@ -117,7 +122,7 @@ impl Pick {
     }
 
     /// The place, for people.
-    pub fn place(&self) -> String {
+    pub(super) fn place(&self) -> String {
         match self.at {
             At::Size(bytes) if self.metric == "polling_set" => format!("{bytes} rings"),
             At::Size(bytes) => format_size(bytes),
@@ -130,7 +135,7 @@ impl Pick {
     }
 
     /// Returns where it is measured, for people.
-    pub fn source(&self) -> &'static str {
+    pub(super) fn source(&self) -> &'static str {
         match self.experiment.split(' ').next().unwrap_or("") {
             _ if self.experiment == "sim sources" => "counted",
             "sim" => "simulator",

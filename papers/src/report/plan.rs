@@ -10,7 +10,7 @@ use verbena_lab::metric::{Metric, Point};
 
 /// A part of the report that is measured by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Section {
+pub(super) enum Section {
     /// The simulator, and what is counted
     Sim,
     /// This machine's shared memory
@@ -34,7 +34,7 @@ pub enum Section {
 impl Section {
     /// Returns the share of the time, relative to the others: by the time it took between emulated
     /// nodes.
-    pub fn weight(self) -> u32 {
+    pub(super) fn weight(self) -> u32 {
         match self {
             Section::Sim | Section::Trace | Section::Npb => 1,
             Section::Node | Section::Polling | Section::Bulk => 2,
@@ -63,7 +63,7 @@ const KERNELS: [Metric; 8] = [
 ];
 
 /// The experiments of a section, in the order of their weight: time may be up before the last one.
-pub fn experiments(section: Section, quick: bool) -> Vec<Experiment> {
+pub(super) fn experiments(section: Section, quick: bool) -> Vec<Experiment> {
     match section {
         Section::Sim | Section::Trace | Section::Npb => Vec::new(),
         Section::Node => vec![pair(), eager(), node_collectives(), node_kernels(quick), startup()],

@@ -10,7 +10,7 @@ use verbena_lab::report::Report;
 use verbena_sim::figures::Table;
 
 /// The measurements so far, and the file.
-pub struct Record {
+pub(super) struct Record {
     path: PathBuf,
     experiments: Vec<Value>,
     skipped: Vec<Value>,
@@ -18,7 +18,7 @@ pub struct Record {
 
 impl Record {
     /// An empty one.
-    pub fn new(path: PathBuf) -> Record {
+    pub(super) fn new(path: PathBuf) -> Record {
         Record { path, experiments: Vec::new(), skipped: Vec::new() }
     }
 
@@ -26,7 +26,7 @@ impl Record {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn table(&mut self, experiment: &str, metric: &str, unit: &str, table: &Table) -> Result<()> {
+    pub(super) fn table(&mut self, experiment: &str, metric: &str, unit: &str, table: &Table) -> Result<()> {
         let rows = table.rows.iter().map(|row| json!({"name": row.name, "values": row.values}));
         self.put(
             experiment,
@@ -39,7 +39,7 @@ impl Record {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn measured(&mut self, measured: &Measured) -> Result<()> {
+    pub(super) fn measured(&mut self, measured: &Measured) -> Result<()> {
         let of = |series: &Series| (series.variant.name.clone(), series.report.clone());
         self.reports(measured.experiment.name, measured.series.iter().map(of))
     }
@@ -48,7 +48,11 @@ impl Record {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn reports(&mut self, experiment: &str, all: impl Iterator<Item = (String, Report)>) -> Result<()> {
+    pub(super) fn reports(
+        &mut self,
+        experiment: &str,
+        all: impl Iterator<Item = (String, Report)>,
+    ) -> Result<()> {
         let series: Vec<Value> =
             all.map(|(name, report)| json!({"variant": name, "report": report})).collect();
         self.put(experiment, json!({"experiment": experiment, "series": series}))
@@ -58,7 +62,7 @@ impl Record {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn skip(&mut self, experiment: &str, reason: &str) -> Result<()> {
+    pub(super) fn skip(&mut self, experiment: &str, reason: &str) -> Result<()> {
         self.skipped.push(json!({"skipped": experiment, "reason": reason}));
         self.write()
     }
@@ -72,7 +76,7 @@ impl Record {
     }
 
     /// Returns all of it.
-    pub fn document(&self) -> Value {
+    pub(super) fn document(&self) -> Value {
         let Report { command, started_unix_s, machine, .. } = Report::of_this_command();
         json!({"command": command, "written_unix_s": started_unix_s, "machine": machine,
                "experiments": self.experiments, "skipped": self.skipped})
@@ -91,7 +95,7 @@ impl Record {
 ///
 /// # Errors
 /// The folder cannot be made.
-pub fn folder(out: &Path) -> Result<PathBuf> {
+pub(super) fn folder(out: &Path) -> Result<PathBuf> {
     std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
     Ok(out.canonicalize()?)
 }

@@ -13,7 +13,7 @@ use verbena_lab::metric::parse_size;
 
 /// All series of all files, in the order in which they were read.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Results {
+pub(super) struct Results {
     /// The series.
     pub series: Vec<Series>,
     /// Experiments that were not run, and why.
@@ -22,7 +22,7 @@ pub struct Results {
 
 /// The measurements of one variant.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Series {
+pub(super) struct Series {
     /// The experiment.
     pub experiment: String,
     /// The name in the experiment.
@@ -37,7 +37,7 @@ pub struct Series {
 
 /// A value, or why there is none.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Measured {
+pub(super) struct Measured {
     /// The metric.
     pub metric: String,
     /// The unit.
@@ -59,7 +59,7 @@ impl Results {
     ///
     /// # Errors
     /// It cannot be read, is no JSON, or holds neither a report nor a table.
-    pub fn add_file(&mut self, path: &Path) -> Result<()> {
+    pub(super) fn add_file(&mut self, path: &Path) -> Result<()> {
         let text =
             std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
         let value: Value =
@@ -76,7 +76,7 @@ impl Results {
     }
 
     /// Adds the contents of a document.
-    pub fn add(&mut self, document: &Value) {
+    pub(super) fn add(&mut self, document: &Value) {
         let command = document["command"].as_str().unwrap_or("").to_string();
         let word = comparison(&command).to_string();
         let machine = document["machine"].as_str().unwrap_or("").to_string();
@@ -90,7 +90,7 @@ impl Results {
 
     /// The series of an experiment that have a metric; of several with one name the last, since it
     /// was given last.
-    pub fn of<'a>(&'a self, experiment: &str, metric: &str) -> Vec<&'a Series> {
+    pub(super) fn of<'a>(&'a self, experiment: &str, metric: &str) -> Vec<&'a Series> {
         let mut found: Vec<&Series> = Vec::new();
         for series in self.series.iter().filter(|series| series.experiment == experiment) {
             if !series.points.iter().any(|p| (metric.is_empty() || p.metric == metric) && p.value.is_some()) {

@@ -7,7 +7,7 @@ use verbena_lab::table::{format_value, readable};
 
 /// A row.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub(super) struct Row {
     /// The two things that are compared, or the thing that is measured.
     pub what: String,
     /// The ratio that the paper claims.
@@ -30,7 +30,7 @@ pub struct Row {
 
 /// The outcome of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub(super) enum Outcome {
     /// The value is as claimed.
     Kept,
     /// The value was measured, and is not as claimed.
@@ -45,7 +45,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// Returns the name for people.
-    pub fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Outcome::Kept => "as claimed",
             Outcome::Missed => "not as claimed",
@@ -61,7 +61,7 @@ const NEAR: f64 = 0.1;
 
 impl Claimed {
     /// Returns whether a ratio is as claimed, to a hundredth: the papers give whole per cent.
-    pub fn holds(self, ratio: f64) -> bool {
+    pub(super) fn holds(self, ratio: f64) -> bool {
         let ratio = (ratio * 100.0).round() / 100.0;
         match self {
             Claimed::About(value) => (ratio / value - 1.0).abs() <= NEAR,
@@ -82,7 +82,7 @@ impl std::fmt::Display for Claimed {
 }
 
 /// The rows of an item: one at least.
-pub fn rows(item: &Item, results: &Results) -> Vec<Row> {
+pub(super) fn rows(item: &Item, results: &Results) -> Vec<Row> {
     let rows: Vec<Row> = item.claims.iter().flat_map(|claim| of_claim(item, claim, results)).collect();
     if rows.is_empty() { vec![nothing(item, item.about, None)] } else { rows }
 }
@@ -172,12 +172,12 @@ fn words(pick: &Pick, found: &Found<'_>) -> String {
 }
 
 /// A number of a paper as the paper writes it.
-pub fn plain(value: f64) -> String {
+pub(super) fn plain(value: f64) -> String {
     format!("{value}")
 }
 
 /// Returns the command that measures an experiment again.
-pub fn command(experiment: &str) -> String {
+pub(super) fn command(experiment: &str) -> String {
     let (word, rest) = experiment.split_once(' ').unwrap_or((experiment, ""));
     match (word, rest) {
         ("node", "trace") => "verbena-papers report --only trace".into(),

@@ -41,7 +41,7 @@ fn kept(table: &Table, columns: &[&str]) -> Table {
 ///
 /// # Errors
 /// The simulator hung, or the file cannot be written.
-pub fn run(record: &mut Record, quick: bool) -> Result<()> {
+pub(super) fn run(record: &mut Record, quick: bool) -> Result<()> {
     let both = ["send/receive", "RDMA eager"];
     record.table("sim latency", "latency", "us", &kept(&made(latency())?, &both))?;
     record.table("sim small", "bandwidth", "MB/s", &kept(&made(small_bandwidth())?, &both))?;

@@ -24,7 +24,7 @@ const RECEIVER: [&str; 2] = ["r_completion", "r_protocol"];
 ///
 /// # Errors
 /// The file cannot be written. A trace that fails is noted.
-pub fn run(between: &Between, budget: &Budget, folder: &Path, record: &mut Record) -> Result<()> {
+pub(super) fn run(between: &Between, budget: &Budget, folder: &Path, record: &mut Record) -> Result<()> {
     let node = [("shared memory", Place::Node, vec![set("CHANNELS", "shm")])];
     noted("node trace", &node, between, budget, folder, record)?;
     if !between.has_nodes() {

@@ -17,7 +17,7 @@ enum Name {
 
 /// The options of `verbena-papers threshold`.
 #[derive(Args, Debug)]
-pub struct ThresholdArgs {
+pub(crate) struct ThresholdArgs {
     /// Experiments to run [default: all]
     #[arg(value_enum)]
     experiments: Vec<Name>,
@@ -33,7 +33,7 @@ pub struct ThresholdArgs {
 ///
 /// # Errors
 /// Something needed is missing, a file cannot be written, or points could not be measured.
-pub fn run(args: &ThresholdArgs) -> Result<()> {
+pub(crate) fn run(args: &ThresholdArgs) -> Result<()> {
     let names = if args.experiments.is_empty() { Name::value_variants() } else { &args.experiments };
     let experiment = |name: &Name| match name {
         Name::Sizes => ways::sizes(&args.sizes),

@@ -11,5 +11,5 @@
 //! | [`ways`] | the channels as variants, and their experiments |
 //! | [`command`] | the command line |
 
-pub mod command;
-pub mod ways;
+pub(crate) mod command;
+pub(crate) mod ways;

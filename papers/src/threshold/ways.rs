@@ -41,7 +41,7 @@ fn ways() -> Vec<Way> {
 }
 
 /// Latency and bandwidth of every channel by size.
-pub fn sizes(bytes: &[usize]) -> Experiment {
+pub(crate) fn sizes(bytes: &[usize]) -> Experiment {
     Experiment {
         name: "sizes",
         title: "Latency and bandwidth of each channel (paper 3, figure 5)",
@@ -59,7 +59,7 @@ const LONG: usize = 4 << 20;
 
 /// Returns the cost of a long transfer over each channel for a computation beside it, without the
 /// progress thread and with it.
-pub fn overlap() -> Experiment {
+pub(crate) fn overlap() -> Experiment {
     let with = |way: &Way, on: bool| {
         let settings = [&way.settings[..], &[set("PROGRESS_THREAD", u8::from(on))]].concat();
         Variant::ours(beside(way.name, on), way.place, settings)

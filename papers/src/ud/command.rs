@@ -9,7 +9,7 @@ use verbena_sim::figures::everyone;
 
 /// The options of `verbena-papers ud`.
 #[derive(Args, Debug)]
-pub struct UdArgs {
+pub(crate) struct UdArgs {
     /// Experiments to run [default: all]
     #[arg(value_enum)]
     experiments: Vec<Name>,
@@ -35,7 +35,7 @@ const TITLE: &str =
 /// # Errors
 /// No nodes are named, something needed is missing, a file cannot be written, or points could not
 /// be measured.
-pub fn run(args: &UdArgs) -> Result<()> {
+pub(crate) fn run(args: &UdArgs) -> Result<()> {
     let names = if args.experiments.is_empty() { Name::value_variants() } else { &args.experiments };
     let names = if args.model_only { &[] } else { names };
     let model = args.model.then(|| Model::new(TITLE, everyone::tables())).transpose()?;

@@ -11,7 +11,7 @@ use verbena_lab::metric::{Metric, Point};
 
 /// Which experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Name {
+pub(crate) enum Name {
     /// With and without reliability against connections: latency
     Latency,
     /// With and without reliability against connections: bandwidth
@@ -31,7 +31,7 @@ const SENDERS: Axis = Axis { name: "queue pairs for sending", label: |pairs| pai
 
 impl Name {
     /// Returns the experiment of that name; where all ranks take part, with these numbers of ranks.
-    pub fn experiment(self, ranks: &[usize]) -> Experiment {
+    pub(crate) fn experiment(self, ranks: &[usize]) -> Experiment {
         match self {
             Name::Latency => latency(),
             Name::Bandwidth => bandwidth(),

@@ -9,7 +9,7 @@ use verbena_tests::world::World;
 const PLACE: &str = "shared memory";
 
 /// Builds, runs and judges.
-pub fn run(apps: &[App]) -> Vec<Outcome> {
+pub(super) fn run(apps: &[App]) -> Vec<Outcome> {
     let world = match judged(World::ours) {
         Ok(world) => world,
         Err(why) => return vec![Outcome::not_run("verbena", PLACE, why)],

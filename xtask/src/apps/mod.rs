@@ -26,7 +26,7 @@ use verbena_tests::apps::{self, App};
 
 /// The options of `cargo xtask apps`.
 #[derive(clap::Args, Debug)]
-pub struct Args {
+pub(crate) struct Args {
     /// Only these applications, as in hpcc,fftw
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
@@ -58,7 +58,7 @@ enum Place {
 ///
 /// # Errors
 /// There is no such application, no installation, or a report cannot be written.
-pub fn run(args: &Args) -> Result<ExitCode> {
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let apps = chosen(args)?;
     if args.peers {
         timed::run(&apps, args.rounds)?;

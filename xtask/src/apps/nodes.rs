@@ -12,7 +12,7 @@ use verbena_tests::world::World;
 const PLACE: &str = "Soft-RoCE";
 
 /// Builds, boots, runs and judges.
-pub fn run(apps: &[App]) -> Vec<Outcome> {
+pub(super) fn run(apps: &[App]) -> Vec<Outcome> {
     let world = match judged(World::nodes) {
         Ok(world) => world,
         Err(why) => return vec![Outcome::not_run("verbena", PLACE, why)],

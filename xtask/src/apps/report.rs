@@ -9,7 +9,7 @@ use verbena_tests::{Ended, top};
 
 /// The outcome of one run.
 #[derive(Clone, Debug, Serialize)]
-pub struct Outcome {
+pub(super) struct Outcome {
     /// The run's name.
     pub run: String,
     /// The most ranks in it.
@@ -26,7 +26,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// Returns what the run's judge says.
-    pub fn of(run: &Run, place: &'static str, ended: &Ended) -> Outcome {
+    pub(super) fn of(run: &Run, place: &'static str, ended: &Ended) -> Outcome {
         let judge = || (run.judge)(&ended.clone().ok());
         let mut outcome = Outcome {
             run: run.name.clone(),
@@ -48,12 +48,12 @@ impl Outcome {
     }
 
     /// Returns the outcome of a run that could not even be started.
-    pub fn not_run(name: &str, place: &'static str, why: String) -> Outcome {
+    pub(super) fn not_run(name: &str, place: &'static str, why: String) -> Outcome {
         Outcome { run: name.to_owned(), ranks: 0, place, seconds: 0.0, figures: vec![], failure: Some(why) }
     }
 
     /// Returns whether the run passed.
-    pub fn passed(&self) -> bool {
+    pub(super) fn passed(&self) -> bool {
         self.failure.is_none()
     }
 }
@@ -62,7 +62,7 @@ impl Outcome {
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write(outcomes: &[Outcome]) -> Result<()> {
+pub(super) fn write(outcomes: &[Outcome]) -> Result<()> {
     println!("{}", table(outcomes));
     for outcome in outcomes {
         if let Some(why) = &outcome.failure {

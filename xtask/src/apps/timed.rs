@@ -21,7 +21,7 @@ const PEERS: [&str; 2] = ["mpich", "openmpi"];
 ///
 /// # Errors
 /// A report cannot be written. What fails on a library is reported in its cells.
-pub fn run(apps: &[App], rounds: usize) -> Result<()> {
+pub(super) fn run(apps: &[App], rounds: usize) -> Result<()> {
     let stage = folder_of(&folder_of(&staged("bin/mpiexec")));
     let mut contenders = vec![contender::ours(&stage)];
     let peers = contender::peers().into_iter().filter(|peer| PEERS.contains(&peer.name));

@@ -6,11 +6,11 @@ use crate::peers::summary::{Conditions, Row, Summary};
 use anyhow::{Result, bail};
 
 /// Latency and bandwidth by size, between two ranks.
-pub const SIZES: &str = "benchmarks-sizes.svg";
+pub(super) const SIZES: &str = "benchmarks-sizes.svg";
 /// Collectives and start-up by the number of ranks.
-pub const RANKS: &str = "benchmarks-ranks.svg";
+pub(super) const RANKS: &str = "benchmarks-ranks.svg";
 /// Four ranks beside busy processes.
-pub const BUSY: &str = "benchmarks-busy.svg";
+pub(super) const BUSY: &str = "benchmarks-busy.svg";
 
 /// The points of the second chart, a panel each.
 const BY_RANKS: [&str; 6] =
@@ -20,7 +20,7 @@ const BY_RANKS: [&str; 6] =
 ///
 /// # Errors
 /// The result lacks a point that a chart shows.
-pub fn all(summary: &Summary) -> Result<Vec<(&'static str, String)>> {
+pub(super) fn all(summary: &Summary) -> Result<Vec<(&'static str, String)>> {
     let series: Vec<String> = summary.contenders.iter().map(|(name, _)| name.clone()).collect();
     Ok(vec![
         (SIZES, chart(&series, &[curve(summary, "latency")?, curve(summary, "bandwidth")?], 2)),
@@ -90,13 +90,13 @@ fn beside_busy(summary: &Summary) -> Result<Vec<Panel>> {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::peers::summary::Cell;
 
     /// A result with everything that the page shows: Verbena at 1, its only peer at 2, and level or
     /// behind where `latency:8` and `barrier` are concerned.
-    pub fn result() -> Summary {
+    pub(crate) fn result() -> Summary {
         let mut summary = Summary::new(&[], 3);
         summary.machine = "a machine, 2 usable".into();
         summary.contenders = vec![("verbena".into(), "Verbena 1".into()), ("mpich".into(), "MPICH 5".into())];

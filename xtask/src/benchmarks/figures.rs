@@ -22,7 +22,7 @@ const FIGURES: [(&str, usize, bool); 5] = [
 ///
 /// # Errors
 /// The README lacks the comments, or the result a figure.
-pub fn replaced(readme: &str, summary: &Summary) -> Result<String> {
+pub(super) fn replaced(readme: &str, summary: &Summary) -> Result<String> {
     let (before, rest) = readme.split_once(BEGIN).context("README.md has no place for figures")?;
     let (_, after) = rest.split_once(END).context("the figures of README.md do not end")?;
     let lines = FIGURES.iter().map(|figure| line(summary, figure)).collect::<Result<String>>()?;

@@ -17,7 +17,7 @@ const COLOURS: [&str; 4] = ["#0072b2", "#e69f00", "#009e73", "#cc79a7"];
 
 /// A plot.
 #[derive(Clone, Debug)]
-pub struct Panel {
+pub(super) struct Panel {
     /// The heading.
     pub title: String,
     /// Places along the horizontal axis, with their labels.
@@ -30,7 +30,7 @@ pub struct Panel {
 
 /// The ways to draw values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub(super) enum Form {
     /// A line for each series; the places are positions.
     Lines,
     /// A group of bars at each place; the places are only counted.
@@ -38,7 +38,7 @@ pub enum Form {
 }
 
 /// Draws the panels, `columns` in a row, with a legend of the series.
-pub fn chart(series: &[String], panels: &[Panel], columns: usize) -> String {
+pub(super) fn chart(series: &[String], panels: &[Panel], columns: usize) -> String {
     let rows = panels.len().div_ceil(columns);
     let height = LEGEND + rows as f64 * HEIGHT;
     let mut out = format!(

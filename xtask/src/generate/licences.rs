@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// Writes the page.
-pub fn write(graph: &Graph) -> Result<String> {
+pub(super) fn write(graph: &Graph) -> Result<String> {
     let mut by_text: BTreeMap<String, (Vec<String>, String)> = BTreeMap::new();
     for package in graph.installed() {
         let Package { name, version, license, .. } = package;

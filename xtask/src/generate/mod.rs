@@ -9,7 +9,7 @@ use std::path::Path;
 use verbena_codegen::{Output, root};
 
 /// Writes the generated files, or with `check` only says which ones differ.
-pub fn run(check: bool) -> Result<()> {
+pub(crate) fn run(check: bool) -> Result<()> {
     let root = root();
     let stale = stale(&root)?;
     if check && !stale.is_empty() {

@@ -15,7 +15,7 @@ const TOLERANCE_PERCENT: f64 = 3.0;
 /// Counts by section.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Counts {
+pub(super) struct Counts {
     /// The growth that a count may have, in percent.
     pub tolerance_percent: f64,
     /// Instructions a call (or a pair of calls), by the name of the section in `calls.c`.
@@ -24,7 +24,7 @@ pub struct Counts {
 
 /// The comparison of a count with the one agreed on.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Verdict {
+pub(super) enum Verdict {
     /// No count was agreed on.
     New,
     /// The count is within the tolerance.
@@ -38,7 +38,7 @@ pub enum Verdict {
 impl Verdict {
     /// Returns whether the guard fails on it. A section that is not in the file is not guarded,
     /// which is a failure too.
-    pub fn is_failure(self) -> bool {
+    pub(super) fn is_failure(self) -> bool {
         matches!(self, Verdict::Grew(_) | Verdict::New)
     }
 }
@@ -56,12 +56,12 @@ impl Display for Verdict {
 
 impl Counts {
     /// Creates counts with the usual tolerance.
-    pub fn new(instructions: BTreeMap<String, f64>) -> Counts {
+    pub(super) fn new(instructions: BTreeMap<String, f64>) -> Counts {
         Counts { tolerance_percent: TOLERANCE_PERCENT, instructions }
     }
 
     /// Compares `now` with the count agreed on for `name`.
-    pub fn judge(&self, name: &str, now: f64) -> Verdict {
+    pub(super) fn judge(&self, name: &str, now: f64) -> Verdict {
         let Some(&then) = self.instructions.get(name) else { return Verdict::New };
         let margin = then * self.tolerance_percent / 100.0;
         if now > then + margin {
@@ -78,7 +78,7 @@ impl Counts {
 ///
 /// # Errors
 /// It is missing or malformed.
-pub fn read(file: &Path) -> Result<Counts> {
+pub(super) fn read(file: &Path) -> Result<Counts> {
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     toml::from_str(&text).with_context(|| format!("in {}", file.display()))
 }
@@ -87,7 +87,7 @@ pub fn read(file: &Path) -> Result<Counts> {
 ///
 /// # Errors
 /// It cannot be written.
-pub fn write(file: &Path, counts: &Counts) -> Result<()> {
+pub(super) fn write(file: &Path, counts: &Counts) -> Result<()> {
     let text = format!("{HEAD}{}", toml::to_string(counts)?);
     std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
 }

@@ -24,7 +24,7 @@ else exec "$1/calls" "$1/words"; fi"#;
 ///
 /// # Errors
 /// valgrind or the stage is missing, or the program fails.
-pub fn count(top: &Path, stage: &Path) -> Result<Counts> {
+pub(super) fn count(top: &Path, stage: &Path) -> Result<Counts> {
     let work = top.join("target/instructions");
     let source = top.join("tests/instructions/calls.c");
     let mut counts = count_built(&work, stage, |calls| {

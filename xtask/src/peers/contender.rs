@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// A library that can be measured, or the reason why it cannot.
 #[derive(Clone, Debug)]
-pub struct Contender {
+pub(crate) struct Contender {
     /// The name in tables.
     pub name: &'static str,
     /// The way to run it; the error is for the report.
@@ -13,7 +13,7 @@ pub struct Contender {
 
 /// The way to run a library.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setup {
+pub(crate) struct Setup {
     /// The library's own launcher.
     pub mpiexec: PathBuf,
     /// The options that the launcher needs.
@@ -26,7 +26,7 @@ pub struct Setup {
 
 /// A peer: where it comes from and how it is run.
 #[derive(Clone, Debug)]
-pub struct Peer {
+pub(crate) struct Peer {
     /// The name in tables, and of its folder.
     pub name: &'static str,
     /// PyPI requirements, exact.
@@ -40,17 +40,17 @@ pub struct Peer {
 }
 
 /// The name of Verbena among the contenders.
-pub const OURS: &str = "verbena";
+pub(crate) const OURS: &str = "verbena";
 
 /// Returns Verbena, from an installation.
-pub fn ours(stage: &Path) -> Contender {
+pub(crate) fn ours(stage: &Path) -> Contender {
     let (mpiexec, library) = (stage.join("bin/mpiexec"), stage.join("lib/libmpi_abi.so.1"));
     let setup = present(Setup { mpiexec, launcher_args: &[], library, env: &[] });
     Contender { name: OURS, setup }
 }
 
 /// The setup if its two files are there.
-pub fn present(setup: Setup) -> Result<Setup, String> {
+pub(crate) fn present(setup: Setup) -> Result<Setup, String> {
     for path in [&setup.mpiexec, &setup.library] {
         if !path.exists() {
             return Err(format!("there is no {}", path.display()));
@@ -61,7 +61,7 @@ pub fn present(setup: Setup) -> Result<Setup, String> {
 
 /// The peers. Open MPI refuses to run as root unless told twice, and counts each rank as a core.
 /// Intel MPI looks for a fabric unless told that shared memory will do.
-pub fn peers() -> Vec<Peer> {
+pub(crate) fn peers() -> Vec<Peer> {
     vec![
         Peer {
             name: "mpich",

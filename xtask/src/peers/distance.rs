@@ -10,7 +10,7 @@ use super::summary::{Floor, Row, Summary, median};
 
 /// A line of the table.
 #[derive(Debug, PartialEq)]
-pub struct Distance {
+pub(super) struct Distance {
     /// The point, as in `latency:8`.
     pub point: String,
     /// The unit of the values.
@@ -23,13 +23,13 @@ pub struct Distance {
 
 impl Distance {
     /// Returns how many times longer Verbena takes; 1 is the floor.
-    pub fn factor(&self) -> f64 {
+    pub(super) fn factor(&self) -> f64 {
         if self.unit.ends_with("/s") { self.floor / self.ours } else { self.ours / self.floor }
     }
 }
 
 /// The points between two ranks whose floor was measured.
-pub fn distances(summary: &Summary) -> Vec<Distance> {
+pub(super) fn distances(summary: &Summary) -> Vec<Distance> {
     let quiet = summary.rows.iter().filter(|row| row.busy == 0);
     quiet.filter_map(|row| distance(row, &summary.floor)).collect()
 }

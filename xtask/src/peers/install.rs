@@ -8,7 +8,7 @@ use std::process::Command;
 const MARK: &str = "verbena-peer.txt";
 
 /// Installs a peer into `folder/NAME`, unless it is there already.
-pub fn install(peer: &Peer, folder: &Path) -> Contender {
+pub(crate) fn install(peer: &Peer, folder: &Path) -> Contender {
     let home = folder.join(peer.name);
     let setup = ensure(peer, &home).and_then(|()| {
         present(Setup {

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The settings of a turn.
-pub struct Turn<'a> {
+pub(crate) struct Turn<'a> {
     /// The `verbena` program.
     pub worker: &'a Path,
     /// Milliseconds a point.
@@ -20,7 +20,7 @@ pub struct Turn<'a> {
 
 /// The part of `verbena bench --json` that is read.
 #[derive(Debug, Deserialize)]
-pub struct Report {
+pub(crate) struct Report {
     /// The machine.
     pub machine: String,
     /// The library's words about itself.
@@ -31,14 +31,14 @@ pub struct Report {
 
 /// The identity that a library reports.
 #[derive(Debug, Deserialize)]
-pub struct Library {
+pub(crate) struct Library {
     /// The name and version of the library.
     pub name: String,
 }
 
 /// A measured point.
 #[derive(Debug, Deserialize)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// The metric's name.
     pub metric: String,
     /// The message size.
@@ -58,7 +58,7 @@ impl Turn<'_> {
     ///
     /// # Errors
     /// The worker fails: then nothing else would work either.
-    pub fn floor(&self, floor: &mut Floor) -> Result<String> {
+    pub(crate) fn floor(&self, floor: &mut Floor) -> Result<String> {
         let mut command = Command::new(self.worker);
         command.arg("bench");
         let report = self.bench(plan::FLOOR, command)?;
@@ -70,7 +70,7 @@ impl Turn<'_> {
     ///
     /// # Errors
     /// The worker fails.
-    pub fn cache_line(&self) -> Result<f64> {
+    pub(crate) fn cache_line(&self) -> Result<f64> {
         let mut command = Command::new(self.worker);
         command.arg("bench");
         let report = self.bench(&[plan::CACHE_LINE], command)?;
@@ -79,7 +79,7 @@ impl Turn<'_> {
     }
 
     /// Measures one contender under the conditions of one part; failures are noted in its cells.
-    pub fn take(&self, contender: &Contender, part: &Part, summary: &mut Summary) {
+    pub(crate) fn take(&self, contender: &Contender, part: &Part, summary: &mut Summary) {
         let under = part.under;
         let points = summary.wanted(contender.name, under, &part.points);
         if points.is_empty() {
@@ -132,6 +132,6 @@ impl Turn<'_> {
 }
 
 /// The point as the worker's command line names it.
-pub fn point_name(entry: &Entry) -> String {
+pub(crate) fn point_name(entry: &Entry) -> String {
     if entry.bytes == 0 { entry.metric.clone() } else { format!("{}:{}", entry.metric, entry.bytes) }
 }

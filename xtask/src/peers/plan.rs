@@ -40,10 +40,10 @@ const AT_MORE: &[&str] = &[
 const STARTUP_RANKS_MAX: usize = 4;
 
 /// The time of a cache line from one processor to another.
-pub const CACHE_LINE: &str = "cache_line";
+pub(super) const CACHE_LINE: &str = "cache_line";
 
 /// The points of the machine without MPI.
-pub const FLOOR: &[&str] = &[
+pub(super) const FLOOR: &[&str] = &[
     CACHE_LINE,
     "pipe",
     "copy:1024",
@@ -82,7 +82,7 @@ const RANKS_BESIDE: usize = 4;
 
 /// The points that are measured under the same conditions, by one start of each library.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Part {
+pub(crate) struct Part {
     /// The conditions.
     pub under: Conditions,
     /// The points.
@@ -90,14 +90,14 @@ pub struct Part {
 }
 
 /// The usual points at each number of ranks, with this many busy processes beside them.
-pub fn usual(ranks: &[usize], busy: usize) -> Vec<Part> {
+pub(super) fn usual(ranks: &[usize], busy: usize) -> Vec<Part> {
     let part = |&ranks: &usize| Part { under: Conditions { ranks, busy }, points: points(ranks) };
     ranks.iter().map(part).collect()
 }
 
 /// Returns the points of BENCHMARKS.md: curves over the size, more ranks, and busy processes beside
 /// four ranks.
-pub fn of_page(busy: usize) -> Vec<Part> {
+pub(super) fn of_page(busy: usize) -> Vec<Part> {
     let mut parts = usual(&[2, 4, 8], 0);
     let metric = |point: &str| point.split(':').next().map(String::from);
     let bytes = |point: &str| point.split_once(':').and_then(|(_, bytes)| bytes.parse::<usize>().ok());

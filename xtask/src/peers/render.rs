@@ -6,7 +6,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use std::fmt::Write;
 
 /// Returns the summary as text for the terminal.
-pub fn terminal(summary: &Summary) -> String {
+pub(crate) fn terminal(summary: &Summary) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}; medians of {} rounds", summary.machine, summary.rounds);
     for (name, version) in &summary.contenders {
@@ -24,14 +24,14 @@ pub fn terminal(summary: &Summary) -> String {
 }
 
 /// The rows as a table of Markdown.
-pub fn markdown_table(summary: &Summary) -> String {
+pub(crate) fn markdown_table(summary: &Summary) -> String {
     let mut table = table(summary);
     table.load_style(presets::ASCII_MARKDOWN);
     format!("{table}\n")
 }
 
 /// Returns everything as Markdown, with the distance to the floor.
-pub fn markdown(summary: &Summary) -> String {
+pub(crate) fn markdown(summary: &Summary) -> String {
     let mut out = String::new();
     let date = date(summary.started_unix_s);
     let commit = summary.commit.as_deref().unwrap_or("unknown");
@@ -58,7 +58,7 @@ pub fn markdown(summary: &Summary) -> String {
 }
 
 /// The day in UTC.
-pub fn date(unix_s: u64) -> String {
+pub(crate) fn date(unix_s: u64) -> String {
     let day = i64::try_from(unix_s).ok().and_then(|s| time::OffsetDateTime::from_unix_timestamp(s).ok());
     day.map_or_else(|| "an unknown day".into(), |moment| moment.date().to_string())
 }
@@ -123,7 +123,7 @@ fn ranks(row: &Row) -> String {
 }
 
 /// A cell of the table: the median, or why there is none.
-pub fn value(cell: &Cell) -> String {
+pub(crate) fn value(cell: &Cell) -> String {
     match (cell.median(), &cell.failure) {
         (Some(value), None) => number(value),
         (Some(value), Some(_)) => format!("{}*", number(value)),
@@ -133,7 +133,7 @@ pub fn value(cell: &Cell) -> String {
 }
 
 /// Formats a number with three significant digits; whole numbers from 100 on.
-pub fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     match value {
         v if v >= 100.0 => format!("{v:.0}"),
         v if v >= 10.0 => format!("{v:.1}"),
@@ -143,7 +143,7 @@ pub fn number(value: f64) -> String {
 }
 
 /// Returns `latency:65536` as `latency 64 KiB`.
-pub fn title(point: &str) -> String {
+pub(crate) fn title(point: &str) -> String {
     let Some((metric, bytes)) = point.split_once(':') else { return point.to_string() };
     match bytes.parse::<usize>() {
         Ok(b) if b >= 1 << 20 => format!("{metric} {} MiB", b >> 20),
@@ -153,7 +153,7 @@ pub fn title(point: &str) -> String {
 }
 
 /// Returns the reasons of the failures, each once.
-pub fn failures(summary: &Summary) -> String {
+pub(crate) fn failures(summary: &Summary) -> String {
     let mut seen: Vec<(&String, &String)> = Vec::new();
     let mut out = String::new();
     for row in &summary.rows {

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// All results.
 #[derive(Debug, Deserialize, Serialize)]
-pub struct Summary {
+pub(crate) struct Summary {
     /// The command line.
     pub command: String,
     /// Seconds since 1970 when it started.
@@ -33,11 +33,11 @@ pub struct Summary {
 
 /// The machine's own speed: one value a round for each point.
 #[derive(Debug, Default, Deserialize, Serialize)]
-pub struct Floor(pub BTreeMap<String, Vec<f64>>);
+pub(crate) struct Floor(pub BTreeMap<String, Vec<f64>>);
 
 /// The conditions under which a point is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Conditions {
+pub(crate) struct Conditions {
     /// The number of ranks.
     pub ranks: usize,
     /// Processes that spin beside them.
@@ -46,14 +46,14 @@ pub struct Conditions {
 
 impl Conditions {
     /// Returns the conditions with this many ranks, and nothing beside them.
-    pub fn quiet(ranks: usize) -> Conditions {
+    pub(crate) fn quiet(ranks: usize) -> Conditions {
         Conditions { ranks, busy: 0 }
     }
 }
 
 /// A point under one set of conditions.
 #[derive(Debug, Deserialize, Serialize)]
-pub struct Row {
+pub(crate) struct Row {
     /// The point, as in `latency:8`.
     pub point: String,
     /// The number of ranks.
@@ -69,7 +69,7 @@ pub struct Row {
 
 /// The values that one contender reached at one point.
 #[derive(Debug, Default, Clone, Deserialize, Serialize)]
-pub struct Cell {
+pub(crate) struct Cell {
     /// The values, one for each round.
     pub values: Vec<f64>,
     /// The reason why there are none, or no more.
@@ -78,13 +78,13 @@ pub struct Cell {
 
 impl Cell {
     /// The median over the rounds.
-    pub fn median(&self) -> Option<f64> {
+    pub(crate) fn median(&self) -> Option<f64> {
         median(&self.values)
     }
 }
 
 /// The middle value, or the mean of the two middle ones.
-pub fn median(values: &[f64]) -> Option<f64> {
+pub(crate) fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len().checked_sub(1)? / 2;
@@ -93,7 +93,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
 
 impl Floor {
     /// Adds one round.
-    pub fn add(&mut self, entries: &[Entry]) {
+    pub(crate) fn add(&mut self, entries: &[Entry]) {
         for entry in entries {
             let name = format!("{} ({})", point_name(entry), entry.unit);
             self.0.entry(name).or_default().extend(entry.value);
@@ -103,34 +103,34 @@ impl Floor {
 
 impl Row {
     /// The conditions of this row.
-    pub fn conditions(&self) -> Conditions {
+    pub(crate) fn conditions(&self) -> Conditions {
         Conditions { ranks: self.ranks, busy: self.busy }
     }
 
     /// Returns how far ahead Verbena is of the best peer; above 1 is ahead. `None` if either has no
     /// value.
-    pub fn ratio(&self) -> Option<f64> {
+    pub(crate) fn ratio(&self) -> Option<f64> {
         let ours = self.cells.get(OURS)?.median()?;
         let best = self.best_peer()?.1;
         Some(if self.higher_is_better() { ours / best } else { best / ours })
     }
 
     /// The best peer's name and value.
-    pub fn best_peer(&self) -> Option<(&str, f64)> {
+    pub(crate) fn best_peer(&self) -> Option<(&str, f64)> {
         let peers = self.cells.iter().filter(|(name, _)| *name != OURS);
         let values = peers.filter_map(|(name, cell)| Some((name.as_str(), cell.median()?)));
         values.reduce(|best, next| if (next.1 > best.1) == self.higher_is_better() { next } else { best })
     }
 
     /// Returns whether the unit is an amount in a time.
-    pub fn higher_is_better(&self) -> bool {
+    pub(crate) fn higher_is_better(&self) -> bool {
         self.unit.ends_with("/s")
     }
 }
 
 impl Summary {
     /// Creates a summary without measurements.
-    pub fn new(contenders: &[Contender], rounds: usize) -> Summary {
+    pub(crate) fn new(contenders: &[Contender], rounds: usize) -> Summary {
         let commit =
             std::process::Command::new("git").args(["describe", "--always", "--dirty"]).output().ok();
         let commit = commit.filter(|output| output.status.success());
@@ -152,7 +152,7 @@ impl Summary {
 
     /// The points that are worth a try: a point that failed once is not tried again, since it would
     /// take its whole time limit in each round.
-    pub fn wanted<'a>(&self, name: &str, under: Conditions, points: &[&'a str]) -> Vec<&'a str> {
+    pub(crate) fn wanted<'a>(&self, name: &str, under: Conditions, points: &[&'a str]) -> Vec<&'a str> {
         let failed = |point: &str| {
             let row = self.rows.iter().find(|row| row.point == point && row.conditions() == under);
             row.and_then(|row| row.cells.get(name)).is_some_and(|cell| cell.failure.is_some())
@@ -161,7 +161,7 @@ impl Summary {
     }
 
     /// Enters a contender's report, whose ranks had this many busy processes beside them.
-    pub fn add(&mut self, name: &str, busy: usize, report: &Report) {
+    pub(crate) fn add(&mut self, name: &str, busy: usize, report: &Report) {
         let known = self.contenders.iter_mut().find(|(known, _)| *known == name);
         if let (Some((_, words)), Some(library)) = (known, &report.library) {
             words.clone_from(&library.name);
@@ -175,7 +175,7 @@ impl Summary {
     }
 
     /// Notes that none of the points could be measured.
-    pub fn fail_all(&mut self, name: &str, under: Conditions, points: &[&str], reason: &str) {
+    pub(crate) fn fail_all(&mut self, name: &str, under: Conditions, points: &[&str], reason: &str) {
         for point in points {
             self.cell(name, point, under, "").failure = Some(reason.to_string());
         }

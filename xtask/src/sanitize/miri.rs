@@ -75,8 +75,8 @@ impl Part {
         let mut cargo = ground.cargo();
         cargo.args(["miri", "test", "--locked", "-p", self.package, "--lib", "--"]).args(self.tests);
         cargo.args(self.without.iter().flat_map(|(name, _)| ["--skip", name]));
-        // Blocks of whole pages come from the system, and Miri knows that call. Owned memory is kept
-        // for its next use until the process ends, which is no leak.
+        // Blocks of whole pages come from the system, and Miri knows that call. Owned memory is
+        // kept for its next use until the process ends, which is no leak.
         cargo
             .env("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-ignore-leaks")
             .env("CARGO_TARGET_DIR", ground.top.join("target/sanitize/miri"));

@@ -22,7 +22,7 @@ enum Driver {
 
 /// The targets in turn.
 #[derive(Debug, Default)]
-pub struct Fuzzers {
+pub(super) struct Fuzzers {
     driver: Driver,
     targets: Vec<String>,
     next: usize,
@@ -33,7 +33,7 @@ impl Fuzzers {
     ///
     /// # Errors
     /// It cannot be built.
-    pub fn prepare(top: &Path, without_libfuzzer: bool) -> Result<Fuzzers> {
+    pub(super) fn prepare(top: &Path, without_libfuzzer: bool) -> Result<Fuzzers> {
         let list = own(top, &["--list"]).output().context("cannot run cargo")?;
         if !list.status.success() {
             bail!("verbena-fuzz cannot be built:\n{}", String::from_utf8_lossy(&list.stderr));
@@ -63,7 +63,7 @@ impl Fuzzers {
     ///
     /// # Errors
     /// A fuzzer cannot be run.
-    pub fn turn(&mut self, top: &Path, seed: u64, time: Duration) -> Result<Turn> {
+    pub(super) fn turn(&mut self, top: &Path, seed: u64, time: Duration) -> Result<Turn> {
         let mut turn = Turn::default();
         for _ in 0..(time.as_secs() / SLICE.as_secs()).max(1) {
             let target = &self.targets[self.next % self.targets.len()];

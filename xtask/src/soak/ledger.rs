@@ -7,7 +7,7 @@ use std::path::Path;
 const MARK: &str = "VERBENA_SIM_SEED=";
 
 /// The seeds that the output of a test of the simulator names as failing, each once.
-pub fn seeds_in(output: &str) -> Vec<u64> {
+pub(super) fn seeds_in(output: &str) -> Vec<u64> {
     let digits = |rest: &str| rest.chars().take_while(char::is_ascii_digit).collect::<String>();
     let mut seeds: Vec<u64> =
         output.split(MARK).skip(1).filter_map(|rest| digits(rest).parse().ok()).collect();
@@ -20,7 +20,7 @@ pub fn seeds_in(output: &str) -> Vec<u64> {
 ///
 /// # Errors
 /// The file cannot be read or written.
-pub fn keep(file: &Path, line: &str) -> Result<()> {
+pub(super) fn keep(file: &Path, line: &str) -> Result<()> {
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     if text.lines().any(|there| there == line) {
         return Ok(());

@@ -12,7 +12,7 @@ use verbena_tests::program;
 ///
 /// # Errors
 /// A run that failed cannot be kept.
-pub fn turn(top: &Path, seed: u64, time: Duration) -> Result<Turn> {
+pub(super) fn turn(top: &Path, seed: u64, time: Duration) -> Result<Turn> {
     let program = program("anything");
     let (end, mut turn) = (Instant::now() + time, Turn::default());
     while Instant::now() < end {

@@ -20,7 +20,7 @@ const TESTS: [(&str, &str, u64); 8] = [
 
 /// The tests in turn.
 #[derive(Debug, Default)]
-pub struct Simulator {
+pub(super) struct Simulator {
     next: usize,
 }
 
@@ -29,7 +29,7 @@ impl Simulator {
     ///
     /// # Errors
     /// The test cannot be run, or a seed not be kept.
-    pub fn turn(&mut self, top: &Path, seed: u64) -> Result<Turn> {
+    pub(super) fn turn(&mut self, top: &Path, seed: u64) -> Result<Turn> {
         let (test, filter, seeds) = TESTS[self.next % TESTS.len()];
         self.next += 1;
         let mut cargo = Command::new("cargo");

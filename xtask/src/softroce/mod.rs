@@ -36,7 +36,7 @@ use wire::Wire;
 
 /// The options of `cargo xtask softroce`.
 #[derive(clap::Args, Debug)]
-pub struct Args {
+pub(crate) struct Args {
     /// Number of nodes, which are called node0, node1, ...
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=16))]
     nodes: u32,
@@ -105,7 +105,7 @@ const FAILED: u8 = 125;
 
 /// Runs the task. The exit code is the command's, 124 when its time was up, [`FAILED`] when there
 /// is none.
-pub fn run(args: &Args) -> ExitCode {
+pub(crate) fn run(args: &Args) -> ExitCode {
     execute(args).unwrap_or_else(|error| {
         eprintln!("softroce: {error:#}");
         ExitCode::from(FAILED)

@@ -9,7 +9,7 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
 /// Runs the checks on one file of Rust.
-pub fn check(file: &File, rules: &Rules) -> Vec<Finding> {
+pub(super) fn check(file: &File, rules: &Rules) -> Vec<Finding> {
     let parsed = file.text.parse::<TokenStream>().ok().zip(syn::parse_file(&file.text).ok());
     let Some((tokens, tree)) = parsed else {
         return vec![finding(file, "parse", 0, "this is no Rust".into())];

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 /// Checks one `Cargo.toml`.
-pub fn check(file: &File, rules: &Rules) -> Vec<Finding> {
+pub(super) fn check(file: &File, rules: &Rules) -> Vec<Finding> {
     let finding = |what: String| Finding { rule: "layer", path: file.path.clone(), line: 0, what };
     let Ok(manifest) = file.text.parse::<Table>() else { return vec![finding("this is no TOML".into())] };
     let Some(package) = name(&manifest) else { return Vec::new() };
@@ -28,7 +28,7 @@ const HEAD: [&str; 2] = ["crate", "knows"];
 
 /// Compares the page's table of the layers with the rules: the same packages, and each knows the
 /// same.
-pub fn check_page(files: &[File], rules: &Rules) -> Vec<Finding> {
+pub(super) fn check_page(files: &[File], rules: &Rules) -> Vec<Finding> {
     let path = &rules.pages.layers;
     if path.is_empty() {
         return Vec::new();

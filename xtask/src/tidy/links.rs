@@ -5,7 +5,7 @@ use super::tree::File;
 use std::path::Path;
 
 /// Checks one page of Markdown.
-pub fn check(file: &File, top: &Path) -> Vec<Finding> {
+pub(super) fn check(file: &File, top: &Path) -> Vec<Finding> {
     let folder = top.join(Path::new(&file.path).parent().unwrap_or(Path::new("")));
     let mut findings = Vec::new();
     let mut fenced = false;

@@ -10,7 +10,7 @@ use std::path::Path;
 const HEAD: &str = "not this word";
 
 /// Compares the names of all files, and of the types that they declare, with the glossary.
-pub fn check(files: &[File], rules: &Rules) -> Vec<Finding> {
+pub(super) fn check(files: &[File], rules: &Rules) -> Vec<Finding> {
     let path = &rules.pages.glossary;
     let Some(glossary) = files.iter().find(|file| file.path == *path) else {
         let what = format!("there is no glossary {path}");

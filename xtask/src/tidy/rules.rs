@@ -8,7 +8,7 @@ use std::path::Path;
 /// The whole of the data.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Rules {
+pub(super) struct Rules {
     /// Numbers of lines.
     #[serde(default)]
     pub limits: Limits,
@@ -35,7 +35,7 @@ pub struct Rules {
 /// Numbers of lines.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Limits {
+pub(super) struct Limits {
     /// The lines above which a file needs an exception.
     pub file_lines: usize,
     /// The lines above which no exception helps.
@@ -53,7 +53,7 @@ pub struct Limits {
 /// The files for which each rule holds.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Sources {
+pub(super) struct Sources {
     /// Endings that the limits on lines hold for.
     pub code: Vec<String>,
     /// Endings of files that may hold no tab.
@@ -73,7 +73,7 @@ pub struct Sources {
 /// Pages whose tables are compared with the tree. An empty path switches a comparison off.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Pages {
+pub(super) struct Pages {
     /// The page with the table of the layers.
     #[serde(default)]
     pub layers: String,
@@ -85,7 +85,7 @@ pub struct Pages {
 /// The crates of others that may be used.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Supply {
+pub(super) struct Supply {
     /// The licences that are allowed, by SPDX name.
     pub licences: Vec<String>,
     /// Crates that may not come in, not even through others.
@@ -95,7 +95,7 @@ pub struct Supply {
 /// Words that some code may not use: names of crates, modules, types and keywords.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Forbid {
+pub(super) struct Forbid {
     /// The words.
     pub words: Vec<String>,
     /// Beginnings of the paths of files that may not use them.
@@ -109,7 +109,7 @@ pub struct Forbid {
 
 impl Forbid {
     /// Returns whether it holds for the file.
-    pub fn holds_for(&self, path: &str) -> bool {
+    pub(super) fn holds_for(&self, path: &str) -> bool {
         let begins = |with: &[String]| with.iter().any(|beginning| path.starts_with(beginning.as_str()));
         begins(&self.under) && !begins(&self.except)
     }
@@ -118,7 +118,7 @@ impl Forbid {
 /// A breach that is excused.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Exception {
+pub(super) struct Exception {
     /// The rule's name.
     pub rule: String,
     /// The file.
@@ -132,7 +132,7 @@ impl Rules {
     ///
     /// # Errors
     /// It is missing, is not of this form, or has an exception without a reason.
-    pub fn read(path: &Path) -> Result<Rules> {
+    pub(super) fn read(path: &Path) -> Result<Rules> {
         let text =
             std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
         let rules: Rules =
@@ -144,18 +144,18 @@ impl Rules {
     }
 
     /// Returns whether a generator made the file.
-    pub fn is_generated(&self, path: &str) -> bool {
+    pub(super) fn is_generated(&self, path: &str) -> bool {
         self.sources.generated.iter().any(|beginning| path.starts_with(beginning.as_str()))
     }
 
     /// Returns whether the file is input of a program.
-    pub fn is_data(&self, path: &str) -> bool {
+    pub(super) fn is_data(&self, path: &str) -> bool {
         self.sources.data.iter().any(|beginning| path.starts_with(beginning.as_str()))
     }
 
     /// Rules for a test, from TOML.
     #[cfg(test)]
-    pub fn parse(text: &str) -> Rules {
+    pub(super) fn parse(text: &str) -> Rules {
         toml::from_str(text).expect("rules")
     }
 }

@@ -9,7 +9,7 @@ use crate::crates::{Graph, Package};
 const LIBRARY: &str = "verbena-abi";
 
 /// Checks the whole graph.
-pub fn check(graph: &Graph, rules: &Supply) -> Vec<Finding> {
+pub(super) fn check(graph: &Graph, rules: &Supply) -> Vec<Finding> {
     let all = graph.all().flat_map(|package| of_package(package, rules));
     all.chain(doubled(graph)).map(finding).collect()
 }

@@ -5,7 +5,7 @@ use super::rules::Rules;
 use super::tree::File;
 
 /// Runs the checks on one file.
-pub fn check(file: &File, rules: &Rules) -> Vec<Finding> {
+pub(super) fn check(file: &File, rules: &Rules) -> Vec<Finding> {
     if rules.is_data(&file.path) {
         return Vec::new();
     }

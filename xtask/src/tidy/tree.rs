@@ -6,7 +6,7 @@ use std::process::Command;
 
 /// A text file of the repository.
 #[derive(Debug)]
-pub struct File {
+pub(super) struct File {
     /// The path from the repository's top, with `/`.
     pub path: String,
     /// The contents of the file.
@@ -15,13 +15,13 @@ pub struct File {
 
 impl File {
     /// The path's ending without the dot; empty if there is none.
-    pub fn ending(&self) -> &str {
+    pub(super) fn ending(&self) -> &str {
         Path::new(&self.path).extension().and_then(|ending| ending.to_str()).unwrap_or("")
     }
 }
 
 /// The repository's top folder.
-pub fn top() -> PathBuf {
+pub(super) fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
 }
 
@@ -30,7 +30,7 @@ pub fn top() -> PathBuf {
 ///
 /// # Errors
 /// Git is missing, or a file cannot be read.
-pub fn files(top: &Path) -> Result<Vec<File>> {
+pub(super) fn files(top: &Path) -> Result<Vec<File>> {
     let mut git = Command::new("git");
     git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(top);
     let output = git.output().context("cannot run git")?;

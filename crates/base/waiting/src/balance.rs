@@ -28,14 +28,14 @@ pub(super) struct Balance {
 
 impl Balance {
     /// The balance of a rank under this load.
-    pub fn new(load: &Load) -> Balance {
+    pub(crate) fn new(load: &Load) -> Balance {
         let fair = load.local_ranks.div_ceil(load.cores.max(1));
         Balance { fair, rounds: AtomicU32::new(0), moves: AtomicU32::new(0) }
     }
 
     /// Counts an idle round.
     #[inline]
-    pub fn pass(&self, ranks: &impl Whereabouts) {
+    pub(crate) fn pass(&self, ranks: &impl Whereabouts) {
         let rounds = self.rounds.load(Relaxed) + 1;
         let is_due = rounds >= LOOK_EVERY << self.moves.load(Relaxed).min(DOUBLED_MAX);
         self.rounds.store(if is_due { 0 } else { rounds }, Relaxed);

@@ -39,7 +39,7 @@ pub(super) struct OtherPrograms {
 
 impl OtherPrograms {
     /// The state before any were met.
-    pub fn new() -> OtherPrograms {
+    pub(crate) fn new() -> OtherPrograms {
         OtherPrograms {
             waits: AtomicU32::new(0),
             next: AtomicU32::new(WAITS_MIN),
@@ -50,19 +50,19 @@ impl OtherPrograms {
 
     /// Returns whether a wait had better sleep than yield.
     #[inline]
-    pub fn are_here(&self) -> bool {
+    pub(crate) fn are_here(&self) -> bool {
         self.waits.load(Relaxed) > 0
     }
 
     /// Notes that a wait sleeps.
-    pub fn slept(&self) {
+    pub(crate) fn slept(&self) {
         let waits = self.waits.load(Relaxed);
         self.waits.store(waits.saturating_sub(1), Relaxed);
     }
 
     /// Yields the core, and notes how long that took.
     #[inline]
-    pub fn yield_to_them(&self, ranks: &impl Whereabouts) {
+    pub(crate) fn yield_to_them(&self, ranks: &impl Whereabouts) {
         let yields = self.yields.load(Relaxed);
         self.yields.store(yields.wrapping_add(1), Relaxed);
         if self.next.load(Relaxed) == WAITS_MIN && !yields.is_multiple_of(TIMED_EVERY) {
@@ -78,13 +78,13 @@ impl OtherPrograms {
 
     /// The yields so far.
     #[cfg(test)]
-    pub fn yields_so_far(&self) -> u32 {
+    pub(crate) fn yields_so_far(&self) -> u32 {
         self.yields.load(Relaxed)
     }
 
     /// Forgets all: another test's process may be another program too.
     #[cfg(test)]
-    pub fn forget(&self) {
+    pub(crate) fn forget(&self) {
         self.waits.store(0, Relaxed);
     }
 

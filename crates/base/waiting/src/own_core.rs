@@ -19,14 +19,14 @@ pub(super) struct OwnCore {
 }
 
 impl OwnCore {
-    pub fn new(load: &Load) -> OwnCore {
+    pub(crate) fn new(load: &Load) -> OwnCore {
         let patience = Patience::for_load(load);
         OwnCore { patience, looks: if patience.spins > 0 { LOOKS } else { 0 } }
     }
 
     /// Passes one idle round; `None` when it is time to sleep.
     #[inline]
-    pub fn pass(&self, round: u32) -> Option<Step> {
+    pub(crate) fn pass(&self, round: u32) -> Option<Step> {
         match round.checked_sub(self.looks) {
             None => {}
             Some(round) if self.patience.is_over(round) => return None,
@@ -36,7 +36,7 @@ impl OwnCore {
         Some(Step::Again)
     }
 
-    pub fn shares_cores(&self) -> bool {
+    pub(crate) fn shares_cores(&self) -> bool {
         self.patience.shares_cores()
     }
 }

@@ -17,15 +17,15 @@ impl<T> Object<T> {
     /// # Safety
     /// The pointer came from the call of libfabric that makes a `T`, which begins with a `fid`, and
     /// nobody else closes it.
-    pub unsafe fn new(made: *mut T) -> Option<Object<T>> {
+    pub(crate) unsafe fn new(made: *mut T) -> Option<Object<T>> {
         NonNull::new(made).map(Object)
     }
 
-    pub fn raw(&self) -> *mut T {
+    pub(crate) fn raw(&self) -> *mut T {
         self.0.as_ptr()
     }
 
-    pub fn fid(&self) -> *mut fid {
+    pub(crate) fn fid(&self) -> *mut fid {
         self.0.as_ptr().cast()
     }
 
@@ -38,7 +38,7 @@ impl<T> Object<T> {
     ///
     /// # Safety
     /// Both are objects of one domain that may be bound.
-    pub unsafe fn bind(&self, other: *mut fid, flags: u64) -> c_int {
+    pub(crate) unsafe fn bind(&self, other: *mut fid, flags: u64) -> c_int {
         // SAFETY: the caller's promise.
         self.ops().bind.map_or(-libc::ENOSYS, |bind| unsafe { bind(self.fid(), other, flags) })
     }
@@ -47,7 +47,7 @@ impl<T> Object<T> {
     ///
     /// # Safety
     /// `argument` is what the command takes.
-    pub unsafe fn control(&self, command: u64, argument: *mut c_void) -> c_int {
+    pub(crate) unsafe fn control(&self, command: u64, argument: *mut c_void) -> c_int {
         let control = self.ops().control;
         // SAFETY: the caller's promise.
         control.map_or(-libc::ENOSYS, |control| unsafe { control(self.fid(), command as c_int, argument) })

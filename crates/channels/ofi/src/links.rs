@@ -16,7 +16,7 @@ const LACKING_MAX: u32 = 5;
 const EARLY_MAX: usize = 1 << 16;
 
 /// A peer that was met.
-pub struct Link {
+pub(crate) struct Link {
     /// The address by which operations name it.
     pub address: u64,
     /// The token that its messages must bear.
@@ -58,7 +58,7 @@ pub struct Link {
 
 impl Link {
     /// A peer that is met now.
-    pub fn new(address: u64, token: u64) -> Link {
+    pub(crate) fn new(address: u64, token: u64) -> Link {
         let now = Instant::now();
         Link {
             address,
@@ -84,7 +84,7 @@ impl Link {
 
     /// Takes a packet with this number into account. Returns whether it is the next one.
     #[inline]
-    pub fn hear(&mut self, number: u32) -> bool {
+    pub(crate) fn hear(&mut self, number: u32) -> bool {
         let next = |heard: u32| heard.wrapping_add(1);
         if number != next(self.heard) {
             self.early.insert(number);
@@ -98,20 +98,20 @@ impl Link {
     }
 
     /// Returns whether more came beyond a gap than any peer sends before it hears of the gap.
-    pub fn has_strayed(&self) -> bool {
+    pub(crate) fn has_strayed(&self) -> bool {
         self.early.len() > EARLY_MAX
     }
 
     /// Notes that the provider has taken something for it.
     #[inline]
-    pub fn is_heard_of(&mut self) {
+    pub(crate) fn is_heard_of(&mut self) {
         self.was_connected = true;
         self.refused_since = None;
     }
 
     /// Counts an answer of the peer. Returns whether it has lacked packets for too long that the
     /// provider says are sent: a connection was cut and made anew, and what was on its way is lost.
-    pub fn has_lost(&mut self) -> bool {
+    pub(crate) fn has_lost(&mut self) -> bool {
         if !self.untold.is_empty() && self.flying == 0 && self.asked_sent == self.sent {
             self.lacking += 1;
         }
@@ -120,7 +120,7 @@ impl Link {
 
     /// Takes the number of packets that the peer tells to have taken: hands out the buffers of
     /// those that it had not told of before. An impossible number is ignored.
-    pub fn take_told(&mut self, heard: u32) -> impl Iterator<Item = Slot> + '_ {
+    pub(crate) fn take_told(&mut self, heard: u32) -> impl Iterator<Item = Slot> + '_ {
         let left = self.sent.wrapping_sub(heard) as usize;
         let count = self.untold.len().saturating_sub(left);
         if count > 0 {
@@ -131,7 +131,7 @@ impl Link {
 }
 
 /// All peers.
-pub struct Links {
+pub(crate) struct Links {
     contacts: Vec<Option<Contact>>,
     links: Vec<Option<Box<Link>>>,
     met: Vec<Peer>,
@@ -139,45 +139,45 @@ pub struct Links {
 
 impl Links {
     /// Peers with these cards, none of them met.
-    pub fn new(contacts: Vec<Option<Contact>>) -> Links {
+    pub(crate) fn new(contacts: Vec<Option<Contact>>) -> Links {
         let links = contacts.iter().map(|_| None).collect();
         Links { contacts, links, met: Vec::new() }
     }
 
     /// The card by which a peer is reached.
-    pub fn contact(&self, peer: Peer) -> Option<&Contact> {
+    pub(crate) fn contact(&self, peer: Peer) -> Option<&Contact> {
         self.contacts.get(peer as usize)?.as_ref()
     }
 
     /// The peer, if it was met.
     #[inline]
-    pub fn get(&mut self, peer: Peer) -> Option<&mut Link> {
+    pub(crate) fn get(&mut self, peer: Peer) -> Option<&mut Link> {
         self.links.get_mut(peer as usize)?.as_deref_mut()
     }
 
     /// The peer, if it was met, to look only.
-    pub fn look(&self, peer: Peer) -> Option<&Link> {
+    pub(crate) fn look(&self, peer: Peer) -> Option<&Link> {
         self.links.get(peer as usize)?.as_deref()
     }
 
     /// Adds a peer that is met.
-    pub fn add(&mut self, peer: Peer, link: Link) {
+    pub(crate) fn add(&mut self, peer: Peer, link: Link) {
         self.links[peer as usize] = Some(Box::new(link));
         self.met.push(peer);
     }
 
     /// The number of peers that were met.
-    pub fn met(&self) -> usize {
+    pub(crate) fn met(&self) -> usize {
         self.met.len()
     }
 
     /// The peer that was met as number `at`, from 0.
-    pub fn met_at(&self, at: usize) -> Peer {
+    pub(crate) fn met_at(&self, at: usize) -> Peer {
         self.met[at]
     }
 
     /// All peers that were met.
-    pub fn iter(&self) -> impl Iterator<Item = &Link> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Link> {
         self.links.iter().filter_map(Option::as_deref)
     }
 }

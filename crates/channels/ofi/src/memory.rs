@@ -22,7 +22,7 @@ const PIECES_MAX: u32 = 4;
 
 /// Transfers and exposures.
 #[derive(Default)]
-pub struct Memory {
+pub(crate) struct Memory {
     moves: Slab<Move>,
     /// The transfers with pieces to begin, which take turns.
     waiting: VecDeque<u32>,
@@ -47,22 +47,22 @@ struct Move {
 
 impl Memory {
     /// Returns whether pieces wait to be begun.
-    pub fn has_work(&self) -> bool {
+    pub(crate) fn has_work(&self) -> bool {
         !self.waiting.is_empty()
     }
 
     /// Returns whether no transfer is under way.
-    pub fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.moves.is_empty()
     }
 
     /// The transfers that have ended, to be reported.
-    pub fn take_ended(&mut self) -> Vec<(u64, Result<(), Fault>)> {
+    pub(crate) fn take_ended(&mut self) -> Vec<(u64, Result<(), Fault>)> {
         std::mem::take(&mut self.ended)
     }
 
     /// The peer of a transfer.
-    pub fn peer_of(&self, at: u32) -> Option<Peer> {
+    pub(crate) fn peer_of(&self, at: u32) -> Option<Peer> {
         self.moves.get(at as usize).map(|one| one.peer)
     }
 

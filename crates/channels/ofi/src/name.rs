@@ -2,7 +2,7 @@
 
 /// An operation that completes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Name {
+pub(crate) enum Name {
     /// The send from this slot.
     Send(u32),
     /// Something in this receive buffer.
@@ -13,7 +13,7 @@ pub enum Name {
 
 impl Name {
     /// The name as one number.
-    pub fn number(self) -> u64 {
+    pub(crate) fn number(self) -> u64 {
         match self {
             Name::Send(at) => 1 << 32 | u64::from(at),
             Name::Receive(at) => 2 << 32 | u64::from(at),
@@ -22,7 +22,7 @@ impl Name {
     }
 
     /// The name with this number.
-    pub fn of(number: u64) -> Option<Name> {
+    pub(crate) fn of(number: u64) -> Option<Name> {
         let at = number as u32;
         match number >> 32 {
             1 => Some(Name::Send(at)),

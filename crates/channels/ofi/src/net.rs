@@ -15,7 +15,7 @@ use verbena_memory::Region;
 const QUEUE_SIZE: usize = 4096;
 
 /// The endpoint and what it needs. The fields are dropped in this order.
-pub struct Net {
+pub(crate) struct Net {
     /// The endpoint. Closing it ends all use of memory.
     pub endpoint: Endpoint,
     /// The queue where everything completes.
@@ -31,31 +31,31 @@ pub struct Net {
 const DRAWS_MAX: u32 = 16;
 
 impl Net {
-    /// Opens an offer, for about `peers` others and messages of up to `message_bytes`.
+    /// Opens an offer, for about `peers` others and messages of up to `bytes_max`.
     ///
     /// # Errors
     /// Those of the provider.
-    pub fn open(offer: &Offer, peers: usize, message_bytes: usize, sleeps: bool) -> Result<Net, Fault> {
+    pub(crate) fn open(offer: &Offer, peers: usize, bytes_max: usize, sleeps: bool) -> Result<Net, Fault> {
         let domain = Domain::open(offer)?;
         let queue = CompletionQueue::new(&domain, QUEUE_SIZE, sleeps)?;
         let addresses = AddressVector::new(&domain, peers)?;
-        let several = takes_several(offer).then_some(message_bytes);
+        let several = takes_several(offer).then_some(bytes_max);
         let endpoint = Endpoint::new(&domain, &queue, &addresses, several)?;
         Ok(Net { endpoint, queue, addresses, contexts: Contexts::default(), domain })
     }
 
     /// The offer that was opened.
-    pub fn offer(&self) -> &Offer {
+    pub(crate) fn offer(&self) -> &Offer {
         self.domain.offer()
     }
 
     /// Returns whether one buffer takes several messages.
-    pub fn takes_several(&self) -> bool {
+    pub(crate) fn takes_several(&self) -> bool {
         takes_several(self.offer())
     }
 
     /// Returns whether the endpoint reads and writes remote memory.
-    pub fn moves_memory(&self) -> bool {
+    pub(crate) fn moves_memory(&self) -> bool {
         self.offer().capabilities() & raw::FI_RMA != 0
     }
 
@@ -63,14 +63,14 @@ impl Net {
     ///
     /// # Errors
     /// Those of the provider.
-    pub fn register(&mut self, region: Region, access: Access) -> Result<MemoryRegion, Fault> {
+    pub(crate) fn register(&mut self, region: Region, access: Access) -> Result<MemoryRegion, Fault> {
         let read = if access.read { raw::FI_REMOTE_READ } else { 0 };
         let write = if access.write { raw::FI_REMOTE_WRITE } else { 0 };
         self.register_for(region, read | write)
     }
 
     /// The guard of exposed memory, in words.
-    pub fn guard(&self) -> String {
+    pub(crate) fn guard(&self) -> String {
         match self.key_bits() {
             0 => "exposed memory is guarded by keys of the provider".into(),
             bits => format!("exposed memory is guarded by keys of {bits} random bits"),
@@ -97,7 +97,11 @@ impl Net {
     ///
     /// # Errors
     /// Those of the provider.
-    pub fn register_local(&mut self, region: Region, access: u64) -> Result<Option<MemoryRegion>, Fault> {
+    pub(crate) fn register_local(
+        &mut self,
+        region: Region,
+        access: u64,
+    ) -> Result<Option<MemoryRegion>, Fault> {
         match self.offer().memory_mode() & raw::FI_MR_LOCAL {
             0 => Ok(None),
             _ => self.register_for(region, access).map(Some),
@@ -124,7 +128,7 @@ impl Net {
     }
 
     /// The number that peers add to offsets in exposed memory.
-    pub fn remote_base(&self, region: &Region) -> u64 {
+    pub(crate) fn remote_base(&self, region: &Region) -> u64 {
         match self.offer().memory_mode() & raw::FI_MR_VIRT_ADDR {
             0 => 0,
             _ => region.address(),
@@ -137,6 +141,6 @@ fn takes_several(offer: &Offer) -> bool {
 }
 
 /// The descriptor of registered memory for local operations; null if it needs no registration.
-pub fn descriptor(registered: Option<&MemoryRegion>) -> *mut c_void {
+pub(crate) fn descriptor(registered: Option<&MemoryRegion>) -> *mut c_void {
     registered.map_or(null_mut(), MemoryRegion::descriptor)
 }

@@ -16,7 +16,7 @@ const LARGE: usize = 3;
 const SMALL: usize = 64;
 
 /// All buffers. They are the provider's, except while a message is read.
-pub struct Receives {
+pub(crate) struct Receives {
     buffers: Vec<Buffer>,
     /// The buffers that could not be posted again yet.
     waiting: Vec<u32>,
@@ -35,7 +35,7 @@ impl Receives {
     ///
     /// # Errors
     /// Those of the provider.
-    pub fn new(net: &mut Net, settings: &Settings) -> Result<Receives, Fault> {
+    pub(crate) fn new(net: &mut Net, settings: &Settings) -> Result<Receives, Fault> {
         let takes_several = net.takes_several();
         let (count, bytes) = match takes_several {
             true => (LARGE, settings.receive_bytes),
@@ -78,7 +78,7 @@ impl Receives {
     }
 
     /// The message that came, if one did.
-    pub fn message(&self, at: u32, completion: &Completion) -> Option<Region> {
+    pub(crate) fn message(&self, at: u32, completion: &Completion) -> Option<Region> {
         if completion.bytes == 0 {
             return None;
         }
@@ -92,7 +92,7 @@ impl Receives {
     }
 
     /// Returns whether the buffer is ours again after this completion.
-    pub fn is_back(&self, flags: u64) -> bool {
+    pub(crate) fn is_back(&self, flags: u64) -> bool {
         !self.takes_several || flags & raw::FI_MULTI_RECV != 0
     }
 
@@ -100,7 +100,7 @@ impl Receives {
     ///
     /// # Errors
     /// Those of the provider.
-    pub fn recycle(&mut self, net: &mut Net, at: u32, context: *mut c_void) -> Result<(), Fault> {
+    pub(crate) fn recycle(&mut self, net: &mut Net, at: u32, context: *mut c_void) -> Result<(), Fault> {
         // SAFETY: taken when the buffer was posted, and that receive is over.
         unsafe { net.contexts.give_back(context) };
         self.post(net, at)
@@ -110,7 +110,7 @@ impl Receives {
     ///
     /// # Errors
     /// Those of the provider.
-    pub fn catch_up(&mut self, net: &mut Net) -> Result<(), Fault> {
+    pub(crate) fn catch_up(&mut self, net: &mut Net) -> Result<(), Fault> {
         std::mem::take(&mut self.waiting).into_iter().try_for_each(|at| self.post(net, at))
     }
 }

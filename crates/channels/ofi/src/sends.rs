@@ -13,10 +13,10 @@ use verbena_memory::{Owned, Region};
 const SLAB_SLOTS: usize = 16;
 
 /// The number of a buffer.
-pub type Slot = u32;
+pub(crate) type Slot = u32;
 
 /// All buffers; they are made as needed.
-pub struct Sends {
+pub(crate) struct Sends {
     slot_bytes: usize,
     slots_max: usize,
     slabs: Vec<Slab>,
@@ -42,7 +42,7 @@ struct State {
 
 impl Sends {
     /// Begins without buffers; each will have `slot_bytes`.
-    pub fn new(slot_bytes: usize, slots_max: usize) -> Sends {
+    pub(crate) fn new(slot_bytes: usize, slots_max: usize) -> Sends {
         let slot_bytes = slot_bytes.next_multiple_of(64);
         Sends { slot_bytes, slots_max, slabs: Vec::new(), states: Vec::new(), free: Vec::new() }
     }
@@ -51,7 +51,7 @@ impl Sends {
     ///
     /// # Errors
     /// More cannot be registered.
-    pub fn take(&mut self, net: &mut Net, peer: Peer, bytes: usize) -> Result<Option<Slot>, Fault> {
+    pub(crate) fn take(&mut self, net: &mut Net, peer: Peer, bytes: usize) -> Result<Option<Slot>, Fault> {
         if self.free.is_empty() && self.states.len() < self.slots_max {
             self.grow(net)?;
         }
@@ -74,37 +74,37 @@ impl Sends {
 
     /// The message in a buffer, with the length that was given when it was taken.
     #[inline]
-    pub fn message(&self, slot: Slot) -> Region {
+    pub(crate) fn message(&self, slot: Slot) -> Region {
         let (slab, at) = (slot as usize / SLAB_SLOTS, slot as usize % SLAB_SLOTS);
         self.slabs[slab].region.part(at * self.slot_bytes, self.states[slot as usize].bytes)
     }
 
     /// The descriptor by which operations name the buffer's memory.
-    pub fn descriptor(&self, slot: Slot) -> *mut c_void {
+    pub(crate) fn descriptor(&self, slot: Slot) -> *mut c_void {
         net::descriptor(self.slabs[slot as usize / SLAB_SLOTS].registered.as_ref())
     }
 
     /// Notes that the message was handed to the provider, which uses the buffer until it lands if
     /// `is_flying`; it is kept until [`Sends::taken`].
-    pub fn sent(&mut self, slot: Slot, is_flying: bool) {
+    pub(crate) fn sent(&mut self, slot: Slot, is_flying: bool) {
         let state = &mut self.states[slot as usize];
         (state.is_flying, state.is_kept) = (is_flying, true);
     }
 
     /// Notes that the provider is done with the buffer. Returns for whom it was.
-    pub fn landed(&mut self, slot: Slot) -> Peer {
+    pub(crate) fn landed(&mut self, slot: Slot) -> Peer {
         self.states[slot as usize].is_flying = false;
         self.give_back(slot)
     }
 
     /// Notes that the message need not be kept any more.
-    pub fn taken(&mut self, slot: Slot) {
+    pub(crate) fn taken(&mut self, slot: Slot) {
         self.states[slot as usize].is_kept = false;
         self.give_back(slot);
     }
 
     /// Returns the buffer if nothing holds it.
-    pub fn give_back(&mut self, slot: Slot) -> Peer {
+    pub(crate) fn give_back(&mut self, slot: Slot) -> Peer {
         let state = self.states[slot as usize];
         if !state.is_flying && !state.is_kept {
             self.free.push(slot);
@@ -113,7 +113,7 @@ impl Sends {
     }
 
     /// Returns whether the provider has any of them.
-    pub fn any_flying(&self) -> bool {
+    pub(crate) fn any_flying(&self) -> bool {
         self.states.iter().any(|state| state.is_flying)
     }
 }

@@ -72,7 +72,7 @@ impl Settings {
 }
 
 /// The names in a list with commas.
-pub fn names(list: Option<String>) -> Vec<String> {
+pub(crate) fn names(list: Option<String>) -> Vec<String> {
     let list = list.unwrap_or_default();
     list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }

@@ -68,7 +68,7 @@ pub(crate) struct ConnectionChoice {
 impl ConnectionChoice {
     /// Counts a poll; whether it is time for a review.
     #[inline]
-    pub fn is_due(&mut self, events: usize) -> bool {
+    pub(crate) fn is_due(&mut self, events: usize) -> bool {
         self.polls += 1;
         self.packets += events as u32;
         if self.polls.is_multiple_of(EMPTY_POLLS) {
@@ -85,13 +85,19 @@ impl ConnectionChoice {
 impl PeerState {
     /// Returns whether a channel has lost the peer, or would need a connection that there is not;
     /// the latter only if the engine `chooses` who has one.
-    pub fn is_out_of_question(&self, channel: usize, wire: &mut Wire, peer: Peer, chooses: bool) -> bool {
+    pub(crate) fn is_out_of_question(
+        &self,
+        channel: usize,
+        wire: &mut Wire,
+        peer: Peer,
+        chooses: bool,
+    ) -> bool {
         let mut is_apart = || wire.connections().is_some_and(|all| all.connection(peer) != Connection::Up);
         self.has_lost(channel) || chooses && (is_apart() || self.is_leaving(channel))
     }
 
     /// Returns whether the peer's connection on this channel is being given back.
-    pub fn is_leaving(&self, channel: usize) -> bool {
+    pub(crate) fn is_leaving(&self, channel: usize) -> bool {
         self.usage.as_ref().is_some_and(|usage| usage.leaving == Some(channel))
     }
 
@@ -115,7 +121,7 @@ impl PeerState {
 
 impl EngineState {
     /// A word about giving back a connection; `None` if it makes no sense.
-    pub fn leave_told(&mut self, peer: Peer, header: &Header) -> Option<()> {
+    pub(crate) fn leave_told(&mut self, peer: Peer, header: &Header) -> Option<()> {
         let channel = self.channel_named(header.context as u32)?;
         self.work.peer_events.push_back(PeerEvent::Leave(peer, channel, Leave::of(header.flags)?));
         Some(())

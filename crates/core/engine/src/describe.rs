@@ -8,7 +8,7 @@ use verbena_channel::Peer;
 
 impl EngineState {
     /// A line for each operation that is not complete, and for each message that nobody asked for.
-    pub fn describe(&self) -> Vec<String> {
+    pub(crate) fn describe(&self) -> Vec<String> {
         let pending = self.requests.iter().filter_map(|(_, request)| describe_request(request));
         let unexpected = self.unexpected.iter().map(|(key, arrived)| {
             let (source, tag, context) = (key.source, key.tag, key.context);

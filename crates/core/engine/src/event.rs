@@ -50,7 +50,7 @@ impl Engine {
 impl EngineState {
     /// Tells the listener, if there is one.
     #[inline]
-    pub fn tell(&mut self, event: Event) {
+    pub(crate) fn tell(&mut self, event: Event) {
         if let Some(listener) = &mut self.listener {
             listener.hear(event);
         }

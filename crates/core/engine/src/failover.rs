@@ -53,7 +53,7 @@ pub(crate) fn has_number(header: &Header) -> bool {
 
 impl PeerState {
     /// Returns whether this channel has lost the peer.
-    pub fn has_lost(&self, channel: usize) -> bool {
+    pub(crate) fn has_lost(&self, channel: usize) -> bool {
         self.losses.as_ref().is_some_and(|losses| losses.lost.iter().any(|lost| lost.channel == channel))
     }
 
@@ -145,7 +145,7 @@ impl LostChannels {
 
 impl EngineState {
     /// The peer has given a channel up.
-    pub fn moved(&mut self, peer: Peer, header: &Header) {
+    pub(crate) fn moved(&mut self, peer: Peer, header: &Header) {
         let Some(channel) = self.channel_named(header.context as u32) else { return };
         let Some(state) = self.peers.open(peer) else { return };
         if !state.has_lost(channel) {
@@ -156,7 +156,7 @@ impl EngineState {
     }
 
     /// A part of a packet; the whole of it, when it is there.
-    pub fn part(&mut self, peer: Peer, header: &Header, payload: &[u8]) -> Option<Early> {
+    pub(crate) fn part(&mut self, peer: Peer, header: &Header, payload: &[u8]) -> Option<Early> {
         self.peers.open(peer)?.losses.get_or_insert_default().take_part(header, payload)
     }
 }

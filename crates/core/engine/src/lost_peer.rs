@@ -39,14 +39,14 @@ impl Engine {
 impl EngineState {
     /// A process that was given up and may have been meant to send in this context.
     #[cold]
-    pub fn lost_sender(&self, context: u64) -> Option<Peer> {
+    pub(crate) fn lost_sender(&self, context: u64) -> Option<Peer> {
         let may_send = self.may_send?;
         (0..self.size).find(|peer| self.is_broken(*peer) && may_send(context, *peer))
     }
 
     /// The process is given up: fails the receives from any source that might have been its.
     #[cold]
-    pub fn fail_awaiting(&mut self, peer: Peer) {
+    pub(crate) fn fail_awaiting(&mut self, peer: Peer) {
         let Some(may_send) = self.may_send else { return };
         let concerned: Vec<Id> = (self.requests.iter())
             .filter(|(_, r)| r.peer == NOBODY && r.source == ANY_SOURCE && matches!(r.state, State::Posted))

@@ -35,7 +35,7 @@ pub(crate) struct MatchKey {
 impl MatchKey {
     /// Returns whether this pattern matches that message.
     #[inline]
-    pub fn accepts(&self, message: &MatchKey) -> bool {
+    pub(crate) fn accepts(&self, message: &MatchKey) -> bool {
         self.context == message.context
             && (self.source == message.source || self.source == ANY_SOURCE)
             && (self.tag == message.tag || self.tag == ANY_TAG)
@@ -90,7 +90,7 @@ pub(crate) struct Link {
 
 impl Link {
     /// The link of an entry in no chain.
-    pub const NONE: Link = Link { previous: NONE, next: NONE };
+    pub(crate) const NONE: Link = Link { previous: NONE, next: NONE };
 }
 
 /// The place of an entry in a [`Matcher`]: `N` links. The last one chains all entries in order of
@@ -104,17 +104,17 @@ pub(crate) struct Links<const N: usize> {
 
 impl<const N: usize> Links<N> {
     /// The links of an entry that is nowhere.
-    pub const NONE: Links<N> = Links { links: [Link::NONE; N], serial: 0 };
+    pub(crate) const NONE: Links<N> = Links { links: [Link::NONE; N], serial: 0 };
 
     /// The link in order of arrival.
     #[inline(always)]
-    pub fn order(&mut self) -> &mut Link {
+    pub(crate) fn order(&mut self) -> &mut Link {
         &mut self.links[N - 1]
     }
 
     /// The entry behind this one in order of arrival.
     #[inline(always)]
-    pub fn next(&self) -> u32 {
+    pub(crate) fn next(&self) -> u32 {
         self.links[N - 1].next
     }
 }
@@ -158,7 +158,7 @@ pub(crate) struct Matcher<const PATTERNS: bool, const N: usize> {
 
 impl<const PATTERNS: bool, const N: usize> Matcher<PATTERNS, N> {
     /// Makes an empty order.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Matcher {
             order: Chain::EMPTY,
             index: Index::default(),
@@ -172,31 +172,31 @@ impl<const PATTERNS: bool, const N: usize> Matcher<PATTERNS, N> {
 
     /// Returns whether there are no entries.
     #[inline(always)]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.order.first == NONE
     }
 
     /// Returns whether the entries are indexed, so that [`Matcher::append_linked`] and
     /// [`Matcher::remove_first_in_order`] must not be used.
     #[inline(always)]
-    pub fn is_indexed(&self) -> bool {
+    pub(crate) fn is_indexed(&self) -> bool {
         self.indexed
     }
 
     /// The earliest entry; [`NONE`] if there is none.
     #[inline(always)]
-    pub fn first(&self) -> u32 {
+    pub(crate) fn first(&self) -> u32 {
         self.order.first
     }
 
     /// Entries compared and chains asked since the beginning: the cost of matching.
-    pub fn steps(&self) -> u64 {
+    pub(crate) fn steps(&self) -> u64 {
         self.steps
     }
 
     /// Appends an entry.
     #[inline]
-    pub fn append<E: Entry<N>>(&mut self, entries: &mut [E], entry: u32) {
+    pub(crate) fn append<E: Entry<N>>(&mut self, entries: &mut [E], entry: u32) {
         *entries[entry as usize].links_mut().order() = self.link_at_end();
         self.append_linked(entries, entry);
         if self.indexed {
@@ -206,13 +206,13 @@ impl<const PATTERNS: bool, const N: usize> Matcher<PATTERNS, N> {
 
     /// The link, in order of arrival, of an entry that is appended now.
     #[inline(always)]
-    pub fn link_at_end(&self) -> Link {
+    pub(crate) fn link_at_end(&self) -> Link {
         Link { previous: self.order.last, next: NONE }
     }
 
     /// Like `append`, while nothing is indexed, for an entry that has its link already.
     #[inline(always)]
-    pub fn append_linked<E: Entry<N>>(&mut self, entries: &mut [E], entry: u32) {
+    pub(crate) fn append_linked<E: Entry<N>>(&mut self, entries: &mut [E], entry: u32) {
         match self.order.first {
             NONE => self.order.first = entry,
             _ => entries[self.order.last as usize].links_mut().order().next = entry,
@@ -222,7 +222,7 @@ impl<const PATTERNS: bool, const N: usize> Matcher<PATTERNS, N> {
 
     /// The earliest entry that matches.
     #[inline(always)]
-    pub fn find<E: Entry<N>>(&mut self, entries: &mut [E], asked: &MatchKey) -> Option<u32> {
+    pub(crate) fn find<E: Entry<N>>(&mut self, entries: &mut [E], asked: &MatchKey) -> Option<u32> {
         let first = self.order.first;
         let entry = entries.get(first as usize)?;
         self.steps += 1;
@@ -238,7 +238,7 @@ impl<const PATTERNS: bool, const N: usize> Matcher<PATTERNS, N> {
     }
 
     /// Finds the earliest entry with exactly this key for which `wanted` is true.
-    pub fn find_exact<E: Entry<N>>(
+    pub(crate) fn find_exact<E: Entry<N>>(
         &mut self,
         entries: &[E],
         key: &MatchKey,
@@ -261,7 +261,7 @@ impl<const PATTERNS: bool, const N: usize> Matcher<PATTERNS, N> {
 
     /// Takes the entry out.
     #[inline]
-    pub fn remove<E: Entry<N>>(&mut self, entries: &mut [E], entry: u32) {
+    pub(crate) fn remove<E: Entry<N>>(&mut self, entries: &mut [E], entry: u32) {
         self.order = unlink(entries, self.order, N - 1, entry);
         if self.indexed {
             self.unindex(entries, entry);
@@ -270,7 +270,7 @@ impl<const PATTERNS: bool, const N: usize> Matcher<PATTERNS, N> {
 
     /// Takes the first entry out, which is followed by `next`, while nothing is indexed.
     #[inline(always)]
-    pub fn remove_first_in_order(&mut self, next: u32) {
+    pub(crate) fn remove_first_in_order(&mut self, next: u32) {
         self.order.first = next;
     }
 

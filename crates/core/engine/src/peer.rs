@@ -72,19 +72,19 @@ pub(crate) struct Rails(u64);
 
 impl Rails {
     /// The rails at these places; only the first 64 count.
-    pub fn of(channels: impl Iterator<Item = usize>) -> Rails {
+    pub(crate) fn of(channels: impl Iterator<Item = usize>) -> Rails {
         Rails(channels.filter(|channel| *channel < 64).fold(0, |set, channel| set | 1 << channel))
     }
 
-    pub fn contains(self, channel: usize) -> bool {
+    pub(crate) fn contains(self, channel: usize) -> bool {
         channel < 64 && self.0 >> channel & 1 != 0
     }
 
-    pub fn is_empty(self) -> bool {
+    pub(crate) fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    pub fn iter(self) -> impl Iterator<Item = usize> {
+    pub(crate) fn iter(self) -> impl Iterator<Item = usize> {
         (0..64).filter(move |channel| self.contains(*channel))
     }
 }
@@ -160,7 +160,7 @@ pub(crate) struct PeerState {
 impl PeerState {
     /// Returns whether packets of this peer may go by more than one channel: they move with use, or
     /// after a fault.
-    pub fn may_go_apart(&self) -> bool {
+    pub(crate) fn may_go_apart(&self) -> bool {
         self.usage.is_some() || self.losses.is_some()
     }
 
@@ -192,26 +192,26 @@ impl PeerState {
 
     /// Sequence number of the next packet from it.
     #[inline(always)]
-    pub fn expected(&self) -> u32 {
+    pub(crate) fn expected(&self) -> u32 {
         self.heard as u32
     }
 
     /// Returns whether this packet is the one whose turn it is, with nothing kept behind it.
     #[inline]
-    pub fn is_next(&self, sequence: u32) -> bool {
+    pub(crate) fn is_next(&self, sequence: u32) -> bool {
         sequence == self.expected() && self.in_turn
     }
 
     /// Counts the packet whose turn it was.
     #[inline(always)]
-    pub fn hear(&mut self, payload_bytes: usize) {
+    pub(crate) fn hear(&mut self, payload_bytes: usize) {
         self.heard += 1;
         self.bytes_heard += payload_bytes as u64;
     }
 
     /// Sets `eager_now` from what is known. Under the throttle empty messages still go at once:
     /// only their header is held.
-    pub fn update_eager(&mut self) {
+    pub(crate) fn update_eager(&mut self) {
         self.eager_now = match (&self.route, &self.broken) {
             (Some(_), None) if self.throttled => 0,
             (Some(route), None) => route.eager_bytes_max as i64,
@@ -221,7 +221,7 @@ impl PeerState {
     }
 
     /// Packets go this way from now on, over `wire`, its channel for them.
-    pub fn take_route(&mut self, peer: Peer, route: Route, wire: &mut Wire) {
+    pub(crate) fn take_route(&mut self, peer: Peer, route: Route, wire: &mut Wire) {
         (self.route, self.lane) = (Some(route), wire.lend(peer));
         self.kept = route.spare
             && self.lane.is_none()
@@ -230,7 +230,7 @@ impl PeerState {
     }
 
     /// Returns whether anything waits that the peer has to get before this process leaves.
-    pub fn has_to_send(&self) -> bool {
+    pub(crate) fn has_to_send(&self) -> bool {
         let is_notice =
             |item: &Waiting| matches!(item, Waiting::Again(packet) if packet.header.kind == Kind::Moved);
         !self.outbox.iter().all(is_notice)
@@ -238,13 +238,13 @@ impl PeerState {
 
     /// Sets `at_once`, after the outbox changed too.
     #[inline]
-    pub fn update_at_once(&mut self) {
+    pub(crate) fn update_at_once(&mut self) {
         self.at_once = if self.outbox.is_empty() { self.eager_now } else { -1 };
     }
 
     /// Returns whether a message of this length goes at once now. The peer has a route and is not
     /// broken.
-    pub fn is_eager(&self, bytes: usize, scattered: bool) -> bool {
+    pub(crate) fn is_eager(&self, bytes: usize, scattered: bool) -> bool {
         match &self.route {
             Some(route) if scattered && !self.throttled => bytes <= route.eager_scattered_bytes_max,
             _ => bytes as i64 <= self.eager_now,
@@ -259,34 +259,34 @@ pub(crate) struct Peers {
 }
 
 impl Peers {
-    pub fn new(size: u32) -> Peers {
+    pub(crate) fn new(size: u32) -> Peers {
         Peers { slots: Vec::new(), size }
     }
 
     /// The peer, if it was met.
     #[inline]
-    pub fn get(&mut self, peer: Peer) -> Option<&mut PeerState> {
+    pub(crate) fn get(&mut self, peer: Peer) -> Option<&mut PeerState> {
         self.slots.get_mut(peer as usize)?.as_deref_mut()
     }
 
     /// Every peer that was met.
-    pub fn iter(&self) -> impl Iterator<Item = &PeerState> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &PeerState> {
         self.slots.iter().filter_map(Option::as_deref)
     }
 
     /// Returns the peers that were met, with their numbers.
-    pub fn numbered(&self) -> impl Iterator<Item = (Peer, &PeerState)> {
+    pub(crate) fn numbered(&self) -> impl Iterator<Item = (Peer, &PeerState)> {
         (0..).zip(&self.slots).filter_map(|(peer, slot)| Some((peer, slot.as_deref()?)))
     }
 
     /// Like [`Peers::get`], to look only.
-    pub fn look(&self, peer: Peer) -> Option<&PeerState> {
+    pub(crate) fn look(&self, peer: Peer) -> Option<&PeerState> {
         self.slots.get(peer as usize)?.as_deref()
     }
 
     /// The peer, made now if it is new; `None` if the job has no such process.
     #[inline]
-    pub fn open(&mut self, peer: Peer) -> Option<&mut PeerState> {
+    pub(crate) fn open(&mut self, peer: Peer) -> Option<&mut PeerState> {
         let at = peer as usize;
         if self.slots.get(at).is_none_or(Option::is_none) {
             self.make(peer)?;

@@ -12,12 +12,12 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    pub fn new() -> Pool {
+    pub(crate) fn new() -> Pool {
         Pool { idle: (0..CLASSES).map(|_| Vec::new()).collect(), idle_bytes: 0 }
     }
 
     /// A buffer that holds a copy of `bytes`.
-    pub fn copy_of(&mut self, bytes: &[u8]) -> Vec<u8> {
+    pub(crate) fn copy_of(&mut self, bytes: &[u8]) -> Vec<u8> {
         if bytes.is_empty() {
             return Vec::new();
         }
@@ -34,7 +34,7 @@ impl Pool {
     }
 
     /// Takes back a buffer that [`Pool::copy_of`] gave.
-    pub fn give_back(&mut self, mut buffer: Vec<u8>) {
+    pub(crate) fn give_back(&mut self, mut buffer: Vec<u8>) {
         let room = buffer.capacity();
         if room < CLASS_BYTES_MIN || self.idle_bytes + room > IDLE_BYTES_MAX {
             return;

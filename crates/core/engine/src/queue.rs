@@ -38,41 +38,41 @@ pub(crate) struct Queue<T, const PATTERNS: bool> {
 }
 
 impl<T: Default, const PATTERNS: bool> Queue<T, PATTERNS> {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Queue { nodes: Vec::new(), free: NONE, matcher: Matcher::new(), len: 0 }
     }
 
     /// Returns whether there are no entries.
     #[inline(always)]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.matcher.is_empty()
     }
 
     /// The number of entries.
     #[inline]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
     /// Like [`Matcher::steps`].
-    pub fn steps(&self) -> u64 {
+    pub(crate) fn steps(&self) -> u64 {
         self.matcher.steps()
     }
 
     /// The entry's value.
     #[inline]
-    pub fn get(&self, node: u32) -> &T {
+    pub(crate) fn get(&self, node: u32) -> &T {
         &self.nodes[node as usize].value
     }
 
     /// The entry's key.
     #[inline]
-    pub fn key(&self, node: u32) -> MatchKey {
+    pub(crate) fn key(&self, node: u32) -> MatchKey {
         self.nodes[node as usize].key
     }
 
     /// Appends an entry and returns its place, which [`Queue::remove`] takes.
-    pub fn push(&mut self, key: MatchKey, value: T) -> u32 {
+    pub(crate) fn push(&mut self, key: MatchKey, value: T) -> u32 {
         let node = self.free;
         let node = match self.nodes.get_mut(node as usize) {
             Some(vacant) => {
@@ -92,17 +92,17 @@ impl<T: Default, const PATTERNS: bool> Queue<T, PATTERNS> {
 
     /// The earliest entry that matches.
     #[inline]
-    pub fn find(&mut self, asked: &MatchKey) -> Option<u32> {
+    pub(crate) fn find(&mut self, asked: &MatchKey) -> Option<u32> {
         self.matcher.find(&mut self.nodes, asked)
     }
 
     /// The earliest entry with exactly this key whose value fulfils `wanted`.
-    pub fn find_exact(&mut self, key: &MatchKey, wanted: impl Fn(&T) -> bool) -> Option<u32> {
+    pub(crate) fn find_exact(&mut self, key: &MatchKey, wanted: impl Fn(&T) -> bool) -> Option<u32> {
         self.matcher.find_exact(&self.nodes, key, |node| wanted(&node.value))
     }
 
     /// Takes the entry out.
-    pub fn remove(&mut self, node: u32) -> T {
+    pub(crate) fn remove(&mut self, node: u32) -> T {
         self.matcher.remove(&mut self.nodes, node);
         self.len -= 1;
         let vacant = &mut self.nodes[node as usize];
@@ -111,7 +111,7 @@ impl<T: Default, const PATTERNS: bool> Queue<T, PATTERNS> {
     }
 
     /// Every value in order.
-    pub fn iter(&self) -> impl Iterator<Item = (MatchKey, &T)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (MatchKey, &T)> {
         let mut node = self.matcher.first();
         std::iter::from_fn(move || {
             let entry = self.nodes.get(node as usize)?;

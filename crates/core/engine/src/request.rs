@@ -81,7 +81,7 @@ pub(crate) struct Request {
 impl Request {
     /// A receive by `peer` (or several) of this pattern that is in this state.
     #[inline(always)]
-    pub fn receive(peer: Peer, key: MatchKey, buffer: Buffer, state: State) -> Request {
+    pub(crate) fn receive(peer: Peer, key: MatchKey, buffer: Buffer, state: State) -> Request {
         Request {
             peer,
             context: key.context,
@@ -98,20 +98,20 @@ impl Request {
     }
 
     /// The value of a vacant place.
-    pub fn vacant() -> Request {
+    pub(crate) fn vacant() -> Request {
         let key = MatchKey { context: 0, source: 0, tag: 0 };
         Request::receive(NOBODY, key, Buffer::EMPTY, State::Vacant)
     }
 
     /// Returns whether the place is vacant.
     #[inline(always)]
-    pub fn is_vacant(&self) -> bool {
+    pub(crate) fn is_vacant(&self) -> bool {
         matches!(self.state, State::Vacant)
     }
 
     /// Makes a request that owns nothing and was no synchronous send a vacant one.
     #[inline(always)]
-    pub fn vacate(&mut self) {
+    pub(crate) fn vacate(&mut self) {
         debug_assert!(!self.synchronous && !self.cancelling);
         debug_assert!(matches!(self.buffer, Buffer::Contiguous(_)));
         self.forgotten = false;
@@ -121,7 +121,7 @@ impl Request {
 
     /// Makes a vacant request a posted receive by `peer` into this memory.
     #[inline(always)]
-    pub fn receive_again(&mut self, peer: Peer, key: MatchKey, region: Region) {
+    pub(crate) fn receive_again(&mut self, peer: Peer, key: MatchKey, region: Region) {
         debug_assert!(self.is_vacant());
         self.peer = peer;
         (self.context, self.source, self.tag) = (key.context, key.source, key.tag);
@@ -132,7 +132,7 @@ impl Request {
 
     /// Compares the mark of the long message that this receive matches. A message whose mark does
     /// not fit is accepted into no memory, so that its sender ends.
-    pub fn refuse_unlike(&mut self, theirs: Mark) {
+    pub(crate) fn refuse_unlike(&mut self, theirs: Mark) {
         if self.mark.is_unlike(theirs) {
             self.unlike = theirs;
             self.buffer = Buffer::EMPTY;
@@ -141,12 +141,12 @@ impl Request {
 
     /// The key that it matches, or matched.
     #[inline(always)]
-    pub fn key(&self) -> MatchKey {
+    pub(crate) fn key(&self) -> MatchKey {
         MatchKey { context: self.context, source: self.source, tag: self.tag }
     }
 
     /// The completion, if it is over.
-    pub fn into_completion(self) -> Option<Completion> {
+    pub(crate) fn into_completion(self) -> Option<Completion> {
         match self.state {
             State::Received(bytes) => Some(sent(self.source, self.tag, bytes)),
             State::Complete(completion) => Some(completion),
@@ -156,12 +156,12 @@ impl Request {
 
     /// Returns whether it is over.
     #[inline]
-    pub fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         matches!(self.state, State::Received(_) | State::Complete(_))
     }
 
     /// Returns whether this side must still do something, or the peer with this side's memory.
-    pub fn is_under_way(&self) -> bool {
+    pub(crate) fn is_under_way(&self) -> bool {
         !matches!(self.state, State::Posted | State::Received(_) | State::Complete(_))
     }
 }

@@ -58,34 +58,34 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    pub fn new() -> Requests {
+    pub(crate) fn new() -> Requests {
         Requests { places: vec![Place::vacant()], free: NONE, posted: Matcher::new() }
     }
 
     /// The number of requests.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.iter().count()
     }
 
     /// The number of posted receives.
-    pub fn posted_len(&self) -> usize {
+    pub(crate) fn posted_len(&self) -> usize {
         self.iter().filter(|(_, request)| matches!(request.state, State::Posted)).count()
     }
 
     /// Like [`Matcher::steps`] of the posted queue.
-    pub fn steps(&self) -> u64 {
+    pub(crate) fn steps(&self) -> u64 {
         self.posted.steps()
     }
 
     /// Returns whether any receive is posted.
     #[inline(always)]
-    pub fn has_posted(&self) -> bool {
+    pub(crate) fn has_posted(&self) -> bool {
         !self.posted.is_empty()
     }
 
     /// Adds a request that is not in the posted queue.
     #[inline]
-    pub fn insert(&mut self, request: Request) -> Id {
+    pub(crate) fn insert(&mut self, request: Request) -> Id {
         if self.free == NONE {
             self.grow();
         }
@@ -98,13 +98,13 @@ impl Requests {
 
     /// Adds a receive to the table and to the end of the posted queue.
     #[inline]
-    pub fn post(&mut self, peer: Peer, key: MatchKey, buffer: Buffer) -> Id {
+    pub(crate) fn post(&mut self, peer: Peer, key: MatchKey, buffer: Buffer) -> Id {
         self.post_marked(peer, key, Mark::NONE, buffer)
     }
 
     /// Like [`Requests::post`], for a receive with a mark.
     #[inline]
-    pub fn post_marked(&mut self, peer: Peer, key: MatchKey, mark: Mark, buffer: Buffer) -> Id {
+    pub(crate) fn post_marked(&mut self, peer: Peer, key: MatchKey, mark: Mark, buffer: Buffer) -> Id {
         let id = self.insert(Request { mark, ..Request::receive(peer, key, buffer, State::Posted) });
         self.posted.append(&mut self.places, id.index);
         id
@@ -113,7 +113,7 @@ impl Requests {
     /// Like [`Requests::post`], for a receive that names its sender's process, into one span of
     /// memory; only where that takes no call: with a vacant place and without an index.
     #[inline(always)]
-    pub fn try_post(&mut self, peer: Peer, key: MatchKey, region: Region) -> Option<Id> {
+    pub(crate) fn try_post(&mut self, peer: Peer, key: MatchKey, region: Region) -> Option<Id> {
         let index = self.free;
         let place = self.places.get_mut(index as usize).filter(|_| !self.posted.is_indexed())?;
         self.free = place.links.next();
@@ -126,14 +126,14 @@ impl Requests {
 
     /// The earliest posted receive that matches this message: its index.
     #[inline(always)]
-    pub fn find_posted(&mut self, message: &MatchKey) -> Option<u32> {
+    pub(crate) fn find_posted(&mut self, message: &MatchKey) -> Option<u32> {
         self.posted.find(&mut self.places, message)
     }
 
     /// Takes the receive at this index out of the posted queue; it stays in the table, in a state
     /// other than posted that the caller must set.
     #[inline(always)]
-    pub fn unpost(&mut self, index: u32) -> (Id, &mut Request) {
+    pub(crate) fn unpost(&mut self, index: u32) -> (Id, &mut Request) {
         self.posted.remove(&mut self.places, index);
         let place = &mut self.places[index as usize];
         debug_assert!(matches!(place.request.state, State::Posted));
@@ -143,7 +143,7 @@ impl Requests {
     /// Returns the state of the receive at this index, if its generation is `meant`; if it has
     /// ended as receives of short messages do, it is then forgotten.
     #[inline(always)]
-    pub fn near(&mut self, index: u32, meant: impl FnOnce(u32) -> bool) -> Near<'_> {
+    pub(crate) fn near(&mut self, index: u32, meant: impl FnOnce(u32) -> bool) -> Near<'_> {
         let Some(place) = self.places.get_mut(index as usize).filter(|place| meant(place.generation)) else {
             return Near::Other;
         };
@@ -175,32 +175,32 @@ impl Requests {
     }
 
     /// The mark of the receive at this index.
-    pub fn mark(&self, index: u32) -> Mark {
+    pub(crate) fn mark(&self, index: u32) -> Mark {
         self.places[index as usize].request.mark
     }
 
     /// The generation of the request at this index, if there is one.
     #[inline(always)]
-    pub fn generation(&self, index: u32) -> Option<u32> {
+    pub(crate) fn generation(&self, index: u32) -> Option<u32> {
         let place = self.places.get(index as usize)?;
         (!place.request.is_vacant()).then_some(place.generation)
     }
 
     #[inline]
-    pub fn get(&self, id: Id) -> Option<&Request> {
+    pub(crate) fn get(&self, id: Id) -> Option<&Request> {
         let place = self.places.get(id.index as usize)?;
         (place.generation == id.generation && !place.request.is_vacant()).then_some(&place.request)
     }
 
     #[inline]
-    pub fn get_mut(&mut self, id: Id) -> Option<&mut Request> {
+    pub(crate) fn get_mut(&mut self, id: Id) -> Option<&mut Request> {
         let place = self.places.get_mut(id.index as usize)?;
         (place.generation == id.generation && !place.request.is_vacant()).then_some(&mut place.request)
     }
 
     /// Takes a request out of the table, which must not be in the posted queue.
     #[inline]
-    pub fn remove(&mut self, id: Id) -> Option<Request> {
+    pub(crate) fn remove(&mut self, id: Id) -> Option<Request> {
         self.get(id)?;
         let place = &mut self.places[id.index as usize];
         let request = std::mem::replace(&mut place.request, Request::vacant());
@@ -210,7 +210,7 @@ impl Requests {
     }
 
     /// Every request with its id, in order of place.
-    pub fn iter(&self) -> impl Iterator<Item = (Id, &Request)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Id, &Request)> {
         (0..).zip(&self.places).filter(|(_, place)| !place.request.is_vacant()).map(|(index, place)| {
             let id = Id { index, generation: place.generation };
             (id, &place.request)
@@ -256,7 +256,7 @@ pub(crate) struct First<'a> {
 impl First<'_> {
     /// Ends and forgets the receive: its message is in its place.
     #[inline(always)]
-    pub fn end(self) {
+    pub(crate) fn end(self) {
         self.posted.remove_first_in_order(self.place.links.next());
         vacate(self.free, self.index, self.place);
     }

@@ -120,7 +120,7 @@ const HISTORY_ROOM: u32 = 4096;
 impl Scheduler {
     /// Makes a scheduler for channels of these costs, in the engine's order; a channel without a
     /// cost is polled in each round. `shows` tells for which channels a glance is enough.
-    pub fn new(
+    pub(crate) fn new(
         channels: impl Iterator<Item = (Option<PollCost>, bool)>,
         polling: Option<Polling>,
     ) -> Scheduler {
@@ -156,7 +156,7 @@ impl Scheduler {
     }
 
     /// Takes these settings, or the default; what was learnt stays if they are those of before.
-    pub fn choose(&mut self, polling: Option<Polling>) {
+    pub(crate) fn choose(&mut self, polling: Option<Polling>) {
         let polling = polling.unwrap_or(self.default).sound();
         if polling != self.polling {
             self.configure(polling);
@@ -164,7 +164,7 @@ impl Scheduler {
     }
 
     /// Changes the default.
-    pub fn set_default(&mut self, polling: Polling) {
+    pub(crate) fn set_default(&mut self, polling: Polling) {
         self.default = polling;
     }
 
@@ -176,7 +176,7 @@ impl Scheduler {
 
     /// A round has come to this channel, after `events` of the others: whether it is polled now.
     #[inline(always)]
-    pub fn is_due(&mut self, channel: usize, events: usize) -> bool {
+    pub(crate) fn is_due(&mut self, channel: usize, events: usize) -> bool {
         if channel == self.first && events > 0 {
             self.heard_elsewhere(events);
         }
@@ -187,13 +187,13 @@ impl Scheduler {
 
     /// Returns whether the channel is polled in each round.
     #[inline]
-    pub fn is_in_each_round(&self, channel: usize) -> bool {
+    pub(crate) fn is_in_each_round(&self, channel: usize) -> bool {
         self.entries[channel].period == 1
     }
 
     /// Notes a poll of the channel, with this many events.
     #[inline]
-    pub fn polled(&mut self, channel: usize, events: usize) {
+    pub(crate) fn polled(&mut self, channel: usize, events: usize) {
         self.entries[channel].left = self.entries[channel].period;
         if events > 0 && self.learns {
             self.heard(channel, events as u32);

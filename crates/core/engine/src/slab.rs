@@ -14,13 +14,13 @@ pub(crate) struct Id {
 impl Id {
     /// The id as one number, as it travels in packets.
     #[inline]
-    pub fn number(self) -> u64 {
+    pub(crate) fn number(self) -> u64 {
         (self.generation as u64) << 32 | self.index as u64
     }
 
     /// The id that [`Id::number`] made the number of.
     #[inline]
-    pub fn of(number: u64) -> Id {
+    pub(crate) fn of(number: u64) -> Id {
         Id { index: number as u32, generation: (number >> 32) as u32 }
     }
 }
@@ -39,18 +39,18 @@ pub(crate) struct Slab<T> {
 }
 
 impl<T> Slab<T> {
-    pub fn new() -> Slab<T> {
+    pub(crate) fn new() -> Slab<T> {
         Slab { places: Vec::new(), free: NONE, len: 0 }
     }
 
     /// The number of values.
     #[inline]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
     #[inline]
-    pub fn insert(&mut self, value: T) -> Id {
+    pub(crate) fn insert(&mut self, value: T) -> Id {
         if self.free == NONE {
             self.grow();
         }
@@ -72,19 +72,19 @@ impl<T> Slab<T> {
     }
 
     #[inline]
-    pub fn get(&self, id: Id) -> Option<&T> {
+    pub(crate) fn get(&self, id: Id) -> Option<&T> {
         let place = self.places.get(id.index as usize)?;
         place.value.as_ref().filter(|_| place.generation == id.generation)
     }
 
     #[inline]
-    pub fn get_mut(&mut self, id: Id) -> Option<&mut T> {
+    pub(crate) fn get_mut(&mut self, id: Id) -> Option<&mut T> {
         let place = self.places.get_mut(id.index as usize)?;
         if place.generation == id.generation { place.value.as_mut() } else { None }
     }
 
     #[inline]
-    pub fn remove(&mut self, id: Id) -> Option<T> {
+    pub(crate) fn remove(&mut self, id: Id) -> Option<T> {
         let place = self.places.get_mut(id.index as usize)?;
         if place.generation != id.generation {
             return None;

@@ -49,7 +49,7 @@ pub(crate) struct EngineState {
 }
 
 impl EngineState {
-    pub fn new(
+    pub(crate) fn new(
         me: Peer,
         size: u32,
         names: impl Iterator<Item = &'static str>,
@@ -78,7 +78,7 @@ impl EngineState {
     }
 
     /// The counters of each channel; packets are counted by peer.
-    pub fn channel_counters(&self) -> Vec<ChannelCounters> {
+    pub(crate) fn channel_counters(&self) -> Vec<ChannelCounters> {
         let mut tally = self.tally.clone();
         for state in self.peers.iter() {
             if let Some(over) = tally.get_mut(state.heard_over) {
@@ -96,20 +96,20 @@ impl EngineState {
 
     /// Returns whether the queues hold anything.
     #[inline(always)]
-    pub fn has_entries(&self) -> bool {
+    pub(crate) fn has_entries(&self) -> bool {
         self.requests.has_posted() || !self.unexpected.is_empty()
     }
 
     /// Adds a request.
     #[inline]
-    pub fn add(&mut self, request: Request) -> Id {
+    pub(crate) fn add(&mut self, request: Request) -> Id {
         self.under_way += request.is_under_way() as usize;
         self.requests.insert(request)
     }
 
     /// Puts the request into another state, keeping count.
     #[inline]
-    pub fn set_state(&mut self, id: Id, state: State) {
+    pub(crate) fn set_state(&mut self, id: Id, state: State) {
         let request = self.requests.get_mut(id).expect("a request under way");
         self.under_way -= request.is_under_way() as usize;
         request.state = state;
@@ -118,7 +118,7 @@ impl EngineState {
 
     /// Completes the request; a forgotten one vanishes.
     #[inline]
-    pub fn complete(&mut self, id: Id, completion: Completion) {
+    pub(crate) fn complete(&mut self, id: Id, completion: Completion) {
         let request = self.requests.get_mut(id).expect("a request under way");
         self.under_way -= request.is_under_way() as usize;
         request.state = State::Complete(match request.unlike {
@@ -131,12 +131,12 @@ impl EngineState {
     }
 
     /// Lets a control packet follow all that was given to the peer's outbox before.
-    pub fn post(&mut self, peer: Peer, control: Control) {
+    pub(crate) fn post(&mut self, peer: Peer, control: Control) {
         self.enqueue(peer, Waiting::Control(control));
     }
 
     /// Like [`EngineState::post`], with memory on further rails behind the payload.
-    pub fn post_with(&mut self, peer: Peer, control: Control, rails: Vec<Memory>) {
+    pub(crate) fn post_with(&mut self, peer: Peer, control: Control, rails: Vec<Memory>) {
         if rails.is_empty() {
             return self.post(peer, control);
         }
@@ -146,7 +146,7 @@ impl EngineState {
 
     /// Appends to the peer's outbox. What is meant for a broken peer is dropped: all its requests
     /// have failed already.
-    pub fn enqueue(&mut self, peer: Peer, item: Waiting) {
+    pub(crate) fn enqueue(&mut self, peer: Peer, item: Waiting) {
         let Some(state) = self.peers.open(peer) else { return };
         if state.broken.is_some() {
             return;
@@ -157,7 +157,7 @@ impl EngineState {
     }
 
     /// Notes that something waits for room in this peer's channel.
-    pub fn list_outbox(&mut self, peer: Peer) {
+    pub(crate) fn list_outbox(&mut self, peer: Peer) {
         if let Some(state) = self.peers.get(peer)
             && !std::mem::replace(&mut state.listed, true)
         {
@@ -167,7 +167,7 @@ impl EngineState {
 
     /// Gives the peer up: everything under way with it fails.
     #[cold]
-    pub fn break_peer(&mut self, peer: Peer, fault: Fault) {
+    pub(crate) fn break_peer(&mut self, peer: Peer, fault: Fault) {
         let Some(state) = self.peers.open(peer) else { return };
         if state.broken.is_some() {
             return;
@@ -188,7 +188,7 @@ impl EngineState {
 
     /// Fails a request of a broken peer, unless a transfer still touches its memory: then the
     /// transfer's end does.
-    pub fn fail(&mut self, id: Id) {
+    pub(crate) fn fail(&mut self, id: Id) {
         match self.requests.get(id).expect("listed just now").state {
             State::Offered(outgoing) => self.fail_outgoing(id, outgoing),
             State::Incoming(incoming) => self.fail_incoming(id, incoming),
@@ -202,20 +202,20 @@ impl EngineState {
     }
 
     /// Completes a request with its peer's fault.
-    pub fn complete_broken(&mut self, id: Id) {
+    pub(crate) fn complete_broken(&mut self, id: Id) {
         let request = self.requests.get(id).expect("a request under way");
         let (peer, source, tag) = (request.peer, request.source, request.tag);
         self.complete(id, not_done(source, tag, Some(self.failure_of(peer))));
     }
 
     /// Returns why the peer is broken.
-    pub fn failure_of(&self, peer: Peer) -> Failure {
+    pub(crate) fn failure_of(&self, peer: Peer) -> Failure {
         let fault = self.peers.look(peer).and_then(|state| state.broken.clone());
         Failure::Channel(fault.expect("asked only of broken peers"))
     }
 
     /// Returns whether the peer was given up.
-    pub fn is_broken(&self, peer: Peer) -> bool {
+    pub(crate) fn is_broken(&self, peer: Peer) -> bool {
         self.peers.look(peer).is_some_and(|state| state.broken.is_some())
     }
 }

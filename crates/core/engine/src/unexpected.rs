@@ -49,19 +49,19 @@ pub(crate) struct OnRails(pub Vec<Memory>);
 
 impl Offer {
     /// An offer with memory that is good for what the flags say ([`MEMORY`], [`WRITE`]).
-    pub fn new(sender: u64, memory: Memory, rails: Vec<Memory>, flags: u8) -> Offer {
+    pub(crate) fn new(sender: u64, memory: Memory, rails: Vec<Memory>, flags: u8) -> Offer {
         let rails = if rails.is_empty() { None } else { Some(Box::new(OnRails(rails))) };
         Offer { sender, memory, rails, flags }
     }
 
     /// The memory of the message, if it can be read there.
-    pub fn memory(&self) -> Option<Memory> {
+    pub(crate) fn memory(&self) -> Option<Memory> {
         (self.flags & MEMORY != 0).then_some(self.memory)
     }
 
     /// The channel (its name hashed) by which the sender can write the message to where it is
     /// received.
-    pub fn writes_by(&self) -> Option<u32> {
+    pub(crate) fn writes_by(&self) -> Option<u32> {
         (self.flags & WRITE != 0).then_some(self.memory.channel)
     }
 }
@@ -74,7 +74,7 @@ impl Default for Body {
 
 impl Arrived {
     /// The sender's request, if it waits for an answer.
-    pub fn sender(&self) -> Option<u64> {
+    pub(crate) fn sender(&self) -> Option<u64> {
         match &self.body {
             Body::Whole(_) => None,
             Body::Synchronous(_, sender) => Some(*sender),
@@ -85,7 +85,7 @@ impl Arrived {
 
 impl EngineState {
     /// Holds a message until its receive comes.
-    pub fn hold(&mut self, key: MatchKey, arrived: Arrived) {
+    pub(crate) fn hold(&mut self, key: MatchKey, arrived: Arrived) {
         if let Body::Whole(data) | Body::Synchronous(data, _) = &arrived.body {
             self.add_held(arrived.peer, data.len());
         }
@@ -115,7 +115,7 @@ impl EngineState {
     }
 
     /// Gives the memory of a held message back.
-    pub fn release(&mut self, peer: Peer, data: Vec<u8>) {
+    pub(crate) fn release(&mut self, peer: Peer, data: Vec<u8>) {
         let bytes = data.len();
         self.pool.give_back(data);
         self.counts.unexpected_bytes -= bytes;

@@ -68,32 +68,32 @@ pub(crate) struct Control {
 
 impl Control {
     /// A packet of this kind that answers to `context`.
-    pub fn new(kind: Kind, context: u64) -> Control {
+    pub(crate) fn new(kind: Kind, context: u64) -> Control {
         let header = Header { context, ..Header::new(kind) };
         Control { header, payload: [0; PAYLOAD_MAX], len: 0 }
     }
 
-    pub fn flags(mut self, flags: u8) -> Control {
+    pub(crate) fn flags(mut self, flags: u8) -> Control {
         self.header.flags = flags;
         self
     }
 
-    pub fn length(mut self, length: u64) -> Control {
+    pub(crate) fn length(mut self, length: u64) -> Control {
         self.header.length = length;
         self
     }
 
-    pub fn word(self, word: u64) -> Control {
+    pub(crate) fn word(self, word: u64) -> Control {
         self.append(&word.to_le_bytes())
     }
 
     /// Appends memory, and says by the flags what it is good for.
-    pub fn memory(self, memory: &Memory, flags: u8) -> Control {
+    pub(crate) fn memory(self, memory: &Memory, flags: u8) -> Control {
         self.append(&memory.channel.to_le_bytes()).append(&memory.key.0).flags(flags)
     }
 
     /// The payload with memory on further rails behind it.
-    pub fn payload_with(&self, rails: impl Iterator<Item = Memory>) -> Vec<u8> {
+    pub(crate) fn payload_with(&self, rails: impl Iterator<Item = Memory>) -> Vec<u8> {
         let mut payload = self.payload().to_vec();
         for memory in rails {
             payload.extend(memory.channel.to_le_bytes());
@@ -102,7 +102,7 @@ impl Control {
         payload
     }
 
-    pub fn payload(&self) -> &[u8] {
+    pub(crate) fn payload(&self) -> &[u8] {
         &self.payload[..self.len as usize]
     }
 
@@ -118,18 +118,18 @@ impl Control {
 pub(crate) struct Reader<'a>(pub &'a [u8]);
 
 impl Reader<'_> {
-    pub fn word(&mut self) -> Option<u64> {
+    pub(crate) fn word(&mut self) -> Option<u64> {
         self.take().map(u64::from_le_bytes)
     }
 
-    pub fn memory(&mut self) -> Option<Memory> {
+    pub(crate) fn memory(&mut self) -> Option<Memory> {
         let channel = u32::from_le_bytes(self.take()?);
         Some(Memory { channel, key: Key(self.take()?) })
     }
 
     /// Reads all memory that follows; `None` if something else does, or more than there can be
     /// rails.
-    pub fn all_memory(&mut self) -> Option<Vec<Memory>> {
+    pub(crate) fn all_memory(&mut self) -> Option<Vec<Memory>> {
         let bytes = self.0.len();
         if !bytes.is_multiple_of(MEMORY_BYTES) || bytes / MEMORY_BYTES > RAILS_MAX {
             return None;

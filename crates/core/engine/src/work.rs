@@ -47,7 +47,7 @@ pub(crate) enum Ended {
 
 impl Work {
     #[inline]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         let waiting = self.outboxes.len() | self.begin.len() | self.pull.len() | self.push.len();
         waiting | self.conceal.len() | self.ended.len() | self.gaps.len() | self.peer_events.len() == 0
     }
@@ -80,7 +80,7 @@ pub(crate) enum Leave {
 }
 
 impl Leave {
-    pub fn of(flags: u8) -> Option<Leave> {
+    pub(crate) fn of(flags: u8) -> Option<Leave> {
         [Leave::Ask, Leave::Agree, Leave::Refuse, Leave::Done].into_iter().find(|step| *step as u8 == flags)
     }
 }

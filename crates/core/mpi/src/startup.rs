@@ -105,12 +105,12 @@ fn compared(cards: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Error> {
 /// The two parts of a process's card: its settings, then its channels.
 mod card {
     /// Joins the length of the first part (4 bytes, little-endian), the first and the second part.
-    pub fn join(settings: &[u8], channels: &[u8]) -> Vec<u8> {
+    pub(super) fn join(settings: &[u8], channels: &[u8]) -> Vec<u8> {
         [&(settings.len() as u32).to_le_bytes()[..], settings, channels].concat()
     }
 
     /// The two parts; a torn card has empty ones.
-    pub fn split(card: &[u8]) -> (&[u8], &[u8]) {
+    pub(super) fn split(card: &[u8]) -> (&[u8], &[u8]) {
         let parts = card
             .split_first_chunk::<4>()
             .and_then(|(length, rest)| rest.split_at_checked(u32::from_le_bytes(*length) as usize));

@@ -17,7 +17,7 @@ use verbena_fault::Fault;
 use verbena_waiting::lock::{self, MISUSE};
 
 /// Installs the hook that explains panics of the library.
-pub fn explain() {
+pub(crate) fn explain() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
         let before = std::panic::take_hook();

@@ -16,7 +16,7 @@ static STOP: AtomicBool = AtomicBool::new(false);
 static THREAD: Mutex<Option<JoinHandle<()>>> = Mutex::new(None);
 
 /// Returns whether the user wants a progress thread.
-pub fn is_wanted() -> bool {
+pub(crate) fn is_wanted() -> bool {
     verbena_settings::PROGRESS_THREAD.get()
 }
 
@@ -24,7 +24,7 @@ pub fn is_wanted() -> bool {
 ///
 /// # Errors
 /// `MPI_ERR_OTHER` if the process may have no more threads.
-pub fn start() -> Result<()> {
+pub(crate) fn start() -> Result<()> {
     let mut thread = THREAD.lock().unwrap();
     if !is_wanted() || thread.is_some() {
         return Ok(());
@@ -48,7 +48,7 @@ pub fn start() -> Result<()> {
 }
 
 /// Ends the progress thread, if it runs. Nothing may be under way.
-pub fn stop() {
+pub(crate) fn stop() {
     if let Some(thread) = THREAD.lock().unwrap().take() {
         STOP.store(true, SeqCst);
         state::process().wake_progress_thread();

@@ -17,7 +17,7 @@ const TIME_TO_SPEAK: Duration = Duration::from_secs(4);
 
 /// Returns after a moment in the first rank of this node that comes here with `topic`. In another
 /// rank it returns only if the job still runs long after that.
-pub fn wait_for_turn(topic: &str) {
+pub(crate) fn wait_for_turn(topic: &str) {
     let Some(job) = startup::launch().map(|launch| &launch.job) else { return };
     if state::process().size() > 1 {
         sleep(if is_first(job, topic) { TIME_TO_COME } else { TIME_TO_SPEAK });

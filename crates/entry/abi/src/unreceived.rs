@@ -8,7 +8,7 @@ use verbena_mpi::{Comm, Process, unreceived};
 
 /// Takes back the sends of the world model that no receive matched, and warns of them. Those of a
 /// session may still be received after `MPI_Finalize`; without `has_sessions` there are none.
-pub fn take_back(process: &Process, has_sessions: bool) {
+pub(crate) fn take_back(process: &Process, has_sessions: bool) {
     let is_meant =
         |context| of_comm(context, |comm| comm.group().session().is_none()).unwrap_or(!has_sessions);
     let left = unreceived::take_back(process, is_meant);

@@ -26,7 +26,7 @@ macro_rules! body {
 macro_rules! symbol {
     ($symbol:ident $c:ident ($($name:ident: $kind:ty),*; $($length:ident: $size:ty),*)) => {
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $symbol($($name: $kind,)* ierror: *mut std::ffi::c_int, $($length: $size),*) {
+        unsafe extern "C" fn $symbol($($name: $kind,)* ierror: *mut std::ffi::c_int, $($length: $size),*) {
             // SAFETY: as in the body.
             let code = unsafe { body(c::$c, $($name,)* $($length),*) };
             // SAFETY: null where the program left IERROR out, else its variable.

@@ -8,16 +8,16 @@ use std::path::Path;
 /// The beginnings of a body. Those that nearly repeat are lines of a macro's use.
 const BEGINNINGS: [&str; 3] = ["pub fn ", "pub unsafe fn ", "    pub unsafe fn "];
 /// The folder of the bodies of the standard ABI.
-pub const OF_C: &str = "crates/entry/abi/src/calls";
+pub(crate) const OF_C: &str = "crates/entry/abi/src/calls";
 
 /// The module that holds each body.
-pub struct Bodies {
+pub(crate) struct Bodies {
     modules: BTreeMap<String, String>,
 }
 
 impl Bodies {
     /// Reads the modules of a folder. Two bodies of one name are an error.
-    pub fn scan(folder: &Path) -> Result<Bodies> {
+    pub(crate) fn scan(folder: &Path) -> Result<Bodies> {
         let mut bodies = BTreeMap::new();
         for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
             let path = entry?.path();
@@ -35,7 +35,7 @@ impl Bodies {
     }
 
     /// The module that holds this body.
-    pub fn module(&self, body: &str) -> Option<&str> {
+    pub(crate) fn module(&self, body: &str) -> Option<&str> {
         self.modules.get(body).map(String::as_str)
     }
 }

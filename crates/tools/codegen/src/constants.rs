@@ -5,7 +5,7 @@ use anyhow::Result;
 use std::fmt::Write;
 
 /// The constants. `note` says how the file is made.
-pub fn write(table: &Table, note: &str) -> Result<String> {
+pub(crate) fn write(table: &Table, note: &str) -> Result<String> {
     let mut text = format!("//! ABI values of the constants. {note}\n#![allow(missing_docs)]\n");
     for group in &table.predefined {
         for constant in &group.constants {

@@ -5,7 +5,7 @@ use super::function::{Condition, Function, Parameter};
 use super::kind::Direction::{In, InOut, Out};
 
 /// The conversion of one parameter.
-pub struct Conversion {
+pub(crate) struct Conversion {
     /// A Rust statement that shadows the raw parameter by the checked one; empty if it is given as
     /// it is.
     pub statement: String,
@@ -32,7 +32,7 @@ fn registry(base: &str) -> Option<&'static str> {
 }
 
 /// Converts a parameter of one form of a function.
-pub fn convert(function: &Function, parameter: &Parameter, large: bool) -> Conversion {
+pub(crate) fn convert(function: &Function, parameter: &Parameter, large: bool) -> Conversion {
     let name = &parameter.name;
     if parameter.large_only && !large {
         return Conversion { statement: String::new(), argument: absent(parameter).into(), rank: 0 };

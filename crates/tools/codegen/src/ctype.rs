@@ -3,7 +3,7 @@
 /// A C type: a base name, perhaps const, behind a number of pointers, the outermost perhaps written
 /// as an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CType {
+pub(crate) struct CType {
     base: String,
     constant: bool,
     pointers: usize,
@@ -13,7 +13,7 @@ pub struct CType {
 
 impl CType {
     /// Parses a type as the table writes it: `const int[]`, `char ***`, `int[][3]`, `MPI_Comm`.
-    pub fn parse(text: &str) -> CType {
+    pub(crate) fn parse(text: &str) -> CType {
         let (constant, rest) = text.strip_prefix("const ").map_or((false, text), |rest| (true, rest));
         let (rest, suffix) = match rest.find('[') {
             Some(at) if rest.ends_with("[3]") => (&rest[..at], "[][3]"),
@@ -25,18 +25,18 @@ impl CType {
     }
 
     /// The C declaration of a parameter of this type.
-    pub fn declare(&self, name: &str) -> String {
+    pub(crate) fn declare(&self, name: &str) -> String {
         format!("{}{}{}", self.prefix(), name, self.suffix)
     }
 
     /// The type as C writes it without a name.
-    pub fn prefix(&self) -> String {
+    pub(crate) fn prefix(&self) -> String {
         let constant = if self.constant { "const " } else { "" };
         format!("{constant}{} {}", self.base, "*".repeat(self.pointers))
     }
 
     /// The Rust type.
-    pub fn rust(&self) -> String {
+    pub(crate) fn rust(&self) -> String {
         let base = match self.base.as_str() {
             "int" | "MPI_T_cb_safety" | "MPI_T_source_order" => "c_int",
             "char" => "c_char",
@@ -55,14 +55,14 @@ impl CType {
 }
 
 /// Splits the C type of a function, `int (MPI_Comm comm, ...)`, into its result and its parameters.
-pub fn function(text: &str) -> (&str, Vec<&str>) {
+pub(crate) fn function(text: &str) -> (&str, Vec<&str>) {
     let (result, rest) = text.split_once('(').expect("a function type has parentheses");
     let parameters = rest.trim_end().trim_end_matches(')');
     (result.trim(), parameters.split(',').map(str::trim).collect())
 }
 
 /// The type of a declared parameter: `int *flag` gives `int *`.
-pub fn without_name(parameter: &str) -> &str {
+pub(crate) fn without_name(parameter: &str) -> &str {
     parameter.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_').trim_end()
 }
 

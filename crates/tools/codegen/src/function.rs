@@ -18,7 +18,7 @@ use anyhow::{Context, Result, bail};
 
 /// The ways in which a collective runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub(crate) enum Form {
     /// `MPI_X`.
     Blocking,
     /// `MPI_Ix`.
@@ -40,7 +40,7 @@ impl Form {
 
 /// A function.
 #[derive(Default)]
-pub struct Function {
+pub(crate) struct Function {
     /// Name without `MPI_` and without `_c`.
     pub name: String,
     /// A collective's form, and the collective's name.
@@ -66,7 +66,7 @@ pub struct Function {
 }
 
 /// A parameter.
-pub struct Parameter {
+pub(crate) struct Parameter {
     /// The C name.
     pub name: String,
     /// The kind of the parameter.
@@ -78,7 +78,7 @@ pub struct Parameter {
 }
 
 /// A condition under which a parameter is significant.
-pub enum Condition {
+pub(crate) enum Condition {
     /// Significant at the root.
     Root,
     /// Significant anywhere but at the root of an intercommunicator.
@@ -91,7 +91,7 @@ pub enum Condition {
 
 impl Function {
     /// Parses a line of the table.
-    pub fn parse(name: &str, text: &str) -> Result<Function> {
+    pub(crate) fn parse(name: &str, text: &str) -> Result<Function> {
         let (parameters, flags) = text.split_once(';').unwrap_or((text, ""));
         let mut function = Function { name: name.into(), ..Function::default() };
         for parameter in parameters.split(',').map(str::trim).filter(|p| !p.is_empty()) {
@@ -107,7 +107,7 @@ impl Function {
     }
 
     /// Parses a line that stands for a collective in all forms.
-    pub fn collective(name: &str, text: &str) -> Result<Vec<Function>> {
+    pub(crate) fn collective(name: &str, text: &str) -> Result<Vec<Function>> {
         let forms = [Form::Blocking, Form::Nonblocking, Form::Persistent];
         forms.into_iter().map(|form| Function::of_form(form, name, text)).collect()
     }
@@ -136,7 +136,7 @@ impl Function {
     }
 
     /// The C names of its forms, and whether each is the large one.
-    pub fn forms(&self) -> Vec<(String, bool)> {
+    pub(crate) fn forms(&self) -> Vec<(String, bool)> {
         let mut forms = vec![(format!("MPI_{}", self.name), false)];
         if self.large {
             forms.push((format!("MPI_{}_c", self.name), true));
@@ -145,39 +145,39 @@ impl Function {
     }
 
     /// The parameters of one form.
-    pub fn parameters(&self, large: bool) -> impl Iterator<Item = &Parameter> {
+    pub(crate) fn parameters(&self, large: bool) -> impl Iterator<Item = &Parameter> {
         self.parameters.iter().filter(move |p| large || !p.large_only)
     }
 
     /// The parameters of one form, as Rust declares them.
-    pub fn signature(&self, large: bool) -> String {
+    pub(crate) fn signature(&self, large: bool) -> String {
         let one = |p: &Parameter| format!("{}: {}", p.name, p.kind.ctype(large).rust());
         self.parameters(large).map(one).collect::<Vec<_>>().join(", ")
     }
 
     /// The Rust type that it returns.
-    pub fn result(&self) -> String {
+    pub(crate) fn result(&self) -> String {
         self.returns.as_ref().map_or("c_int".into(), |kind| kind.ctype(false).rust())
     }
 
     /// The Rust type of a pointer to one form.
-    pub fn pointer(&self, large: bool) -> String {
+    pub(crate) fn pointer(&self, large: bool) -> String {
         let types: Vec<String> = self.parameters(large).map(|p| p.kind.ctype(large).rust()).collect();
         format!("unsafe extern \"C\" fn({}) -> {}", types.join(", "), self.result())
     }
 
     /// Returns whether it belongs to the tool information interface, whose errors go to no handler.
-    pub fn is_of_tool(&self) -> bool {
+    pub(crate) fn is_of_tool(&self) -> bool {
         self.owner.as_deref() == Some("tool")
     }
 
     /// The name of its hand-written body. The forms of a collective have one in common.
-    pub fn body(&self) -> String {
+    pub(crate) fn body(&self) -> String {
         self.collective.as_ref().map_or(&self.name, |(_, collective)| collective).to_lowercase()
     }
 
     /// The first parameter that is this handle, given by value.
-    pub fn handle(&self, base: &str) -> Option<&str> {
+    pub(crate) fn handle(&self, base: &str) -> Option<&str> {
         self.parameters.iter().find(|p| p.kind.is_in(base)).map(|p| p.name.as_str())
     }
 }

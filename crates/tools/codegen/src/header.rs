@@ -86,7 +86,7 @@ const CLOSING: &str = "
 ";
 
 /// The text of `include/mpi.h`.
-pub fn write(table: &Table) -> Result<String> {
+pub(crate) fn write(table: &Table) -> Result<String> {
     let mut text = String::from(OPENING);
     for group in table.integers.iter().filter(|g| is_macro(g)) {
         write_macros(&mut text, group)?;

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail};
 
 /// The direction of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Direction {
+pub(crate) enum Direction {
     /// The call reads it.
     #[default]
     In,
@@ -17,7 +17,7 @@ pub enum Direction {
 
 /// A kind of parameter.
 #[derive(Clone, Debug)]
-pub struct Kind {
+pub(crate) struct Kind {
     /// The word of the table: `count`, `comm`, `ints` ...
     pub base: String,
     /// The direction of the value.
@@ -40,7 +40,7 @@ enum Shape {
 }
 
 /// Handles by the table's word.
-pub const HANDLES: [(&str, &str); 11] = [
+pub(crate) const HANDLES: [(&str, &str); 11] = [
     ("comm", "MPI_Comm"),
     ("group", "MPI_Group"),
     ("datatype", "MPI_Datatype"),
@@ -57,7 +57,7 @@ pub const HANDLES: [(&str, &str); 11] = [
 impl Kind {
     /// Parses a kind: `[out|inout] base[length]`, `base?`, `fn TYPE`, `handle base`, or a C type in
     /// back quotes.
-    pub fn parse(text: &str) -> Result<Kind> {
+    pub(crate) fn parse(text: &str) -> Result<Kind> {
         if let Some(ctype) = text.strip_prefix('`').and_then(|t| t.strip_suffix('`')) {
             return Ok(Kind::new("raw", Direction::In, ctype, ctype, Shape::Value));
         }
@@ -106,17 +106,17 @@ impl Kind {
     }
 
     /// Returns whether this is the handle `base`, read and given by value.
-    pub fn is_in(&self, base: &str) -> bool {
+    pub(crate) fn is_in(&self, base: &str) -> bool {
         self.base == base && self.direction == Direction::In
     }
 
     /// Returns whether the two forms have different C types.
-    pub fn differs(&self) -> bool {
+    pub(crate) fn differs(&self) -> bool {
         self.int != self.large
     }
 
     /// The C type in one form.
-    pub fn ctype(&self, large: bool) -> CType {
+    pub(crate) fn ctype(&self, large: bool) -> CType {
         let base = if large { &self.large } else { &self.int };
         let constant =
             self.direction == Direction::In && self.base != "pointer" && self.shape != Shape::Value;

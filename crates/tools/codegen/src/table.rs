@@ -6,7 +6,7 @@ use std::path::Path;
 use toml::{Table as Toml, Value};
 
 /// The whole table.
-pub struct Table {
+pub(crate) struct Table {
     /// Names of the handle types.
     pub handles: Vec<String>,
     /// Function types, as name and C type.
@@ -24,7 +24,7 @@ pub struct Table {
 }
 
 /// Constants that belong together.
-pub struct Group {
+pub(crate) struct Group {
     /// The group's name or C type.
     pub name: String,
     /// The constants in order.
@@ -32,7 +32,7 @@ pub struct Group {
 }
 
 /// A constant.
-pub struct Constant {
+pub(crate) struct Constant {
     /// The C name.
     pub name: String,
     /// The ABI value.
@@ -42,7 +42,7 @@ pub struct Constant {
 }
 
 /// A family of functions: one file of the table, one of generated code.
-pub struct Family {
+pub(crate) struct Family {
     /// The name of the file.
     pub name: String,
     /// The subject of the family, and its chapter of the standard.
@@ -55,7 +55,7 @@ pub struct Family {
 
 impl Table {
     /// Reads the table from its folder.
-    pub fn load(folder: &Path) -> Result<Table> {
+    pub(crate) fn load(folder: &Path) -> Result<Table> {
         let types = read(&folder.join("types.toml"))?;
         Ok(Table {
             handles: strings(&types, "handles")?,
@@ -70,7 +70,7 @@ impl Table {
 }
 
 /// A file of the table.
-pub fn read(path: &Path) -> Result<Toml> {
+pub(crate) fn read(path: &Path) -> Result<Toml> {
     let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
     text.parse().with_context(|| format!("parsing {}", path.display()))
 }
@@ -80,18 +80,18 @@ fn string(value: &Value) -> Result<String> {
 }
 
 /// A section of a file.
-pub fn section<'a>(toml: &'a Toml, name: &str) -> Result<&'a Toml> {
+pub(crate) fn section<'a>(toml: &'a Toml, name: &str) -> Result<&'a Toml> {
     toml.get(name).and_then(Value::as_table).with_context(|| format!("no section `{name}`"))
 }
 
 /// A list of strings.
-pub fn strings(toml: &Toml, name: &str) -> Result<Vec<String>> {
+pub(crate) fn strings(toml: &Toml, name: &str) -> Result<Vec<String>> {
     let list = toml.get(name).and_then(Value::as_array).with_context(|| format!("no list `{name}`"))?;
     list.iter().map(string).collect()
 }
 
 /// A section of strings: their names and the strings, in order if that is wanted.
-pub fn pairs<T: FromIterator<(String, String)>>(toml: &Toml, name: &str) -> Result<T> {
+pub(crate) fn pairs<T: FromIterator<(String, String)>>(toml: &Toml, name: &str) -> Result<T> {
     section(toml, name)?.iter().map(|(key, value)| Ok((key.clone(), string(value)?))).collect()
 }
 

@@ -6,7 +6,7 @@ use anyhow::Result;
 use std::fmt::Write;
 
 /// The types. `note` says how the file is made, `handle_type` the Rust type of a handle.
-pub fn write(table: &Table, note: &str, handle_type: impl Fn(&str) -> &'static str) -> Result<String> {
+pub(crate) fn write(table: &Table, note: &str, handle_type: impl Fn(&str) -> &'static str) -> Result<String> {
     let mut text = format!(
         "//! Types of the C interface. {note}\n\
          #![allow(missing_docs, non_camel_case_types)]\n\n\

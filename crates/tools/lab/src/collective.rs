@@ -21,7 +21,7 @@ use anyhow::{Result, ensure};
 ///
 /// # Errors
 /// MPI fails, or a reduction yields a wrong sum.
-pub fn run(world: &World, point: Point, effort: Effort) -> Result<(Vec<f64>, u64)> {
+pub(crate) fn run(world: &World, point: Point, effort: Effort) -> Result<(Vec<f64>, u64)> {
     let room = point.bytes * blocks(point.metric, world.size() as usize);
     let (from, to) = (Buffer::new(room), Buffer::new(room));
     from.fill_doubles(1.0);

@@ -31,7 +31,7 @@ static FIRST: OnceLock<Spent> = OnceLock::new();
 ///
 /// # Errors
 /// MPI fails, or the kernel does not tell about memory.
-pub fn run(world: &World, point: Point) -> Result<(Vec<f64>, u64)> {
+pub(crate) fn run(world: &World, point: Point) -> Result<(Vec<f64>, u64)> {
     let spent = match FIRST.get() {
         Some(spent) => spent,
         None => {

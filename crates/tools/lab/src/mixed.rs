@@ -26,7 +26,7 @@ const BURST_BYTES: usize = 8;
 ///
 /// # Errors
 /// MPI fails, or there are too few ranks.
-pub fn run(world: &World, point: Point, effort: Effort) -> Result<(Vec<f64>, u64)> {
+pub(crate) fn run(world: &World, point: Point, effort: Effort) -> Result<(Vec<f64>, u64)> {
     ensure!(world.size() >= RANKS, "{point} needs {RANKS} ranks, two of them on one node");
     let buffer = Buffer::new(point.bytes.max(BURST_BYTES));
     let near = Between { world, buffer: &buffer, one: 0, other: 1 };

@@ -32,7 +32,7 @@ const WARM: usize = 3;
 ///
 /// # Errors
 /// MPI fails.
-pub fn run(world: &World, point: Point, effort: Effort) -> Result<(Vec<f64>, u64)> {
+pub(crate) fn run(world: &World, point: Point, effort: Effort) -> Result<(Vec<f64>, u64)> {
     let buffer = Buffer::new(point.bytes);
     let mut window = Window::new(world, TAG);
     let mut transfer = |compute: &mut dyn FnMut()| -> Result<()> {

@@ -26,7 +26,7 @@ const TAG: i32 = 8;
 ///
 /// # Errors
 /// MPI fails, or a message does not arrive whole. The world must have two ranks.
-pub fn run(world: &World, point: Point, effort: Effort) -> Result<(Vec<f64>, u64)> {
+pub(crate) fn run(world: &World, point: Point, effort: Effort) -> Result<(Vec<f64>, u64)> {
     let (from, to) = (Buffer::new(point.bytes), Buffer::new(point.bytes));
     let bytes = point.bytes;
     verify(world, &from, &to, bytes)?;

@@ -14,7 +14,7 @@ use anyhow::{Result, ensure};
 ///
 /// # Errors
 /// MPI fails, or the number of ranks is odd.
-pub fn run(world: &World, point: Point, effort: Effort) -> Result<(Vec<f64>, u64)> {
+pub(crate) fn run(world: &World, point: Point, effort: Effort) -> Result<(Vec<f64>, u64)> {
     let half = world.size() / 2;
     ensure!(half > 0 && world.size() % 2 == 0, "{point} needs an even number of ranks");
     let (from, to) = (Buffer::new(point.bytes), Buffer::new(point.bytes));

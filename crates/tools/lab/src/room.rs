@@ -30,7 +30,7 @@ fn needed(point: Point, ranks: usize) -> u64 {
 ///
 /// # Errors
 /// Both numbers, in four parts.
-pub fn check(point: Point, ranks: usize, available: u64) -> Result<(), Fault> {
+pub(crate) fn check(point: Point, ranks: usize, available: u64) -> Result<(), Fault> {
     let needed = needed(point, ranks);
     if needed <= available / PART {
         return Ok(());
@@ -46,7 +46,7 @@ pub fn check(point: Point, ranks: usize, available: u64) -> Result<(), Fault> {
 
 /// Returns the bytes that this process may still take: the smallest of what the machine, the
 /// control group and the limit on address space leave.
-pub fn available() -> u64 {
+pub(crate) fn available() -> u64 {
     let limit = getrlimit(Resource::RLIMIT_AS).map_or(u64::MAX, |(soft, _)| soft);
     headroom::bytes().min(limit.saturating_sub(address_space()))
 }

@@ -6,7 +6,7 @@ use nix::sys::time::TimeValLike;
 use std::time::Instant;
 
 /// The time that something took.
-pub struct Spent {
+pub(crate) struct Spent {
     /// The time by the clock, in seconds.
     pub wall_s: f64,
     /// The processor time of all threads of this process, in seconds (`getrusage`).
@@ -18,7 +18,7 @@ impl Spent {
     ///
     /// # Errors
     /// The function fails, or the kernel does not report the time.
-    pub fn by(what: impl FnOnce() -> Result<()>) -> Result<Spent> {
+    pub(crate) fn by(what: impl FnOnce() -> Result<()>) -> Result<Spent> {
         let (start, before) = (Instant::now(), processor_s()?);
         what()?;
         Ok(Spent { wall_s: start.elapsed().as_secs_f64(), processor_s: processor_s()? - before })

@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 ///
 /// # Errors
 /// MPI fails, or the point is none of threads.
-pub fn run(world: &World, point: Point, effort: Effort) -> Result<(Vec<f64>, u64)> {
+pub(crate) fn run(world: &World, point: Point, effort: Effort) -> Result<(Vec<f64>, u64)> {
     let threads = point.metric.threads().context("a metric of threads")?;
     let samples = measure(world, effort, Clock::Root, |world, iterations| {
         std::thread::scope(|scope| {

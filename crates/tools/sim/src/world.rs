@@ -117,7 +117,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub fn new(random: Random, ranks: Rank, faults: Faults) -> World {
+    pub(crate) fn new(random: Random, ranks: Rank, faults: Faults) -> World {
         World {
             now_ns: 0,
             faults,
@@ -140,12 +140,12 @@ impl World {
     }
 
     /// Adds words to the trace.
-    pub fn note(&mut self, words: &[u64]) {
+    pub(crate) fn note(&mut self, words: &[u64]) {
         self.trace = words.iter().fold(self.trace, |trace, word| mix(trace ^ *word).wrapping_add(1));
     }
 
     /// Lets `rank` run at that time, or earlier if that was asked for before.
-    pub fn wake(&mut self, rank: Rank, at_ns: u64) {
+    pub(crate) fn wake(&mut self, rank: Rank, at_ns: u64) {
         if at_ns < self.armed[rank as usize] {
             self.armed[rank as usize] = at_ns;
             self.serial += 1;
@@ -154,7 +154,7 @@ impl World {
     }
 
     /// Returns when the next rank runs; `u64::MAX` if nothing is planned.
-    pub fn next_wake_ns(&mut self) -> u64 {
+    pub(crate) fn next_wake_ns(&mut self) -> u64 {
         while let Some(Reverse((at_ns, _, rank))) = self.wakes.peek().copied() {
             // An earlier wake has replaced this one if the time differs.
             if self.armed[rank as usize] == at_ns {
@@ -166,7 +166,7 @@ impl World {
     }
 
     /// The next rank to run, with the time.
-    pub fn next_wake(&mut self) -> Option<(u64, Rank)> {
+    pub(crate) fn next_wake(&mut self) -> Option<(u64, Rank)> {
         self.next_wake_ns();
         let Reverse((at_ns, _, rank)) = self.wakes.pop()?;
         self.armed[rank as usize] = u64::MAX;
@@ -174,7 +174,7 @@ impl World {
     }
 
     /// Lets `rank` run when the next thing arrives for it.
-    pub fn wake_on_arrival(&mut self, rank: Rank) {
+    pub(crate) fn wake_on_arrival(&mut self, rank: Rank) {
         if let Some(Reverse(first)) = self.inboxes[rank as usize].peek() {
             let at_ns = first.at_ns.max(self.now_ns + 1);
             self.wake(rank, at_ns);
@@ -182,7 +182,7 @@ impl World {
     }
 
     /// The rank dies: nothing reaches it any more.
-    pub fn kill(&mut self, rank: Rank) {
+    pub(crate) fn kill(&mut self, rank: Rank) {
         self.note(&[self.now_ns, rank as u64]);
         let death = self.random.pick(&[Death::Swallows, Death::Jams, Death::Tells]);
         self.dead[rank as usize] = Some(death);
@@ -190,12 +190,12 @@ impl World {
     }
 
     /// Returns whether the rank has died.
-    pub fn is_dead(&self, rank: Rank) -> bool {
+    pub(crate) fn is_dead(&self, rank: Rank) -> bool {
         self.dead[rank as usize].is_some()
     }
 
     /// Returns whether nothing is on its way.
-    pub fn is_silent(&self) -> bool {
+    pub(crate) fn is_silent(&self) -> bool {
         self.inboxes.iter().all(BinaryHeap::is_empty)
     }
 
@@ -214,7 +214,7 @@ impl World {
     }
 
     /// Takes a packet.
-    pub fn send(
+    pub(crate) fn send(
         &mut self,
         from: Rank,
         to: Rank,
@@ -283,7 +283,7 @@ impl World {
     }
 
     /// Takes what has arrived at `rank`, one thing at a time.
-    pub fn arrive(&mut self, rank: Rank) -> Option<Event> {
+    pub(crate) fn arrive(&mut self, rank: Rank) -> Option<Event> {
         let Reverse(first) = self.inboxes[rank as usize].peek()?;
         if first.at_ns > self.now_ns {
             return None;
@@ -300,7 +300,13 @@ impl World {
     /// Takes the next packet from `from` that has arrived at `rank`, if it is `wanted` but for the
     /// length, and copies its payload to `into`, if it fits; returns its length. Now and then the
     /// fabric leaves even that to [`World::arrive`].
-    pub fn take_direct(&mut self, rank: Rank, from: Rank, wanted: &Header, into: Region) -> Option<usize> {
+    pub(crate) fn take_direct(
+        &mut self,
+        rank: Rank,
+        from: Rank,
+        wanted: &Header,
+        into: Region,
+    ) -> Option<usize> {
         let inbox = &self.inboxes[rank as usize];
         let its =
             |timed: &&Timed| matches!(&timed.event, Event::Packet { from: sender, .. } if *sender == from);
@@ -319,7 +325,7 @@ impl World {
         Some(bytes)
     }
 
-    pub fn expose(&mut self, owner: Rank, region: Region, access: Access) -> Key {
+    pub(crate) fn expose(&mut self, owner: Rank, region: Region, access: Access) -> Key {
         self.serial += 1;
         self.exposed.insert(self.serial, Exposed { owner, region, access });
         let mut key = Key::default();
@@ -327,25 +333,25 @@ impl World {
         key
     }
 
-    pub fn conceal(&mut self, owner: Rank, key: &Key) {
+    pub(crate) fn conceal(&mut self, owner: Rank, key: &Key) {
         if self.exposed.remove(&number(key)).is_none_or(|exposed| exposed.owner != owner) {
             self.violations.push(format!("rank {owner} conceals memory that it does not expose"));
         }
     }
 
     /// Exposures and divisions of living ranks that were not ended.
-    pub fn exposures(&self) -> usize {
+    pub(crate) fn exposures(&self) -> usize {
         let exposed = self.exposed.values().filter(|exposed| !self.is_dead(exposed.owner)).count();
         exposed + self.divisions.count(|rank| !self.is_dead(rank))
     }
 
     /// Opens a division; now and then the fabric has none to give.
-    pub fn divide(&mut self, me: Rank, peer: Rank, parts: u32) -> Option<Division> {
+    pub(crate) fn divide(&mut self, me: Rank, peer: Rank, parts: u32) -> Option<Division> {
         let given = !self.random.percent(self.faults.undivided_percent);
         given.then(|| self.divisions.open(me, peer, parts))
     }
 
-    pub fn take_part(&mut self, me: Rank, peer: Rank, division: Division, from: End) -> Option<u32> {
+    pub(crate) fn take_part(&mut self, me: Rank, peer: Rank, division: Division, from: End) -> Option<u32> {
         let taken = self.divisions.take(me, peer, division, from);
         self.note(&[self.now_ns, u64::from(me), division.0, from as u64]);
         taken.unwrap_or_else(|violation| {
@@ -355,7 +361,7 @@ impl World {
     }
 
     /// Ends a division; returns how many parts the sender took, and how many nobody took.
-    pub fn end_division(&mut self, me: Rank, division: Division) -> (u32, u32) {
+    pub(crate) fn end_division(&mut self, me: Rank, division: Division) -> (u32, u32) {
         self.divisions.end(me, division).unwrap_or_else(|violation| {
             self.violations.push(violation);
             (0, 0)
@@ -364,7 +370,7 @@ impl World {
 
     /// Begins a transfer: `Some(true)` if it is done, `Some(false)` if it is under way, `None` if
     /// refused.
-    pub fn transfer(&mut self, rank: Rank, mut moving: Moving) -> Option<bool> {
+    pub(crate) fn transfer(&mut self, rank: Rank, mut moving: Moving) -> Option<bool> {
         let memory = self.faults.memory;
         self.transfers += 1;
         if self.transfers > memory.refused_after
@@ -385,7 +391,7 @@ impl World {
     }
 
     /// Ends a transfer in the background.
-    pub fn end_transfer(&mut self, rank: Rank, moving: &Moving) -> Result<(), Fault> {
+    pub(crate) fn end_transfer(&mut self, rank: Rank, moving: &Moving) -> Result<(), Fault> {
         if moving.fails || self.is_of_dead(moving.key) {
             return Err(fault("the simulated fabric failed to move memory", rank));
         }

@@ -16,7 +16,7 @@ use verbena_lab::{chart, kernels, output, place, table};
 
 /// Which group of metrics to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum What {
+pub(crate) enum What {
     /// Ping-pong between two ranks
     Latency,
     /// One-way and two-way streams between two ranks
@@ -40,7 +40,7 @@ pub enum What {
 
 /// The options of `verbena bench`.
 #[derive(Args, Debug)]
-pub struct BenchArgs {
+pub(crate) struct BenchArgs {
     /// Measurement to make
     #[arg(value_enum, default_value = "all")]
     what: What,
@@ -95,7 +95,7 @@ pub struct BenchArgs {
 ///
 /// # Errors
 /// Something needed is missing, a file cannot be written, or points could not be measured.
-pub fn run(args: &BenchArgs) -> Result<()> {
+pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     let campaign = plan(args)?;
     let mut report = Report { entries: campaign.entries(), ..Report::of_this_command() };
     let busy = Busy::start(args.busy)?;

@@ -21,7 +21,7 @@ use verbena_lab::output;
 
 /// The options of `verbena trace`.
 #[derive(Args, Debug)]
-pub struct TraceArgs {
+pub(crate) struct TraceArgs {
     /// The files that the ranks of one job wrote: VERBENA_TRACE=NAME mpiexec ... makes NAME.0.json,
     /// NAME.1.json, ...
     #[arg(required = true)]
@@ -38,7 +38,7 @@ pub struct TraceArgs {
 ///
 /// # Errors
 /// If a file cannot be read, or no message is in two of them.
-pub fn run(args: &TraceArgs) -> Result<()> {
+pub(crate) fn run(args: &TraceArgs) -> Result<()> {
     let logs = logs(&args.files)?;
     let rows = rows(&logs, args.skip);
     ensure!(

@@ -8,7 +8,7 @@ use crate::report::pick::pick;
 const ONE_DEVICE: &str = "the paper's gain comes from using both adapters of a node at once; the nodes here have one device, or several that share one processor";
 
 /// The items.
-pub fn items() -> Vec<Item> {
+pub(super) fn items() -> Vec<Item> {
     let at = |series, bytes| pick("bulk ping-pong", series, "ping_pong", Size(bytes));
     let ladder = |series| pick("rc ladder", series, "bandwidth", Most);
     let multi = |series| pick("bulk multi", series, "multi_ping_pong", Most);

@@ -17,7 +17,7 @@ const SOFT: &str =
     "Soft-RoCE: a send costs a system call, and a datagram as much as a packet of a connection";
 
 /// The items.
-pub fn items() -> Vec<Item> {
+pub(super) fn items() -> Vec<Item> {
     let peak = |series| pick("ud senders", series, "bandwidth", Most);
     vec![
         Item::new(4, "figure 1", "3.1", "The layers of Open MPI between MPI and the network")

@@ -10,7 +10,7 @@ const fn sim(experiment: &'static str, series: &'static str, row: &'static str) 
 }
 
 /// The items.
-pub fn items() -> Vec<Item> {
+pub(super) fn items() -> Vec<Item> {
     [scale(), programs()].concat()
 }
 

@@ -25,7 +25,7 @@ use super::pick::Pick;
 
 /// A figure, a table, or a passage with numbers.
 #[derive(Clone, Debug)]
-pub struct Item {
+pub(super) struct Item {
     /// The paper, 1 to 5.
     pub paper: u8,
     /// The place in the paper, such as `figure 12` or `table 1`; `text` for numbers that only the
@@ -47,7 +47,7 @@ pub struct Item {
 
 /// A number of the paper.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Number {
+pub(super) struct Number {
     /// The quantity that the number states.
     pub what: &'static str,
     /// The value of the number.
@@ -58,7 +58,7 @@ pub struct Number {
 
 /// A claim, and the places where we look whether it holds.
 #[derive(Clone, Debug)]
-pub struct Claim {
+pub(super) struct Claim {
     /// The two things that are compared, or the thing that is measured.
     pub what: &'static str,
     /// The ratio that the paper claims; none where it only shows.
@@ -69,7 +69,7 @@ pub struct Claim {
 
 /// A ratio that is claimed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Claimed {
+pub(super) enum Claimed {
     /// Near this value.
     About(f64),
     /// At least this.
@@ -80,7 +80,7 @@ pub enum Claimed {
 
 /// A value of ours, or the ratio of two.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Seen {
+pub(super) struct Seen {
     /// The value.
     pub of: Pick,
     /// The divisor of the value.
@@ -91,7 +91,7 @@ pub struct Seen {
 
 /// The divisor of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum To {
+pub(super) enum To {
     /// A value of ours, too.
     Ours(Pick),
     /// A number of the paper, in the value's unit.
@@ -100,7 +100,7 @@ pub enum To {
 
 /// A plot of ours: a metric of an experiment, a line or a bar for each series.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Show {
+pub(super) struct Show {
     /// The experiment.
     pub experiment: &'static str,
     /// The metric.
@@ -169,7 +169,7 @@ impl Seen {
 }
 
 /// Returns everything, by paper and place.
-pub fn all() -> Vec<Item> {
+pub(super) fn all() -> Vec<Item> {
     [
         one::items(),
         one_applied::items(),
@@ -184,7 +184,7 @@ pub fn all() -> Vec<Item> {
 }
 
 /// The short title of a paper.
-pub fn title(paper: u8) -> &'static str {
+pub(super) fn title(paper: u8) -> &'static str {
     match paper {
         1 => "High Performance RDMA-Based MPI Implementation over InfiniBand",
         2 => "MPICH2 over InfiniBand with RDMA Support",

@@ -22,7 +22,7 @@ const fn sim(experiment: &'static str, series: &'static str, bytes: usize) -> Pi
 }
 
 /// The items.
-pub fn items() -> Vec<Item> {
+pub(super) fn items() -> Vec<Item> {
     [operations(), design(), base(), compared(), pairs()].concat()
 }
 

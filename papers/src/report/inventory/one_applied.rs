@@ -20,7 +20,7 @@ const fn kernel(metric: &'static str, series: &'static str) -> Pick {
 }
 
 /// The items.
-pub fn items() -> Vec<Item> {
+pub(super) fn items() -> Vec<Item> {
     [collectives(), sized_collectives(), programs(), scale()].concat()
 }
 

@@ -25,7 +25,7 @@ const fn sim_peak(series: &'static str) -> Pick {
 }
 
 /// The items.
-pub fn items() -> Vec<Item> {
+pub(super) fn items() -> Vec<Item> {
     [layers(), basic(), piggyback(), pipeline()].concat()
 }
 

@@ -25,7 +25,7 @@ const fn sim_direction(series: &'static str, kib: usize) -> Pick {
 }
 
 /// The items.
-pub fn items() -> Vec<Item> {
+pub(super) fn items() -> Vec<Item> {
     [zero_copy(), interfaces(), directions(), programs()].concat()
 }
 

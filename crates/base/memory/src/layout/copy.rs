@@ -31,7 +31,7 @@ pub(super) struct Packer {
 impl Packer {
     /// # Safety
     /// The runs visited are readable, relative to `origin`, and sum to at most `out.len()`.
-    pub unsafe fn new(origin: *const u8, out: Region) -> Packer {
+    pub(super) unsafe fn new(origin: *const u8, out: Region) -> Packer {
         Packer { origin, out: out.pointer() }
     }
 
@@ -88,7 +88,7 @@ pub(super) struct Unpacker {
 impl Unpacker {
     /// # Safety
     /// The runs visited are writable, relative to `origin`, and sum to at most `data.len()`.
-    pub unsafe fn new(origin: *mut u8, data: Region) -> Unpacker {
+    pub(super) unsafe fn new(origin: *mut u8, data: Region) -> Unpacker {
         Unpacker { origin, data: data.pointer() }
     }
 

@@ -63,7 +63,7 @@ impl Tree {
 
     /// The displacement and length, if this is a single run.
     #[inline]
-    pub fn as_run(&self) -> Option<(isize, usize)> {
+    pub(super) fn as_run(&self) -> Option<(isize, usize)> {
         match self.shape {
             Shape::Run { at, len } => Some((at, len)),
             _ => None,
@@ -71,7 +71,7 @@ impl Tree {
     }
 
     /// `count` copies of `inner`, `stride` bytes apart. `None` if the bounds overflow.
-    pub fn repeat(inner: &Arc<Tree>, count: usize, stride: isize) -> Option<Arc<Tree>> {
+    pub(super) fn repeat(inner: &Arc<Tree>, count: usize, stride: isize) -> Option<Arc<Tree>> {
         if count == 0 || inner.size == 0 {
             return Some(Tree::empty());
         }
@@ -131,7 +131,7 @@ pub(super) struct List {
 
 impl List {
     /// Adds a run. `None` if its end is beyond the address space.
-    pub fn run(&mut self, at: isize, len: usize) -> Option<()> {
+    pub(super) fn run(&mut self, at: isize, len: usize) -> Option<()> {
         at.checked_add(isize::try_from(len).ok()?)?;
         match self.runs.last_mut() {
             _ if len == 0 => {}
@@ -142,7 +142,7 @@ impl List {
     }
 
     /// Adds a tree shifted by `at`. `None` if its bounds overflow.
-    pub fn tree(&mut self, at: isize, tree: &Arc<Tree>) -> Option<()> {
+    pub(super) fn tree(&mut self, at: isize, tree: &Arc<Tree>) -> Option<()> {
         at.checked_add(tree.low)?;
         at.checked_add(tree.high)?;
         if tree.few_runs().is_some() {
@@ -160,7 +160,7 @@ impl List {
     }
 
     /// The tree of all that was added. `None` if the size overflows.
-    pub fn finish(mut self) -> Option<Arc<Tree>> {
+    pub(super) fn finish(mut self) -> Option<Arc<Tree>> {
         self.flush()?;
         match self.parts.len() {
             0 => Some(Tree::empty()),

@@ -11,19 +11,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 static COUNTER: AtomicBool = AtomicBool::new(false);
 
 /// Takes the clock that the setting names.
-pub fn choose() {
+pub(super) fn choose() {
     COUNTER
         .store(cfg!(target_arch = "x86_64") && verbena_settings::TRACE_CLOCK.get() == 1, Ordering::Relaxed);
 }
 
 /// Returns whether the clock is the time-stamp counter.
-pub fn is_counter() -> bool {
+pub(super) fn is_counter() -> bool {
     COUNTER.load(Ordering::Relaxed)
 }
 
 /// The clock now: nanoseconds of the monotonic clock, or ticks of the counter.
 #[inline]
-pub fn ticks() -> u64 {
+pub(super) fn ticks() -> u64 {
     #[cfg(target_arch = "x86_64")]
     if is_counter() {
         // SAFETY: every processor of this architecture has the instruction, and Linux allows it
@@ -34,7 +34,7 @@ pub fn ticks() -> u64 {
 }
 
 /// Nanoseconds of the monotonic clock.
-pub fn monotonic_ns() -> u64 {
+pub(super) fn monotonic_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the pointer leads to a timespec that only this call writes.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };

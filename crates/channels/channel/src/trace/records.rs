@@ -110,7 +110,7 @@ const READINGS: u32 = 1000;
 
 impl Recorder {
     /// A recorder with room for this many messages each way.
-    pub fn new(records_max: usize) -> Recorder {
+    pub(super) fn new(records_max: usize) -> Recorder {
         let began = (monotonic_ns(), ticks());
         (0..READINGS).for_each(|_| {
             std::hint::black_box(ticks());
@@ -121,14 +121,14 @@ impl Recorder {
         Recorder { log, began, records_max, left: 0 }
     }
 
-    pub fn sent(&mut self, record: Sent) {
+    pub(super) fn sent(&mut self, record: Sent) {
         match self.log.sent.len() < self.records_max {
             true => self.log.sent.push(record),
             false => self.log.dropped += 1,
         }
     }
 
-    pub fn received(&mut self, record: Received) {
+    pub(super) fn received(&mut self, record: Received) {
         match self.log.received.len() < self.records_max {
             true => self.log.received.push(record),
             false => self.log.dropped += 1,
@@ -136,14 +136,14 @@ impl Recorder {
     }
 
     /// Notes that a call returns.
-    pub fn left(&mut self, left: u64, awaited: bool) {
+    pub(super) fn left(&mut self, left: u64, awaited: bool) {
         for record in &mut self.log.received[self.left..] {
             (record.left, record.awaited) = (left, awaited);
         }
         self.left = self.log.received.len();
     }
 
-    pub fn write(&mut self, path: &str, me: Peer) -> std::io::Result<()> {
+    pub(super) fn write(&mut self, path: &str, me: Peer) -> std::io::Result<()> {
         self.log.rank = me;
         if is_counter() {
             let (ns, counted) = (monotonic_ns() - self.began.0, ticks() - self.began.1);

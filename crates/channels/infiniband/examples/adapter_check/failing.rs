@@ -10,7 +10,7 @@ fn write_to(memory: &Memory) -> Operation {
     Operation::Write(Remote { address: memory.region.address(), key: memory.registration.remote_key })
 }
 
-pub fn full_receives(both: &mut Both) {
+pub(crate) fn full_receives(both: &mut Both) {
     let (_, own) = both.connect(false);
     let into = Memory::new(&mut both.b, 64);
     let most = both.b.limits().receives_max;
@@ -28,7 +28,7 @@ pub fn full_receives(both: &mut Both) {
 }
 
 /// Checks that all work that the limits allow fails, and is heard of, when the peer is gone.
-pub fn full_sends(both: &mut Both) {
+pub(crate) fn full_sends(both: &mut Both) {
     let connections: Vec<_> = (0..3).map(|_| both.connect(false)).collect();
     let (from, into) = (Memory::new(&mut both.a, 64), Memory::new(&mut both.b, 64));
     let mut descriptor = both.a.describe(&from.work(0, write_to(&into)));
@@ -51,7 +51,7 @@ pub fn full_sends(both: &mut Both) {
     assert!(both.a.trouble().is_none());
 }
 
-pub fn remote_access(both: &mut Both) {
+pub(crate) fn remote_access(both: &mut Both) {
     let (here, there) = both.connect(true);
     let (from, into) = (Memory::new(&mut both.a, 64), Memory::new(&mut both.b, 64));
     let wrong = Remote { address: into.region.address(), key: into.registration.remote_key ^ 0x5500 };
@@ -78,7 +78,7 @@ pub fn remote_access(both: &mut Both) {
 }
 
 /// Checks that a key gives no more rights than it was made for.
-pub fn remote_rights(both: &mut Both) {
+pub(crate) fn remote_rights(both: &mut Both) {
     for access in [Access::NONE, Access::READ, Access::WRITE] {
         let (here, _) = both.connect(true);
         let mine = Memory::new(&mut both.a, 64);
@@ -92,7 +92,7 @@ pub fn remote_rights(both: &mut Both) {
     }
 }
 
-pub fn local_access(both: &mut Both) {
+pub(crate) fn local_access(both: &mut Both) {
     let (here, _) = both.connect(true);
     let (from, into) = (Memory::new(&mut both.a, 64), Memory::new(&mut both.b, 64));
     let mut work = from.work(1, write_to(&into));
@@ -104,7 +104,7 @@ pub fn local_access(both: &mut Both) {
     assert!(matches!(failed, Failed::LocalAccess | Failed::Other(2)), "{failed:?}");
 }
 
-pub fn receiver_not_ready(both: &mut Both) {
+pub(crate) fn receiver_not_ready(both: &mut Both) {
     let mut both = both.with(|options| options.receiver_retries = 0);
     let (here, _) = both.connect(true);
     let from = Memory::new(&mut both.a, 64);
@@ -112,7 +112,7 @@ pub fn receiver_not_ready(both: &mut Both) {
     assert_eq!(failed(&mut both.a, 1), Failed::ReceiverNotReady);
 }
 
-pub fn retries_exhausted(both: &mut Both) {
+pub(crate) fn retries_exhausted(both: &mut Both) {
     let (here, there) = both.connect(true);
     let (from, into) = (Memory::new(&mut both.a, 64), Memory::new(&mut both.b, 64));
     both.b.close_pair(there);
@@ -120,7 +120,7 @@ pub fn retries_exhausted(both: &mut Both) {
     assert_eq!(failed(&mut both.a, 1), Failed::RetriesExhausted);
 }
 
-pub fn closing(both: &mut Both) {
+pub(crate) fn closing(both: &mut Both) {
     let (here, there) = both.connect(true);
     let (second, _) = both.connect(true);
     let (from, into) = (Memory::new(&mut both.a, 64), Memory::new(&mut both.b, 64));
@@ -146,7 +146,7 @@ pub fn closing(both: &mut Both) {
     both.b.close_pair(there);
 }
 
-pub fn many_connections(both: &mut Both) {
+pub(crate) fn many_connections(both: &mut Both) {
     let connections: Vec<_> = (0..24).map(|round| both.connect(round % 8 != 0)).collect();
     let (from, into) = (Memory::new(&mut both.a, 64), Memory::new(&mut both.b, 64));
     for round in 0..20u64 {
@@ -164,14 +164,14 @@ pub fn many_connections(both: &mut Both) {
     assert!(both.a.trouble().is_none());
 }
 
-pub fn unmapped(both: &mut Both) {
+pub(crate) fn unmapped(both: &mut Both) {
     // SAFETY: nothing is mapped at so low an address, and nobody reads or writes it.
     let region = unsafe { Region::new(std::ptr::without_provenance_mut(4096), 4096) };
     let fault = both.a.register(region, Access::READ_WRITE).expect_err("registered");
     assert!(fault.cause.contains("not mapped") && fault.on.contains("0x1000"), "{fault}");
 }
 
-pub fn fork(both: &mut Both) {
+pub(crate) fn fork(both: &mut Both) {
     let (here, _) = both.connect(true);
     let (from, into) = (Memory::new(&mut both.a, 4096), Memory::new(&mut both.b, 4096));
     // SAFETY: the child only writes to memory and leaves.
@@ -194,7 +194,7 @@ pub fn fork(both: &mut Both) {
     assert_eq!(unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) }, child);
 }
 
-pub fn no_such_device(both: &mut Both) {
+pub(crate) fn no_such_device(both: &mut Both) {
     use verbena_infiniband::device::options::{Named, Options};
     use verbena_infiniband::rc::verbs::Verbs;
     let named = |port| Named { device: both.names[0].clone(), port };

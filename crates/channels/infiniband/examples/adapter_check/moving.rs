@@ -14,7 +14,7 @@ fn remote(memory: &Memory, offset: u64) -> Remote {
     Remote { address: memory.region.address() + offset, key: memory.registration.remote_key }
 }
 
-pub fn datagrams(both: &mut Both) {
+pub(crate) fn datagrams(both: &mut Both) {
     let (to, from, most) = (both.b.address(), both.a.address(), both.a.limits().datagram_bytes_max);
     // The first ones may be lost.
     meet(&mut both.a, &mut both.b);
@@ -50,13 +50,13 @@ fn meet(one: &mut Verbs, other: &mut Verbs) {
     while other.receive_datagram().is_some() {}
 }
 
-pub fn shared_receives(both: &mut Both) {
+pub(crate) fn shared_receives(both: &mut Both) {
     let (here, there) = both.connect(true);
     let (second, second_there) = both.connect(true);
     send_and_receive(both, [(here, there), (second, second_there)], true);
 }
 
-pub fn own_receives(both: &mut Both) {
+pub(crate) fn own_receives(both: &mut Both) {
     let (here, there) = both.connect(false);
     let (second, second_there) = both.connect(false);
     send_and_receive(both, [(here, there), (second, second_there)], false);
@@ -85,7 +85,7 @@ fn send_and_receive(both: &mut Both, connections: [Ends; 2], shared: bool) {
     silent(&mut both.b);
 }
 
-pub fn sizes(both: &mut Both) {
+pub(crate) fn sizes(both: &mut Both) {
     let (here, _) = both.connect(true);
     let most = both.a.limits().inline_bytes_max;
     assert!(most >= 64, "only {most} bytes inline");
@@ -110,7 +110,7 @@ pub fn sizes(both: &mut Both) {
     silent(&mut both.a);
 }
 
-pub fn descriptors(both: &mut Both) {
+pub(crate) fn descriptors(both: &mut Both) {
     let (here, _) = both.connect(true);
     let (from, into) = (Memory::new(&mut both.a, 64), Memory::new(&mut both.b, 64));
     let mut descriptor = both.a.describe(&from.work(5, Operation::Write(remote(&into, 0))));
@@ -129,7 +129,7 @@ pub fn descriptors(both: &mut Both) {
     silent(&mut both.a);
 }
 
-pub fn write(both: &mut Both) {
+pub(crate) fn write(both: &mut Both) {
     let (here, _) = both.connect(true);
     let (from, into) = (Memory::new(&mut both.a, 100_000), Memory::new(&mut both.b, 100_000));
     from.fill(1);
@@ -142,7 +142,7 @@ pub fn write(both: &mut Both) {
     silent(&mut both.b);
 }
 
-pub fn read(both: &mut Both) {
+pub(crate) fn read(both: &mut Both) {
     let (here, _) = both.connect(false);
     let len = 1 << 20;
     let (into, from) = (Memory::new(&mut both.a, len), Memory::new(&mut both.b, len));
@@ -153,7 +153,7 @@ pub fn read(both: &mut Both) {
     assert!(into.bytes(0, len) == pattern(len, 9));
 }
 
-pub fn long(both: &mut Both) {
+pub(crate) fn long(both: &mut Both) {
     let (here, _) = both.connect(false);
     let len = 9 << 20;
     let (mine, theirs) = (Memory::new(&mut both.a, len), Memory::new(&mut both.b, len));
@@ -167,7 +167,7 @@ pub fn long(both: &mut Both) {
     assert!(mine.bytes(0, len) == pattern(len, 2), "read");
 }
 
-pub fn both_ways(both: &mut Both) {
+pub(crate) fn both_ways(both: &mut Both) {
     let (here, there) = both.connect(true);
     let (mine, theirs) = (Memory::new(&mut both.a, 1 << 16), Memory::new(&mut both.b, 1 << 16));
     let half = 1 << 15;
@@ -190,7 +190,7 @@ pub fn both_ways(both: &mut Both) {
 /// A constant in a page that the process may only read.
 static CONSTANT: [u8; 64] = [42; 64];
 
-pub fn read_only_memory(both: &mut Both) {
+pub(crate) fn read_only_memory(both: &mut Both) {
     let (here, _) = both.connect(true);
     // SAFETY: it lives for ever, and is only read from: the peer reads it below.
     let region = unsafe { Region::new(CONSTANT.as_ptr().cast_mut(), CONSTANT.len()) };
@@ -202,7 +202,7 @@ pub fn read_only_memory(both: &mut Both) {
     assert_eq!(into.bytes(0, 64), CONSTANT);
 }
 
-pub fn registrations(both: &mut Both) {
+pub(crate) fn registrations(both: &mut Both) {
     let start = Instant::now();
     let mut rounds = 0;
     while rounds < 2000 && start.elapsed() < Duration::from_millis(500) {

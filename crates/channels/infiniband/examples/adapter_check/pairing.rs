@@ -12,14 +12,14 @@ use verbena_memory::{Owned, Region};
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// Two adapters.
-pub struct Both {
+pub(crate) struct Both {
     pub names: [String; 2],
     pub a: Verbs,
     pub b: Verbs,
 }
 
 /// Memory of one adapter.
-pub struct Memory {
+pub(crate) struct Memory {
     pub registration: Registration,
     pub region: Region,
     _owner: Owned,
@@ -27,7 +27,7 @@ pub struct Memory {
 
 impl Both {
     /// Opens both, with other options if `change` says so.
-    pub fn open(one: &str, other: &str, change: impl Fn(&mut Options)) -> Both {
+    pub(crate) fn open(one: &str, other: &str, change: impl Fn(&mut Options)) -> Both {
         let open = |name: &str| {
             let mut options = Options::current();
             options.devices = vec![Named { device: name.into(), port: None }];
@@ -40,19 +40,19 @@ impl Both {
     }
 
     /// Opens both again with other options.
-    pub fn with(&self, change: impl Fn(&mut Options)) -> Both {
+    pub(crate) fn with(&self, change: impl Fn(&mut Options)) -> Both {
         Both::open(&self.names[0], &self.names[1], change)
     }
 
     /// Prints what they are.
-    pub fn show(&self) {
+    pub(crate) fn show(&self) {
         for adapter in [&self.a, &self.b] {
             println!("{}: {:?}", adapter.place(), adapter.limits());
         }
     }
 
     /// Makes a connection.
-    pub fn connect(&mut self, shared: bool) -> (QueuePair, QueuePair) {
+    pub(crate) fn connect(&mut self, shared: bool) -> (QueuePair, QueuePair) {
         let (one, here) = self.a.open_pair(shared).expect("a queue pair");
         let (other, there) = self.b.open_pair(shared).expect("a queue pair");
         self.a.connect_pair(one, &there).expect("connected");
@@ -62,11 +62,11 @@ impl Both {
 }
 
 impl Memory {
-    pub fn new(adapter: &mut Verbs, bytes: usize) -> Memory {
+    pub(crate) fn new(adapter: &mut Verbs, bytes: usize) -> Memory {
         Memory::shown_for(Access::READ_WRITE, adapter, bytes)
     }
 
-    pub fn shown_for(access: Access, adapter: &mut Verbs, bytes: usize) -> Memory {
+    pub(crate) fn shown_for(access: Access, adapter: &mut Verbs, bytes: usize) -> Memory {
         let owner = Owned::zeroed(bytes);
         let region = owner.lend();
         let registration = adapter.register(region, access).expect("registered");
@@ -74,28 +74,28 @@ impl Memory {
     }
 
     /// Fills the memory with a pattern.
-    pub fn fill(&self, seed: u8) {
+    pub(crate) fn fill(&self, seed: u8) {
         self.region.write(0, &pattern(self.region.len(), seed));
     }
 
-    pub fn bytes(&self, offset: usize, len: usize) -> Vec<u8> {
+    pub(crate) fn bytes(&self, offset: usize, len: usize) -> Vec<u8> {
         let mut out = vec![0; len];
         self.region.read(offset, &mut out);
         out
     }
 
     /// Makes work over all of the memory.
-    pub fn work(&self, id: u64, operation: Operation) -> Work {
+    pub(crate) fn work(&self, id: u64, operation: Operation) -> Work {
         Work { id, operation, local: self.region, local_key: self.registration.local_key }
     }
 }
 
-pub fn pattern(len: usize, seed: u8) -> Vec<u8> {
+pub(crate) fn pattern(len: usize, seed: u8) -> Vec<u8> {
     (0..len).map(|at| (at as u8).wrapping_mul(7).wrapping_add(seed)).collect()
 }
 
 /// Posts work over the first `bytes` of `memory`.
-pub fn post(
+pub(crate) fn post(
     adapter: &mut Verbs,
     pair: QueuePair,
     memory: &Memory,
@@ -107,11 +107,11 @@ pub fn post(
     adapter.post(pair, &mut descriptor, bytes, how).unwrap_or_else(|refused| panic!("{refused:?}"));
 }
 
-pub const SIGNALLED: Post = Post { signalled: true, inline: false };
+pub(crate) const SIGNALLED: Post = Post { signalled: true, inline: false };
 
 /// Calls `look` until it finds something. Yields in between, since the device's driver needs the
 /// processor too.
-pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
         if let Some(found) = look() {
@@ -123,26 +123,26 @@ pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 }
 
 /// Waits for the next completion.
-pub fn completion(adapter: &mut Verbs) -> Completion {
+pub(crate) fn completion(adapter: &mut Verbs) -> Completion {
     until("a completion", || adapter.poll())
 }
 
 /// Waits for the next completion, which is a success of this work.
-pub fn done(adapter: &mut Verbs, id: u64) -> u32 {
+pub(crate) fn done(adapter: &mut Verbs, id: u64) -> u32 {
     let completion = completion(adapter);
     assert_eq!(completion.id, id, "{completion:?}");
     completion.outcome.unwrap_or_else(|failed| panic!("{failed:?}"))
 }
 
 /// Waits for the next completion, which is a failure of this work.
-pub fn failed(adapter: &mut Verbs, id: u64) -> Failed {
+pub(crate) fn failed(adapter: &mut Verbs, id: u64) -> Failed {
     let completion = completion(adapter);
     assert_eq!(completion.id, id, "{completion:?}");
     completion.outcome.expect_err("a failure")
 }
 
 /// Checks that nothing completes for a while.
-pub fn silent(adapter: &mut Verbs) {
+pub(crate) fn silent(adapter: &mut Verbs) {
     let start = Instant::now();
     while start.elapsed() < Duration::from_millis(20) {
         assert_eq!(adapter.poll(), None);

@@ -23,7 +23,7 @@ struct End<'a> {
 }
 
 /// Measures and prints.
-pub fn latency(both: &mut Both) {
+pub(crate) fn latency(both: &mut Both) {
     measure(both, "write into polled memory", by_write);
     measure(both, "send and receive", by_send);
 }

@@ -14,10 +14,10 @@ use verbena_memory::Owned;
 use verbena_testing::{Lack, skip};
 
 /// The argument that makes this program do [`limited`].
-pub const LIMITED: &str = "limited";
+pub(crate) const LIMITED: &str = "limited";
 
 /// Runs this program as a user without rights, who may lock little memory.
-pub fn limit(both: &mut Both) {
+pub(crate) fn limit(both: &mut Both) {
     if !is_root() {
         return skip(Lack::Installed, "only root can become somebody else");
     }
@@ -29,7 +29,7 @@ pub fn limit(both: &mut Both) {
 }
 
 /// Registers as much as may be locked, and more.
-pub fn limited(device: &str) {
+pub(crate) fn limited(device: &str) {
     let named = Named { device: device.into(), port: None };
     let options = Options { devices: vec![named], ..Options::current() };
     let mut verbs = Verbs::open(&options).unwrap_or_else(|fault| panic!("{fault}")).expect("a named device");
@@ -41,7 +41,7 @@ pub fn limited(device: &str) {
     assert!(fault.cause.contains("may lock 64 KiB") && fault.remedy.contains("ulimit -l"), "{fault}");
 }
 
-pub fn cut(both: &mut Both) {
+pub(crate) fn cut(both: &mut Both) {
     let Some(cable) = Cable::of(&both.names[1]) else {
         return skip(Lack::Installed, "needs root, and a Soft-RoCE device on a veth pair");
     };

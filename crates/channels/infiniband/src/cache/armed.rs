@@ -7,20 +7,20 @@ use std::collections::BTreeMap;
 
 /// The number of wishes from each address on at which that number changes.
 #[derive(Debug, Default)]
-pub struct Armed {
+pub(super) struct Armed {
     steps: BTreeMap<u64, u32>,
 }
 
 impl Armed {
     /// Adds an entry that wants these pages watched.
-    pub fn add(&mut self, span: Span) {
+    pub(super) fn add(&mut self, span: Span) {
         self.split(span);
         self.steps.range_mut(span.start..span.end).for_each(|(_, count)| *count += 1);
         self.join(span);
     }
 
     /// Removes such an entry. Returns the pages that nobody wants watched now.
-    pub fn remove(&mut self, span: Span) -> Vec<Span> {
+    pub(super) fn remove(&mut self, span: Span) -> Vec<Span> {
         self.split(span);
         let mut free = Vec::new();
         let starts: Vec<u64> = self.steps.range(span.start..=span.end).map(|(start, _)| *start).collect();

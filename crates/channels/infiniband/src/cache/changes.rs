@@ -13,7 +13,7 @@ const KEPT: usize = 256;
 
 /// The last changes.
 #[derive(Debug)]
-pub struct Changes {
+pub(super) struct Changes {
     /// The number of changes ever whose writing has begun.
     begun: AtomicU64,
     /// The number of changes ever written.
@@ -29,7 +29,7 @@ pub struct Missed;
 
 impl Changes {
     /// Makes an empty log.
-    pub const fn new() -> Changes {
+    pub(super) const fn new() -> Changes {
         Changes {
             begun: AtomicU64::new(0),
             count: AtomicU64::new(0),
@@ -39,22 +39,22 @@ impl Changes {
     }
 
     /// Notes that the writer is about to take changes from the kernel.
-    pub fn begin(&self) {
+    pub(super) fn begin(&self) {
         self.is_reading.store(true, Ordering::SeqCst);
     }
 
     /// Notes that the writer has written down all that it took.
-    pub fn end(&self) {
+    pub(super) fn end(&self) {
         self.is_reading.store(false, Ordering::SeqCst);
     }
 
     /// Returns whether the writer holds nothing back just now.
-    pub fn is_settled(&self) -> bool {
+    pub(super) fn is_settled(&self) -> bool {
         !self.is_reading.load(Ordering::SeqCst)
     }
 
     /// Writes a change down. Only the writer calls this.
-    pub fn push(&self, span: Span) {
+    pub(super) fn push(&self, span: Span) {
         let count = self.count.load(Ordering::Relaxed);
         let place = &self.spans[count as usize % KEPT];
         self.begun.store(count + 1, Ordering::Relaxed);
@@ -67,7 +67,7 @@ impl Changes {
     }
 
     /// Returns how many changes there ever were: a reader begins with this number.
-    pub fn count(&self) -> u64 {
+    pub(super) fn count(&self) -> u64 {
         self.count.load(Ordering::Acquire)
     }
 
@@ -75,7 +75,7 @@ impl Changes {
     ///
     /// # Errors
     /// Some are not kept any more.
-    pub fn since(&self, seen: &mut u64) -> Result<Vec<Span>, Missed> {
+    pub(super) fn since(&self, seen: &mut u64) -> Result<Vec<Span>, Missed> {
         let count = self.count();
         let first = std::mem::replace(seen, count);
         if count - first > KEPT as u64 {

@@ -9,26 +9,26 @@ use std::collections::BTreeMap;
 
 /// Spans, each with the number of its entry.
 #[derive(Debug, Default)]
-pub struct Index {
+pub(super) struct Index {
     by_start: BTreeMap<u64, (u64, u32)>,
 }
 
 impl Index {
     /// Finds the entry whose span holds all of `span`.
-    pub fn holding(&self, span: &Span) -> Option<u32> {
+    pub(super) fn holding(&self, span: &Span) -> Option<u32> {
         let (_, &(end, entry)) = self.by_start.range(..=span.start).next_back()?;
         (span.end <= end).then_some(entry)
     }
 
     /// Finds the entries whose spans share a page with `span`.
-    pub fn overlapping(&self, span: &Span) -> Vec<u32> {
+    pub(super) fn overlapping(&self, span: &Span) -> Vec<u32> {
         let before = self.by_start.range(..span.end).rev();
         before.take_while(|(_, (end, _))| *end > span.start).map(|(_, (_, entry))| *entry).collect()
     }
 
     /// Adds a span that lies within none of the index. Spans that lie within it leave the index,
     /// and are returned.
-    pub fn insert(&mut self, span: Span, entry: u32) -> Vec<u32> {
+    pub(super) fn insert(&mut self, span: Span, entry: u32) -> Vec<u32> {
         debug_assert!(self.holding(&span).is_none());
         let within = self.by_start.range(span.start..span.end).take_while(|(_, (end, _))| *end <= span.end);
         let within: Vec<(u64, u32)> = within.map(|(start, (_, entry))| (*start, *entry)).collect();
@@ -38,14 +38,14 @@ impl Index {
     }
 
     /// Removes the entry, if it is there with this span.
-    pub fn remove(&mut self, span: &Span, entry: u32) {
+    pub(super) fn remove(&mut self, span: &Span, entry: u32) {
         if self.by_start.get(&span.start) == Some(&(span.end, entry)) {
             self.by_start.remove(&span.start);
         }
     }
 
     /// Returns every entry.
-    pub fn all(&self) -> Vec<u32> {
+    pub(super) fn all(&self) -> Vec<u32> {
         self.by_start.values().map(|(_, entry)| *entry).collect()
     }
 }

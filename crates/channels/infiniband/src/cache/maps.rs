@@ -43,7 +43,7 @@ struct Mapping {
 
 /// A view of this process's address space.
 #[derive(Debug)]
-pub struct Maps {
+pub(super) struct Maps {
     /// `/proc/self/maps`; `None` where there is no such file.
     file: Option<File>,
     answers_queries: bool,
@@ -51,7 +51,7 @@ pub struct Maps {
 
 impl Maps {
     /// Finds out how the kernel can be asked.
-    pub fn open() -> Maps {
+    pub(super) fn open() -> Maps {
         let file = File::open("/proc/self/maps").ok();
         let here = Maps::open as *const () as u64;
         let answers_queries = file.as_ref().is_some_and(|file| query(file, here).is_some());
@@ -59,7 +59,7 @@ impl Maps {
     }
 
     /// Returns whether all pages are mapped, and are private anonymous memory that can be written.
-    pub fn is_private(&self, span: Span) -> bool {
+    pub(super) fn is_private(&self, span: Span) -> bool {
         let Some(file) = &self.file else { return false };
         if self.answers_queries {
             return is_covered(span, |at| query(file, at));

@@ -14,9 +14,9 @@ const BATCH: usize = 16;
 const STACK_BYTES: usize = 64 << 10;
 
 /// The changes that the kernel told.
-pub static CHANGES: Changes = Changes::new();
+pub(super) static CHANGES: Changes = Changes::new();
 /// Set when reading has failed: nothing is told any more.
-pub static FAILED: AtomicBool = AtomicBool::new(false);
+pub(super) static FAILED: AtomicBool = AtomicBool::new(false);
 /// Set when the thread runs, and needs nothing of the allocator any more.
 static READY: AtomicBool = AtomicBool::new(false);
 
@@ -24,7 +24,7 @@ static READY: AtomicBool = AtomicBool::new(false);
 ///
 /// # Errors
 /// The system has no room for a thread or a descriptor.
-pub fn start(uffd: &'static Uffd) -> Result<()> {
+pub(super) fn start(uffd: &'static Uffd) -> Result<()> {
     let refuge = refuge()?;
     let thread = std::thread::Builder::new().name("verbena-unmap".into()).stack_size(STACK_BYTES);
     without_signals(|| thread.spawn(move || read_for_ever(uffd, &refuge)))?;

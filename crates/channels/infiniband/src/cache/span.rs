@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 use verbena_memory::Region;
 
 /// The size of a page in bytes.
-pub static PAGE_BYTES: LazyLock<u64> = LazyLock::new(|| {
+pub(super) static PAGE_BYTES: LazyLock<u64> = LazyLock::new(|| {
     // SAFETY: asks the C library for a number.
     let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     u64::try_from(bytes).ok().filter(|bytes| bytes.is_power_of_two()).unwrap_or(4096)

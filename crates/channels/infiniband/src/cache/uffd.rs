@@ -34,7 +34,7 @@ const UFFDIO_WRITEPROTECT: libc::Ioctl = 0xc018_aa06_u32 as libc::Ioctl;
 /// `struct uffd_msg`.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-pub struct Message {
+pub(super) struct Message {
     event: u8,
     reserved: [u8; 7],
     words: [u64; 3],
@@ -42,7 +42,7 @@ pub struct Message {
 
 impl Message {
     /// Returns the pages that are gone, or about to be emptied; `None` for what is no change.
-    pub fn changed(&self) -> Option<Span> {
+    pub(super) fn changed(&self) -> Option<Span> {
         let [first, second, third] = self.words;
         match self.event {
             EVENT_UNMAP | EVENT_REMOVE => Some(Span { start: first, end: second }),
@@ -55,7 +55,7 @@ impl Message {
 
 /// The descriptor.
 #[derive(Debug)]
-pub struct Uffd {
+pub(super) struct Uffd {
     fd: Kept<OwnedFd>,
 }
 
@@ -65,7 +65,7 @@ impl Uffd {
     ///
     /// # Errors
     /// The kernel or a filter does not offer it, or not all features.
-    pub fn open() -> Result<Uffd> {
+    pub(super) fn open() -> Result<Uffd> {
         let fd = by_call().or_else(|refused| by_device().map_err(|_| refused))?;
         let uffd = Uffd { fd: Kept::new(fd)? };
         // struct uffdio_api: api, features, ioctls.
@@ -77,27 +77,27 @@ impl Uffd {
     ///
     /// # Errors
     /// Memory of a sort that cannot be watched, or that somebody else watches.
-    pub fn register(&self, span: Span) -> Result<()> {
+    pub(super) fn register(&self, span: Span) -> Result<()> {
         // struct uffdio_register: range, mode, ioctls.
         self.ioctl(UFFDIO_REGISTER, &mut [span.start, span.bytes(), REGISTER_MODE_WP, 0])
     }
 
     /// Asks the kernel to tell of them no more. If the pages are not mapped any more, it returns an
     /// error that says nothing.
-    pub fn unregister(&self, span: Span) -> Result<()> {
+    pub(super) fn unregister(&self, span: Span) -> Result<()> {
         self.ioctl(UFFDIO_UNREGISTER, &mut [span.start, span.bytes()])
     }
 
     /// Returns whether no change is under way. It asks by way of a registered page: the kernel
     /// refuses to lift a write protection (there is none) while a change has begun that nobody has
     /// heard of.
-    pub fn is_settled(&self, page: u64) -> bool {
+    pub(super) fn is_settled(&self, page: u64) -> bool {
         // struct uffdio_writeprotect: range, mode.
         self.ioctl(UFFDIO_WRITEPROTECT, &mut [page, *PAGE_BYTES, WRITEPROTECT_MODE_DONTWAKE]).is_ok()
     }
 
     /// Waits until there is something to read. Allocates nothing.
-    pub fn wait(&self) {
+    pub(super) fn wait(&self) {
         let mut poll = libc::pollfd { fd: self.number(), events: libc::POLLIN, revents: 0 };
         // SAFETY: one descriptor, and room for its answer.
         unsafe { libc::poll(&mut poll, 1, -1) };
@@ -107,7 +107,7 @@ impl Uffd {
     ///
     /// # Errors
     /// The descriptor is of no use any more, or the program has closed it.
-    pub fn read(&self, messages: &mut [Message]) -> Result<usize> {
+    pub(super) fn read(&self, messages: &mut [Message]) -> Result<usize> {
         if self.fd.get().is_none() {
             return Err(kept::lost());
         }
@@ -122,7 +122,7 @@ impl Uffd {
 
     /// Puts another open file in the place of the descriptor: the kernel then forgets all that was
     /// registered, and lets go of everybody who waits to be heard. Allocates nothing.
-    pub fn give_up(&self, other: &Kept<OwnedFd>) {
+    pub(super) fn give_up(&self, other: &Kept<OwnedFd>) {
         // A file of the program in either place is left alone.
         if let (Some(own), Some(other)) = (self.fd.get(), other.get()) {
             // SAFETY: both are open; the number stays valid, so nobody who still uses it meets a

@@ -35,13 +35,13 @@ struct KernelTime {
 
 impl Clock {
     /// Makes a clock that begins at 0.
-    pub fn new() -> Clock {
+    pub(crate) fn new() -> Clock {
         Clock { started: Instant::now(), last: Cell::new(KernelTime { ns: 0, ticks: ticks(), rate: 0 }) }
     }
 
     /// Returns the time. It may go back by as much as the counter was wrong in a span.
     #[inline]
-    pub fn now_ns(&self) -> u64 {
+    pub(crate) fn now_ns(&self) -> u64 {
         let last = self.last.get();
         match last.after(ticks()) {
             Some(ns) => last.ns + ns,

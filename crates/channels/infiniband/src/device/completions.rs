@@ -8,7 +8,7 @@ use verbena_verbs::raw::{self, ibv_wc};
 const BATCH: usize = 16;
 
 /// Completions that were taken from the device and not yet handed out.
-pub struct Taken {
+pub(crate) struct Taken {
     batch: Vec<ibv_wc>,
     next: usize,
     end: usize,
@@ -16,7 +16,7 @@ pub struct Taken {
 
 impl Taken {
     /// Makes an empty list.
-    pub fn new() -> Taken {
+    pub(crate) fn new() -> Taken {
         Taken { batch: vec![ibv_wc::zeroed(); BATCH], next: 0, end: 0 }
     }
 
@@ -27,7 +27,7 @@ impl Taken {
     /// # Errors
     /// The driver failed.
     #[inline]
-    pub fn next(&mut self, queue: &CompletionQueue) -> Result<Option<&ibv_wc>, i32> {
+    pub(crate) fn next(&mut self, queue: &CompletionQueue) -> Result<Option<&ibv_wc>, i32> {
         if self.next == self.end {
             let was_short = (1..BATCH).contains(&self.end);
             (self.next, self.end) = (0, 0);
@@ -45,7 +45,7 @@ impl Taken {
 
     /// Returns, before a sleep, whether all was handed out: what was not makes no event any more.
     /// The next answer follows a look then.
-    pub fn is_empty(&mut self) -> bool {
+    pub(crate) fn is_empty(&mut self) -> bool {
         if self.next == self.end {
             (self.next, self.end) = (0, 0);
         }
@@ -65,7 +65,7 @@ impl Taken {
 }
 
 /// The completions taken for `rc`.
-pub struct Batch {
+pub(crate) struct Batch {
     taken: Taken,
     /// Receives from the shared queue through a queue pair that was closed before they were handed
     /// out.
@@ -74,12 +74,12 @@ pub struct Batch {
 
 impl Batch {
     /// Makes an empty batch.
-    pub fn new() -> Batch {
+    pub(crate) fn new() -> Batch {
         Batch { taken: Taken::new(), orphans: Vec::new() }
     }
 
     /// Returns whether all was handed out, as [`Taken::is_empty`] does.
-    pub fn is_empty(&mut self) -> bool {
+    pub(crate) fn is_empty(&mut self) -> bool {
         self.taken.is_empty() && self.orphans.is_empty()
     }
 
@@ -88,7 +88,7 @@ impl Batch {
     /// # Errors
     /// The driver failed.
     #[inline]
-    pub fn next(&mut self, queue: &CompletionQueue) -> Result<Option<Completion>, i32> {
+    pub(crate) fn next(&mut self, queue: &CompletionQueue) -> Result<Option<Completion>, i32> {
         if let Some(orphan) = self.orphans.pop() {
             return Ok(Some(orphan));
         }
@@ -101,9 +101,9 @@ impl Batch {
     ///
     /// # Errors
     /// The driver failed.
-    pub fn forget(&mut self, pair: QueuePair, shared: bool, queue: &CompletionQueue) -> Result<(), i32> {
+    pub(crate) fn forget(&mut self, pair: QueuePair, shared: bool, cq: &CompletionQueue) -> Result<(), i32> {
         let mut all = self.taken.rest().to_vec();
-        let outcome = drain(queue, &mut all);
+        let outcome = drain(cq, &mut all);
         self.orphans.extend(all.iter().filter_map(|wc| orphan(wc, pair, shared)));
         all.retain(|wc| wc.qp_num != pair.0);
         self.taken.replace(all);

@@ -22,7 +22,7 @@ const VERSION: u8 = 1;
 
 /// The place of a port in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Site {
+pub(crate) struct Site {
     /// The port's GID.
     pub gid: Gid,
     /// The port's LID; 0 with RoCE.
@@ -33,7 +33,7 @@ pub struct Site {
 
 /// The address to which datagrams go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct DatagramAddress {
+pub(crate) struct DatagramAddress {
     /// The port.
     pub site: Site,
     /// The queue pair for datagrams.
@@ -44,7 +44,7 @@ pub struct DatagramAddress {
 
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PairAddress {
+pub(crate) struct PairAddress {
     /// The port.
     pub site: Site,
     /// The queue pair.
@@ -81,12 +81,12 @@ fn parse(bytes: &[u8; 32]) -> Option<(Site, u32, u32)> {
 
 impl DatagramAddress {
     /// Encodes it as it travels.
-    pub fn emit(&self) -> Address {
+    pub(crate) fn emit(&self) -> Address {
         Address(emit(&self.site, self.pair, self.q_key, [0; 4]))
     }
 
     /// Decodes it; `None` if another version wrote it.
-    pub fn parse(address: &Address) -> Option<DatagramAddress> {
+    pub(crate) fn parse(address: &Address) -> Option<DatagramAddress> {
         let (site, pair, q_key) = parse(&address.0)?;
         Some(DatagramAddress { site, pair, q_key })
     }
@@ -94,12 +94,12 @@ impl DatagramAddress {
 
 impl PairAddress {
     /// Encodes it as it travels.
-    pub fn emit(&self) -> Endpoint {
+    pub(crate) fn emit(&self) -> Endpoint {
         Endpoint(emit(&self.site, self.pair, self.psn, [self.mtu, self.answers_max, 0, 0]))
     }
 
     /// Decodes it; `None` if another version wrote it.
-    pub fn parse(endpoint: &Endpoint) -> Option<PairAddress> {
+    pub(crate) fn parse(endpoint: &Endpoint) -> Option<PairAddress> {
         let (site, pair, psn) = parse(&endpoint.0)?;
         Some(PairAddress { site, pair, psn, mtu: endpoint.0[28], answers_max: endpoint.0[29] })
     }

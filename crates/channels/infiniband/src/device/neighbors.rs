@@ -13,14 +13,14 @@ const PORT: u16 = 9;
 
 /// The peers that were asked for.
 #[derive(Default)]
-pub struct Neighbors {
+pub(crate) struct Neighbors {
     asked: HashSet<Gid>,
 }
 
 impl Neighbors {
     /// Asks for a peer that was never asked for. Returns whether it asked, and so whether to wait
     /// for the answer.
-    pub fn ask(&mut self, own: &Site, to: &Site) -> bool {
+    pub(crate) fn ask(&mut self, own: &Site, to: &Site) -> bool {
         if !to.ethernet || to.gid == own.gid || !self.asked.insert(to.gid) {
             return false;
         }

@@ -14,7 +14,7 @@ use verbena_verbs::explain::fault;
 use verbena_verbs::{Context, EventChannel, GidEntry, MemoryRegion, Port, ProtectionDomain};
 
 /// An open port.
-pub struct OpenPort {
+pub(crate) struct OpenPort {
     /// The protection domain, and through it the device.
     pub domain: Arc<ProtectionDomain>,
     /// The port's number on the device.
@@ -32,14 +32,14 @@ pub struct OpenPort {
 impl OpenPort {
     /// Returns the descriptors that become readable when a completion has come that `events` tells
     /// of, or when there is trouble.
-    pub fn descriptors(&self, events: Option<&EventChannel>) -> Vec<RawFd> {
+    pub(crate) fn descriptors(&self, events: Option<&EventChannel>) -> Vec<RawFd> {
         let events = events.map(|events| events.descriptor());
         events.into_iter().chain([self.domain.context().event_descriptor()]).collect()
     }
 
     /// Returns what broke here, if that was not told yet; else what the device says by itself,
     /// oldest first.
-    pub fn trouble(&self, broken: &mut Option<Fault>) -> Option<Trouble> {
+    pub(crate) fn trouble(&self, broken: &mut Option<Fault>) -> Option<Trouble> {
         broken.take().map(Trouble::Device).or_else(|| trouble::next(self))
     }
 
@@ -47,7 +47,7 @@ impl OpenPort {
     ///
     /// # Errors
     /// The device has no more.
-    pub fn new(
+    pub(crate) fn new(
         context: &Arc<Context>,
         port: &Port,
         entry: &GidEntry,
@@ -64,7 +64,7 @@ impl OpenPort {
     }
 
     /// Describes device, port and GID in words.
-    pub fn place(&self) -> String {
+    pub(crate) fn place(&self) -> String {
         let GidEntry { index, gid, kind, .. } = &self.entry;
         let lid = if self.site.ethernet { String::new() } else { format!(", LID {}", self.site.lid) };
         format!("{}:{}, GID {gid} (index {index}, {kind}){lid}", self.domain.context().name(), self.number)
@@ -74,7 +74,7 @@ impl OpenPort {
     ///
     /// # Errors
     /// It is on the other sort of wire.
-    pub fn path(&self, to: &Site) -> Result<Path, Fault> {
+    pub(crate) fn path(&self, to: &Site) -> Result<Path, Fault> {
         if to.ethernet != self.site.ethernet {
             return Err(self.other_wire(to));
         }
@@ -102,19 +102,19 @@ impl OpenPort {
     ///
     /// # Errors
     /// Limit on locked memory, or unmapped memory.
-    pub fn register(&self, region: Region, access: Access) -> Result<MemoryRegion, Fault> {
+    pub(crate) fn register(&self, region: Region, access: Access) -> Result<MemoryRegion, Fault> {
         self.try_register(region, access).map_err(|number| self.unregistered(region, number))
     }
 
     /// Registers memory as [`OpenPort::register`] does; an error is the number.
-    pub fn try_register(&self, region: Region, access: Access) -> Result<MemoryRegion, i32> {
+    pub(crate) fn try_register(&self, region: Region, access: Access) -> Result<MemoryRegion, i32> {
         // SAFETY: a region is memory that operations may read and write, as its creator promised.
         unsafe { MemoryRegion::new(&self.domain, region.address(), region.len(), access) }
     }
 
     /// Explains why memory could not be registered.
     #[cold]
-    pub fn unregistered(&self, region: Region, number: i32) -> Fault {
+    pub(crate) fn unregistered(&self, region: Region, number: i32) -> Fault {
         let on = format!("{} bytes at {:#x}, {}", region.len(), region.address(), self.place());
         fault("memory cannot be registered with the device", on, number)
     }

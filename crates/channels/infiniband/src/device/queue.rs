@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 /// The account of one queue pair's send queue.
 #[derive(Debug)]
-pub struct SendQueue {
+pub(crate) struct SendQueue {
     /// The number of places.
     places: u32,
     /// One in this many pieces is signalled.
@@ -26,49 +26,49 @@ pub struct SendQueue {
 
 impl SendQueue {
     /// Makes a queue with `places` places, in which one in `every` pieces is signalled.
-    pub fn new(places: u32, every: u32) -> SendQueue {
+    pub(crate) fn new(places: u32, every: u32) -> SendQueue {
         let every = every.clamp(1, (places / 2).max(1));
         SendQueue { places, every, posted: 0, done: 0, signalled: VecDeque::new(), signalled_at: 0 }
     }
 
     /// Returns whether there is room for `pieces` more.
     #[inline]
-    pub fn has_room(&self, pieces: u32) -> bool {
+    pub(crate) fn has_room(&self, pieces: u32) -> bool {
         self.posted.wrapping_sub(self.done) + pieces <= self.places
     }
 
     /// Returns how many pieces have room.
     #[inline]
-    pub fn free(&self) -> u32 {
+    pub(crate) fn free(&self) -> u32 {
         self.places.saturating_sub(self.posted.wrapping_sub(self.done))
     }
 
     /// Returns whether more than half of the places are taken, by the completions seen so far.
     #[inline]
-    pub fn is_filling(&self) -> bool {
+    pub(crate) fn is_filling(&self) -> bool {
         2 * self.posted.wrapping_sub(self.done) > self.places
     }
 
     /// Returns whether a completion is to come.
-    pub fn is_awaited(&self) -> bool {
+    pub(crate) fn is_awaited(&self) -> bool {
         !self.signalled.is_empty()
     }
 
     /// Returns whether the next piece must be signalled.
     #[inline]
-    pub fn is_due(&self) -> bool {
+    pub(crate) fn is_due(&self) -> bool {
         self.is_due_by(1)
     }
 
     /// Returns whether the last of `pieces` more must be signalled, if none before is.
     #[inline]
-    pub fn is_due_by(&self, pieces: u32) -> bool {
+    pub(crate) fn is_due_by(&self, pieces: u32) -> bool {
         self.posted.wrapping_sub(self.signalled_at) + pieces >= self.every
     }
 
     /// Notes that a piece was posted.
     #[inline]
-    pub fn posted(&mut self, signalled: bool) {
+    pub(crate) fn posted(&mut self, signalled: bool) {
         self.posted = self.posted.wrapping_add(1);
         if signalled {
             self.signalled_at = self.posted;
@@ -78,35 +78,35 @@ impl SendQueue {
 
     /// Notes that the oldest signalled piece has completed, and all before it.
     #[inline]
-    pub fn completed(&mut self) {
+    pub(crate) fn completed(&mut self) {
         if let Some(upto) = self.signalled.pop_front() {
             self.done = upto;
         }
     }
 
     /// Returns the number of the last piece posted, for [`SendQueue::is_done`].
-    pub fn mark(&self) -> u32 {
+    pub(crate) fn mark(&self) -> u32 {
         self.posted
     }
 
     /// Returns how many pieces are known to be done, wrapping.
-    pub fn done(&self) -> u32 {
+    pub(crate) fn done(&self) -> u32 {
         self.done
     }
 
     /// Returns whether the piece with this number, and all before it, are done.
-    pub fn is_done(&self, mark: u32) -> bool {
+    pub(crate) fn is_done(&self, mark: u32) -> bool {
         self.done.wrapping_sub(mark) as i32 >= 0
     }
 
     /// Returns whether everything posted is done.
-    pub fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.posted == self.done
     }
 
     /// Returns whether work is under way that will not be heard of unless something signalled
     /// follows.
-    pub fn is_unheard(&self) -> bool {
+    pub(crate) fn is_unheard(&self) -> bool {
         self.posted != self.signalled_at && !self.is_idle()
     }
 }

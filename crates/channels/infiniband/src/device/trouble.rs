@@ -7,7 +7,7 @@ use verbena_verbs::Event;
 use verbena_verbs::explain::fault;
 
 /// Returns the oldest trouble that nobody has heard of; other events are skipped.
-pub fn next(port: &OpenPort) -> Option<Trouble> {
+pub(crate) fn next(port: &OpenPort) -> Option<Trouble> {
     loop {
         match port.domain.context().next_event() {
             Ok(None) => return None,

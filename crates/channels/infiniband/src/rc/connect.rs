@@ -24,7 +24,7 @@ const RESEND_NS_MAX: u64 = 250_000_000;
 
 /// The state while the other side has not said that it is ready.
 #[derive(Debug)]
-pub struct Asking {
+pub(super) struct Asking {
     since_ns: u64,
     /// The time to wait for the other side.
     limit_ns: u64,

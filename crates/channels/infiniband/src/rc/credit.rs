@@ -10,7 +10,7 @@
 
 /// The fewest credits with which the rules below hold: explicit packets neither fail to come nor
 /// answer each other.
-pub const CREDITS_MIN: u16 = 4;
+pub(super) const CREDITS_MIN: u16 = 4;
 
 /// The credits left to the other side to send on with, while a packet brings it more.
 const LEFT: u32 = 8;
@@ -18,13 +18,13 @@ const LEFT: u32 = 8;
 /// Returns how many of `total` credits must be owed to be worth a packet of their own: three
 /// quarters, since usually an answer that carries them comes first; but half if the rest were too
 /// few to send on with.
-pub fn worth(total: u32) -> u32 {
+pub(super) fn worth(total: u32) -> u32 {
     (total - (total / 4).max(LEFT.min(total / 2))).max(2)
 }
 
 /// The credits of one pair, as one side sees them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Credits {
+pub(super) struct Credits {
     /// The number of packets that may still be sent.
     pub have: u16,
     /// The number of buffers posted anew that the other side does not know of.
@@ -39,24 +39,24 @@ pub struct Credits {
 
 impl Credits {
     /// Begins where the other side has posted `theirs` buffers for us, and we `ours` for it.
-    pub fn new(theirs: u16, ours: u16) -> Credits {
+    pub(super) fn new(theirs: u16, ours: u16) -> Credits {
         Credits { have: theirs, owed: 0, total: theirs, given: ours, worth: worth(ours.into()) as u16 }
     }
 
     /// Returns whether a packet may be sent, which will carry what is owed.
     #[inline]
-    pub fn may_send(&self) -> bool {
+    pub(super) fn may_send(&self) -> bool {
         self.have > 1 || (self.have == 1 && self.owed > 0)
     }
 
     /// Returns how many packets may be under way at most.
     #[inline]
-    pub fn total(&self) -> u32 {
+    pub(super) fn total(&self) -> u32 {
         self.total.into()
     }
 
     /// Returns how many packets were sent for which no credit has come back.
-    pub fn out(&self) -> u16 {
+    pub(super) fn out(&self) -> u16 {
         self.total.saturating_sub(self.have)
     }
 
@@ -64,7 +64,7 @@ impl Credits {
     /// nothing, if they are more than it took.
     #[inline]
     #[must_use]
-    pub fn earn(&mut self, credits: u16) -> bool {
+    pub(super) fn earn(&mut self, credits: u16) -> bool {
         let earned = self.have.checked_add(credits).filter(|have| *have <= self.total);
         self.have = earned.unwrap_or(self.have);
         earned.is_some()
@@ -74,7 +74,7 @@ impl Credits {
     /// nothing, if that has sent more than it was given credits for.
     #[inline]
     #[must_use]
-    pub fn owe(&mut self) -> bool {
+    pub(super) fn owe(&mut self) -> bool {
         let is_owed = self.owed < self.given;
         self.owed += u16::from(is_owed);
         is_owed
@@ -82,27 +82,27 @@ impl Credits {
 
     /// Takes one credit for a packet; returns what the packet must carry.
     #[inline]
-    pub fn spend(&mut self) -> u16 {
+    pub(super) fn spend(&mut self) -> u16 {
         self.have -= 1;
         self.hand_back()
     }
 
     /// Undoes [`Credits::spend`]: the packet was not sent.
     #[inline]
-    pub fn unspend(&mut self, carried: u16) {
+    pub(super) fn unspend(&mut self, carried: u16) {
         self.have += 1;
         self.owed += carried;
     }
 
     /// Returns what any packet must carry; none is owed then.
     #[inline]
-    pub fn hand_back(&mut self) -> u16 {
+    pub(super) fn hand_back(&mut self) -> u16 {
         std::mem::take(&mut self.owed)
     }
 
     /// Returns whether so much is owed that it is worth a packet of its own.
     #[inline]
-    pub fn is_worth_telling(&self) -> bool {
+    pub(super) fn is_worth_telling(&self) -> bool {
         self.owed >= self.worth
     }
 }

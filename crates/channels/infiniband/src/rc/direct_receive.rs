@@ -19,7 +19,7 @@ const LOOKS: u32 = 200;
 
 /// A packet that was taken, while its slots are still in use.
 #[derive(Clone, Copy, Debug)]
-pub struct Taken {
+pub(super) struct Taken {
     peer: Peer,
     /// The ring's place in the polling set.
     at: usize,

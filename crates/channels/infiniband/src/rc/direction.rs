@@ -30,7 +30,7 @@ const SHORTEST_LOG: u32 = 10;
 
 /// The knowledge of all classes.
 #[derive(Debug)]
-pub struct Learner {
+pub(super) struct Learner {
     classes: [Class; CLASSES],
     /// Bytes under way, by the classes' nominal lengths.
     under_way: u64,
@@ -68,7 +68,7 @@ pub(super) struct Recent([u64; REMEMBERED]);
 
 impl Recent {
     /// Adds a series that has ended; each of its messages took `ns`.
-    pub fn add(&mut self, ns: u64) {
+    pub(super) fn add(&mut self, ns: u64) {
         self.0.rotate_left(1);
         // Never 0, which means that nothing is known.
         self.0[REMEMBERED - 1] = ns.max(1);
@@ -76,7 +76,7 @@ impl Recent {
 
     /// Returns the median, so that a single stall does not decide; `None` if there was no series
     /// yet.
-    pub fn middle(&self) -> Option<u64> {
+    pub(super) fn middle(&self) -> Option<u64> {
         let mut known = self.0;
         known.sort_unstable();
         let known = &known[known.iter().position(|ns| *ns > 0)?..];
@@ -124,13 +124,13 @@ impl Class {
 
 impl Learner {
     /// Makes one that knows nothing.
-    pub fn new() -> Learner {
+    pub(super) fn new() -> Learner {
         Learner { classes: [Class::default(); CLASSES], under_way: 0, changed_ns: 0 }
     }
 
     /// Chooses who moves a message of `bytes` bytes; it is under way from now on. `estimate` counts
     /// until more is known.
-    pub fn choose(&mut self, bytes: u64, estimate: Direction, now_ns: u64) -> Choice {
+    pub(super) fn choose(&mut self, bytes: u64, estimate: Direction, now_ns: u64) -> Choice {
         self.pass(now_ns);
         let number = class_of(bytes);
         let class = &mut self.classes[number];
@@ -142,7 +142,7 @@ impl Learner {
     }
 
     /// Notes that this message has ended.
-    pub fn end(&mut self, choice: Choice, now_ns: u64) {
+    pub(super) fn end(&mut self, choice: Choice, now_ns: u64) {
         self.pass(now_ns);
         let number = usize::from(choice.class);
         self.under_way -= nominal_bytes(number);

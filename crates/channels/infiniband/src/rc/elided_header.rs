@@ -14,19 +14,19 @@ use verbena_channel::packet::{Header, Kind};
 
 /// The last header of one direction, as words, without its length.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Last([u64; 3]);
+pub(super) struct Last([u64; 3]);
 
 impl Last {
     /// Returns whether this header comes next, whatever its length.
     #[inline]
-    pub fn precedes(&self, [first, context, ends, _]: [u64; 4]) -> bool {
+    pub(super) fn precedes(&self, [first, context, ends, _]: [u64; 4]) -> bool {
         [first, context, ends] == self.following()
     }
 
     /// Returns whether a packet with this header and `payload_bytes` bytes behind it goes with or
     /// without the header.
     #[inline(always)]
-    pub fn kind_of(&self, words: [u64; 4], payload_bytes: usize) -> frame::Kind {
+    pub(super) fn kind_of(&self, words: [u64; 4], payload_bytes: usize) -> frame::Kind {
         let is_whole =
             u64::from_le(words[0]) as u8 == Kind::Eager as u8 && words[3] == (payload_bytes as u64).to_le();
         if is_whole && self.precedes(words) { frame::Kind::WithoutHeader } else { frame::Kind::Data }
@@ -34,14 +34,14 @@ impl Last {
 
     /// Notes that a packet with this header went or came.
     #[inline]
-    pub fn set(&mut self, [first, context, ends, _]: [u64; 4]) {
+    pub(super) fn set(&mut self, [first, context, ends, _]: [u64; 4]) {
         self.0 = [first, context, ends];
     }
 
     /// Returns the header of a packet with `payload_bytes` bytes that came without it; `None` if
     /// none came before.
     #[inline]
-    pub fn next(&mut self, payload_bytes: usize) -> Option<Header> {
+    pub(super) fn next(&mut self, payload_bytes: usize) -> Option<Header> {
         if self.0[0] == 0 {
             return None;
         }

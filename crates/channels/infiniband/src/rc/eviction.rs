@@ -19,7 +19,7 @@ use verbena_channel::Peer;
 
 /// The memory of connections that are no more, or never were.
 #[derive(Debug)]
-pub struct Past {
+pub(super) struct Past {
     /// The most connections that there may be.
     pub most: usize,
     /// The last end of each peer that is of no use any more.
@@ -30,17 +30,17 @@ pub struct Past {
 
 impl Past {
     /// Begins with nothing given back, and any number allowed.
-    pub fn new() -> Past {
+    pub(super) fn new() -> Past {
         Past { most: usize::MAX, ends: BTreeMap::new(), posted: 0 }
     }
 
     /// Returns whether the end is of the past.
-    pub fn has(&self, peer: Peer, end: &Endpoint) -> bool {
+    pub(super) fn has(&self, peer: Peer, end: &Endpoint) -> bool {
         self.ends.get(&peer) == Some(end)
     }
 
     /// Adds an end: from now on it is of the past.
-    pub fn add(&mut self, peer: Peer, end: Endpoint) {
+    pub(super) fn add(&mut self, peer: Peer, end: Endpoint) {
         self.ends.insert(peer, end);
     }
 }

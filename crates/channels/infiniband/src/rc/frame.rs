@@ -21,10 +21,10 @@ use verbena_channel::packet::HEADER_BYTES;
 use verbena_memory::Region;
 
 /// Bytes of the prefix.
-pub const PREFIX_BYTES: usize = 16;
+pub(super) const PREFIX_BYTES: usize = 16;
 
 /// Bytes before the payload of a packet of the engine.
-pub const DATA_BYTES: usize = PREFIX_BYTES + HEADER_BYTES;
+pub(super) const DATA_BYTES: usize = PREFIX_BYTES + HEADER_BYTES;
 
 /// Bytes of the prefix of a [`Kind::ShortPrefix`] packet.
 const SHORT_PREFIX_BYTES: usize = 8;
@@ -44,7 +44,7 @@ const SHORT_BODY_BYTES: RangeInclusive<usize> =
 /// The most credits of either sort that it can carry: all its bits.
 const SHORT_CREDITS_MAX: u16 = low_bits(SHORT_CREDIT_BITS) as u16;
 /// The most packets under way on both paths for which its PSN is enough.
-pub const SHORT_UNDER_WAY_MAX: u32 = low_bits(SHORT_PSN_BITS - 1);
+pub(super) const SHORT_UNDER_WAY_MAX: u32 = low_bits(SHORT_PSN_BITS - 1);
 
 /// Returns this many bits, from the lowest on.
 const fn low_bits(bits: u32) -> u32 {
@@ -52,12 +52,12 @@ const fn low_bits(bits: u32) -> u32 {
 }
 
 /// The most bytes that can follow the prefix.
-pub const BODY_BYTES_MAX: usize = (1 << 24) - 1;
+pub(super) const BODY_BYTES_MAX: usize = (1 << 24) - 1;
 
 /// The meaning of a packet to the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Kind {
+pub(super) enum Kind {
     /// A packet of the engine.
     Data = 1,
     /// Only credits.
@@ -102,7 +102,7 @@ impl Kind {
 
 /// A decoded prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Frame {
+pub(super) struct Frame {
     /// The head flag or the sender's rank.
     pub first: u32,
     /// The kind of the packet.
@@ -120,7 +120,7 @@ pub struct Frame {
 impl Frame {
     /// Makes the prefix the shorter one, if all fits in that.
     #[inline(always)]
-    pub fn shorten(&mut self) {
+    pub(super) fn shorten(&mut self) {
         let credits = self.ring_credits | self.receive_credits;
         let fits = SHORT_BODY_BYTES.contains(&(self.body_bytes as usize)) && credits <= SHORT_CREDITS_MAX;
         if self.kind == Kind::WithoutHeader && fits {
@@ -130,19 +130,19 @@ impl Frame {
 
     /// Returns the bytes before the body.
     #[inline]
-    pub fn prefix_bytes(&self) -> usize {
+    pub(super) fn prefix_bytes(&self) -> usize {
         if self.kind == Kind::ShortPrefix { SHORT_PREFIX_BYTES } else { PREFIX_BYTES }
     }
 
     /// Returns the bytes of prefix and body.
     #[inline]
-    pub fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         self.prefix_bytes() + self.body_bytes as usize
     }
 
     /// Encodes the prefix of a [`Kind::ShortPrefix`] packet.
     #[inline]
-    pub fn short_word(&self) -> u64 {
+    pub(super) fn short_word(&self) -> u64 {
         let psn = self.psn & low_bits(SHORT_PSN_BITS);
         let (ring, receive) = (u32::from(self.ring_credits), u32::from(self.receive_credits));
         let credits = ring << SHORT_SIZE_BITS | receive << SHORT_RECEIVE_AT;
@@ -152,7 +152,7 @@ impl Frame {
 
     /// Encodes the prefix of any other as two words in memory order.
     #[inline(always)]
-    pub fn words(&self) -> [u64; 2] {
+    pub(super) fn words(&self) -> [u64; 2] {
         let size = u64::from(self.body_bytes) | (self.kind as u64) << 24;
         let credits = u64::from(self.ring_credits) | u64::from(self.receive_credits) << 16;
         [u64::from(self.first) | size << 32, u64::from(self.psn) | credits << 32].map(u64::to_le)
@@ -161,7 +161,7 @@ impl Frame {
     /// Decodes a prefix; `None` if the kind is unknown. The packet that is next has the number
     /// `expected`.
     #[inline(always)]
-    pub fn of_words(words: [u64; 2], expected: u32) -> Option<Frame> {
+    pub(super) fn of_words(words: [u64; 2], expected: u32) -> Option<Frame> {
         let [size, credits] = words.map(u64::from_le);
         let kind = Kind::from_code((size >> 56) as u8)?;
         if kind == Kind::ShortPrefix {
@@ -191,7 +191,7 @@ impl Frame {
 
 /// Returns the bytes of the packet that begins with this word: prefix and body.
 #[inline(always)]
-pub fn packet_bytes(first_word: u64) -> usize {
+pub(super) fn packet_bytes(first_word: u64) -> usize {
     let low = (first_word >> 32) as usize;
     match first_word >> 56 == Kind::ShortPrefix as u64 {
         true => SHORT_PREFIX_BYTES + (low & low_bits(SHORT_SIZE_BITS) as usize),
@@ -204,7 +204,7 @@ pub fn packet_bytes(first_word: u64) -> usize {
 /// # Panics
 /// If it is shorter, or not aligned for words.
 #[inline(always)]
-pub fn write_words<const N: usize>(into: Region, words: [u64; N]) {
+pub(super) fn write_words<const N: usize>(into: Region, words: [u64; N]) {
     assert!(into.len() >= N * 8 && into.address().is_multiple_of(8));
     // SAFETY: within the region by the check above, and aligned; the region's creator promised
     // valid memory.
@@ -213,7 +213,7 @@ pub fn write_words<const N: usize>(into: Region, words: [u64; N]) {
 
 /// Reads words from the front of the region, on the conditions of [`write_words`].
 #[inline(always)]
-pub fn read_words<const N: usize>(from: Region) -> [u64; N] {
+pub(super) fn read_words<const N: usize>(from: Region) -> [u64; N] {
     assert!(from.len() >= N * 8 && from.address().is_multiple_of(8));
     // SAFETY: as in `write_words`. Volatile, since a device wrote them.
     unsafe { from.pointer().cast::<[u64; N]>().read_volatile() }

@@ -32,7 +32,7 @@ const TOURS: u64 = 4;
 
 /// The time of the next look at the clock, and what is due then.
 #[derive(Debug)]
-pub struct Pace {
+pub(super) struct Pace {
     /// Looks left until the clock is read, and how many there are between two readings.
     left: u32,
     looks: u32,
@@ -43,13 +43,13 @@ pub struct Pace {
 
 impl Pace {
     /// Begins when nothing is known of how often polls come.
-    pub fn new() -> Pace {
+    pub(super) fn new() -> Pace {
         Pace { left: 1, looks: 1, read_ns: 0, trouble_ns: 0, tour_ns: 0 }
     }
 
     /// Counts a look; several idle polls make one look. Returns whether to read the clock now.
     #[inline]
-    pub fn is_due(&mut self) -> bool {
+    pub(super) fn is_due(&mut self) -> bool {
         self.left -= 1;
         self.left == 0
     }
@@ -68,7 +68,7 @@ impl Pace {
 
 /// The last signs of life of a connected peer.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Pulse {
+pub(super) struct Pulse {
     /// The packets taken, and work known to be done, at the last look.
     packets: u32,
     done: u32,

@@ -33,7 +33,7 @@ const PIECES_MAX: u32 = 4;
 const PLACES_LEFT: u32 = 4;
 
 /// The transfers and exposures of all peers.
-pub struct Memory {
+pub(super) struct Memory {
     /// Registrations of the program's memory.
     pub cache: Cache,
     /// The reason why registrations are not kept, if they should be.
@@ -59,7 +59,7 @@ struct Move {
 
 /// The transfers that one peer has under way.
 #[derive(Debug, Default)]
-pub struct Moves {
+pub(super) struct Moves {
     /// Transfers with pieces to post, oldest first.
     waiting: VecDeque<u32>,
     reads: u32,
@@ -68,7 +68,7 @@ pub struct Moves {
 
 impl Memory {
     /// Makes one without transfers, with registrations for each operation alone.
-    pub fn new(settings: &Settings) -> Memory {
+    pub(super) fn new(settings: &Settings) -> Memory {
         let bounds = Bounds { bytes_max: settings.cache_bytes_max, entries_max: settings.cache_entries_max };
         Memory { cache: Cache::new(bounds, None), unkept: None, moves: Slab::new(), exposed: Slab::new() }
     }
@@ -296,12 +296,12 @@ impl Move {
 
 impl Moves {
     /// Returns whether something waits to be posted and no completion will see to it.
-    pub fn is_stuck(&self) -> bool {
+    pub(super) fn is_stuck(&self) -> bool {
         !self.waiting.is_empty() && self.reads + self.writes == 0
     }
 
     /// Returns whether nothing is under way.
-    pub fn is_idle(&self) -> bool {
+    pub(super) fn is_idle(&self) -> bool {
         self.waiting.is_empty() && self.reads + self.writes == 0
     }
 }

@@ -13,7 +13,7 @@ const FIRST: u32 = 0u32.wrapping_sub(100);
 
 /// The relation of a packet's number to the expected one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub(super) enum Turn {
     /// The packet is next.
     Now,
     /// One or more before it come by the other path.
@@ -24,7 +24,7 @@ pub enum Turn {
 
 /// The two directions of a pair, and the packets in receive buffers that are early.
 #[derive(Debug)]
-pub struct Sequence {
+pub(super) struct Sequence {
     /// Number of the next packet sent.
     pub next: u32,
     /// Number of the next packet to be received (ESN).
@@ -37,13 +37,13 @@ pub struct Sequence {
 
 impl Sequence {
     /// Begins before the first packet.
-    pub fn new() -> Sequence {
+    pub(super) fn new() -> Sequence {
         Sequence { next: FIRST, expected: FIRST, first: NONE, last: NONE }
     }
 
     /// Returns the number of the next packet sent.
     #[inline]
-    pub fn number(&mut self) -> u32 {
+    pub(super) fn number(&mut self) -> u32 {
         let number = self.next;
         self.next = number.wrapping_add(1);
         number
@@ -51,7 +51,7 @@ impl Sequence {
 
     /// Returns how a packet with this number stands.
     #[inline]
-    pub fn turn(&self, psn: u32) -> Turn {
+    pub(super) fn turn(&self, psn: u32) -> Turn {
         match psn.wrapping_sub(self.expected) as i32 {
             0 => Turn::Now,
             1.. => Turn::Early,
@@ -61,12 +61,12 @@ impl Sequence {
 
     /// Returns whether packets wait in receive buffers.
     #[inline]
-    pub fn has_waiting(&self) -> bool {
+    pub(super) fn has_waiting(&self) -> bool {
         self.first != NONE
     }
 
     /// Lets a packet wait in its receive buffer.
-    pub fn keep(&mut self, buffer: u32, pool: &mut Pool) {
+    pub(super) fn keep(&mut self, buffer: u32, pool: &mut Pool) {
         pool.get_mut(buffer).next = NONE;
         match self.last {
             NONE => self.first = buffer,
@@ -76,12 +76,12 @@ impl Sequence {
     }
 
     /// Returns the receive buffer of the oldest packet that waits.
-    pub fn waiting(&self) -> Option<u32> {
+    pub(super) fn waiting(&self) -> Option<u32> {
         Some(self.first).filter(|first| *first != NONE)
     }
 
     /// Releases the oldest packet that waits.
-    pub fn release(&mut self, pool: &Pool) {
+    pub(super) fn release(&mut self, pool: &Pool) {
         self.first = pool.get(self.first).next;
         if self.first == NONE {
             self.last = NONE;

@@ -21,7 +21,7 @@ const STREAM_RATIO: u32 = 4;
 
 /// The two ways of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Path {
+pub(super) enum Path {
     /// RDMA write into the ring, and send and receive where that is full.
     Ring,
     /// Send and receive.
@@ -30,7 +30,7 @@ pub enum Path {
 
 /// The knowledge of both paths.
 #[derive(Debug)]
-pub struct Paths {
+pub(super) struct Paths {
     /// The number of packets in a series.
     series: u32,
     /// The path of the series that goes on.
@@ -50,7 +50,7 @@ pub struct Paths {
 
 impl Paths {
     /// Makes one that knows nothing; a series has `series` packets, one at least.
-    pub fn new(series: u32) -> Paths {
+    pub(super) fn new(series: u32) -> Paths {
         Paths {
             series,
             path: Path::Ring,
@@ -66,7 +66,7 @@ impl Paths {
     /// Returns the path of the next packet, if it has both. The channel has heard `heard` packets,
     /// a number that may begin anew.
     #[inline]
-    pub fn next(&mut self, heard: u32, now_ns: impl FnOnce() -> u64) -> Path {
+    pub(super) fn next(&mut self, heard: u32, now_ns: impl FnOnce() -> u64) -> Path {
         if self.left == 0 {
             self.begin(heard, now_ns());
         }
@@ -76,7 +76,7 @@ impl Paths {
 
     /// Notes that a packet found no room.
     #[inline]
-    pub fn full(&mut self) {
+    pub(super) fn full(&mut self) {
         self.is_stream = true;
     }
 

@@ -22,7 +22,7 @@ use verbena_fault::Fault;
 
 /// The progress of a connection.
 #[derive(Debug)]
-pub enum Stage {
+pub(super) enum Stage {
     /// The other side has not said yet that it is ready.
     Asking(Asking),
     /// Both sides are ready.
@@ -33,7 +33,7 @@ pub enum Stage {
 
 /// A connection, or a future one.
 #[derive(Debug)]
-pub struct Connection<D> {
+pub(super) struct Connection<D> {
     /// The queue pair on this side; none any more once it is broken.
     pub pair: Option<QueuePair>,
     /// The stage that it has reached.
@@ -83,7 +83,7 @@ pub struct Connection<D> {
 
 /// The news for a peer about rings, each at most once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct News {
+pub(super) struct News {
     /// The peer's offer is declined.
     pub decline: bool,
     /// We write no more to the peer's ring, which it has drained.
@@ -96,7 +96,7 @@ pub struct News {
 
 impl<D> Connection<D> {
     /// Makes a connection with this queue pair and end of ours, before the first packet.
-    pub fn new(
+    pub(super) fn new(
         pair: Option<QueuePair>,
         mine: Endpoint,
         stage: Stage,
@@ -136,7 +136,7 @@ impl<D> Connection<D> {
     /// would be filled again, so the packet is not to be believed.
     #[inline]
     #[must_use]
-    pub fn hear(&mut self, frame: &Frame) -> bool {
+    pub(super) fn hear(&mut self, frame: &Frame) -> bool {
         if frame.ring_credits > 0
             && let Some(ring) = &mut self.ring_out
             && !ring.credit(frame.ring_credits)
@@ -160,7 +160,7 @@ impl<D> Connection<D> {
     }
 
     /// Returns whether everything that was sent over it has arrived.
-    pub fn is_quiet(&self) -> bool {
+    pub(super) fn is_quiet(&self) -> bool {
         self.queue.is_idle()
             && self.moves.is_idle()
             && self.ring_out.as_ref().is_none_or(|ring| ring.is_posted())
@@ -168,20 +168,20 @@ impl<D> Connection<D> {
 
     /// Returns whether the peer must be told of the last credits before this process leaves.
     /// Otherwise it would look for another way to hand over what was taken long ago.
-    pub fn must_bid_farewell(&self) -> bool {
+    pub(super) fn must_bid_farewell(&self) -> bool {
         let owed = self.receives.owed > 0 || self.ring_in.as_ref().is_some_and(|ring| ring.owed > 0);
         self.uncredited.is_some() && !self.bidden && owed
     }
 
     /// Returns whether packets can be sent.
     #[inline]
-    pub fn is_up(&self) -> bool {
+    pub(super) fn is_up(&self) -> bool {
         matches!(self.stage, Stage::Up)
     }
 }
 
 /// The state of all peers.
-pub struct Peers<D> {
+pub(super) struct Peers<D> {
     cards: Vec<Option<Address>>,
     connections: Vec<Option<Box<Connection<D>>>>,
     /// True while nobody has spoken.
@@ -190,80 +190,80 @@ pub struct Peers<D> {
 
 impl<D> Peers<D> {
     /// Makes the peers with these cards, none of which has spoken.
-    pub fn new(cards: Vec<Option<Address>>) -> Peers<D> {
+    pub(super) fn new(cards: Vec<Option<Address>>) -> Peers<D> {
         let connections = std::iter::repeat_with(|| None).take(cards.len()).collect();
         Peers { cards, connections, all_silent: true }
     }
 
     /// Returns the bytes of state for a peer that never spoke.
-    pub const fn silent_bytes() -> usize {
+    pub(super) const fn silent_bytes() -> usize {
         size_of::<Option<Address>>() + size_of::<Option<Box<Connection<D>>>>()
     }
 
     /// Returns whether nobody has spoken.
     #[inline]
-    pub fn all_silent(&self) -> bool {
+    pub(super) fn all_silent(&self) -> bool {
         self.all_silent
     }
 
     /// Returns the bytes of state for all peers.
-    pub fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         self.cards.len() * Peers::<D>::silent_bytes()
             + self.iter().map(|(_, connection)| connection.bytes()).sum::<usize>()
     }
 
     /// Returns the address of the peer's datagrams; `None` if it has no device, or the job no such
     /// process.
-    pub fn address(&self, peer: Peer) -> Option<&Address> {
+    pub(super) fn address(&self, peer: Peer) -> Option<&Address> {
         self.cards.get(peer as usize)?.as_ref()
     }
 
     /// Returns the connection with the peer, if there is one, ready or not.
     #[inline]
-    pub fn get(&mut self, peer: Peer) -> Option<&mut Connection<D>> {
+    pub(super) fn get(&mut self, peer: Peer) -> Option<&mut Connection<D>> {
         self.connections.get_mut(peer as usize)?.as_deref_mut()
     }
 
     /// Returns the connection as [`Peers::get`] does, to look only.
-    pub fn look(&self, peer: Peer) -> Option<&Connection<D>> {
+    pub(super) fn look(&self, peer: Peer) -> Option<&Connection<D>> {
         self.connections.get(peer as usize)?.as_deref()
     }
 
     /// Notes a future connection.
-    pub fn add(&mut self, peer: Peer, connection: Connection<D>) {
+    pub(super) fn add(&mut self, peer: Peer, connection: Connection<D>) {
         self.all_silent = false;
         self.connections[peer as usize] = Some(Box::new(connection));
     }
 
     /// Forgets the connection, and hands it out.
-    pub fn remove(&mut self, peer: Peer) -> Option<Box<Connection<D>>> {
+    pub(super) fn remove(&mut self, peer: Peer) -> Option<Box<Connection<D>>> {
         self.connections.get_mut(peer as usize)?.take()
     }
 
     /// Returns the number of connections that are not broken.
-    pub fn connected(&self) -> usize {
+    pub(super) fn connected(&self) -> usize {
         self.iter().filter(|(_, connection)| !matches!(connection.stage, Stage::Broken(_))).count()
     }
 
     /// Calls `f` for every connection.
-    pub fn for_each(&mut self, mut f: impl FnMut(&mut Connection<D>)) {
+    pub(super) fn for_each(&mut self, mut f: impl FnMut(&mut Connection<D>)) {
         self.connections.iter_mut().flatten().for_each(|connection| f(connection));
     }
 
     /// Returns the number of processes of the job.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.cards.len()
     }
 
     /// Calls `f` for every connection over which packets can be sent.
-    pub fn for_each_up(&mut self, mut f: impl FnMut(Peer, &mut Connection<D>)) {
+    pub(super) fn for_each_up(&mut self, mut f: impl FnMut(Peer, &mut Connection<D>)) {
         let all = (0..).zip(&mut self.connections);
         let up = all.filter_map(|(peer, connection)| Some((peer, connection.as_deref_mut()?)));
         up.filter(|(_, connection)| connection.is_up()).for_each(|(peer, connection)| f(peer, connection));
     }
 
     /// Iterates over all peers with a connection, ready, broken or not yet made.
-    pub fn iter(&self) -> impl Iterator<Item = (Peer, &Connection<D>)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Peer, &Connection<D>)> {
         (0..).zip(&self.connections).filter_map(|(peer, connection)| Some((peer, connection.as_deref()?)))
     }
 }

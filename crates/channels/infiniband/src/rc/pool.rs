@@ -15,14 +15,14 @@ use verbena_memory::Region;
 const PIECE_BYTES: usize = 64 << 10;
 
 /// The end of a list of buffers.
-pub const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
 
 /// The peer of a buffer that is held for nobody.
 const NOBODY: Peer = Peer::MAX;
 
 /// One buffer.
 #[derive(Clone, Copy, Debug)]
-pub struct Buffer {
+pub(super) struct Buffer {
     /// The buffer's memory.
     pub region: Region,
     /// The key of the registration.
@@ -35,7 +35,7 @@ pub struct Buffer {
 
 /// The buffers.
 #[derive(Debug)]
-pub struct Pool {
+pub(super) struct Pool {
     buffer_bytes: usize,
     pieces: Vec<Pinned>,
     buffers: Vec<Buffer>,
@@ -45,35 +45,35 @@ pub struct Pool {
 
 impl Pool {
     /// Makes an empty pool of buffers of this size.
-    pub fn new(buffer_bytes: usize) -> Pool {
+    pub(super) fn new(buffer_bytes: usize) -> Pool {
         Pool { buffer_bytes, pieces: Vec::new(), buffers: Vec::new(), free: NONE }
     }
 
     /// Returns the number of buffers, free or not.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.buffers.len()
     }
 
     /// Returns the bytes of registered memory.
-    pub fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         self.pieces.iter().map(|piece| piece.region().len()).sum()
     }
 
     /// Returns the buffer.
     #[inline]
-    pub fn get(&self, number: u32) -> &Buffer {
+    pub(super) fn get(&self, number: u32) -> &Buffer {
         &self.buffers[number as usize]
     }
 
     /// Returns the buffer, to note something in it.
     #[inline]
-    pub fn get_mut(&mut self, number: u32) -> &mut Buffer {
+    pub(super) fn get_mut(&mut self, number: u32) -> &mut Buffer {
         &mut self.buffers[number as usize]
     }
 
     /// Takes a free buffer, if there is one.
     #[inline]
-    pub fn take(&mut self) -> Option<u32> {
+    pub(super) fn take(&mut self) -> Option<u32> {
         let number = self.free;
         let buffer = self.buffers.get(number as usize)?;
         self.free = buffer.next;
@@ -82,14 +82,14 @@ impl Pool {
 
     /// Gives a buffer back.
     #[inline]
-    pub fn give_back(&mut self, number: u32) {
+    pub(super) fn give_back(&mut self, number: u32) {
         let buffer = &mut self.buffers[number as usize];
         (buffer.next, buffer.peer) = (self.free, NOBODY);
         self.free = number;
     }
 
     /// Gives back all that serve this peer, which nobody else will.
-    pub fn give_back_all_of(&mut self, peer: Peer) {
+    pub(super) fn give_back_all_of(&mut self, peer: Peer) {
         for number in 0..self.len() as u32 {
             if self.get(number).peer == peer {
                 self.give_back(number);
@@ -101,7 +101,7 @@ impl Pool {
     ///
     /// # Errors
     /// If memory cannot be registered.
-    pub fn take_or_grow<A: Adapter>(&mut self, adapter: &mut A) -> Result<u32, Fault> {
+    pub(super) fn take_or_grow<A: Adapter>(&mut self, adapter: &mut A) -> Result<u32, Fault> {
         if self.free == NONE {
             self.grow(adapter)?;
         }
@@ -112,7 +112,7 @@ impl Pool {
     ///
     /// # Errors
     /// As [`Pool::take_or_grow`].
-    pub fn grow<A: Adapter>(&mut self, adapter: &mut A) -> Result<(), Fault> {
+    pub(super) fn grow<A: Adapter>(&mut self, adapter: &mut A) -> Result<(), Fault> {
         let count = (PIECE_BYTES / self.buffer_bytes).max(1);
         let piece = Pinned::new(adapter, count * self.buffer_bytes, Access::NONE)?;
         for at in (0..count).rev() {
@@ -128,7 +128,7 @@ impl Pool {
 /// The buffers from which packets are sent by send and receive, each with its descriptor, which is
 /// filled once.
 #[derive(Debug)]
-pub struct SendPool<D> {
+pub(super) struct SendPool<D> {
     pool: Pool,
     descriptors: Vec<D>,
     buffers_max: usize,
@@ -136,7 +136,7 @@ pub struct SendPool<D> {
 
 impl<D> SendPool<D> {
     /// Makes an empty pool that grows up to `buffers_max` buffers.
-    pub fn new(buffer_bytes: usize, buffers_max: usize) -> SendPool<D> {
+    pub(super) fn new(buffer_bytes: usize, buffers_max: usize) -> SendPool<D> {
         SendPool { pool: Pool::new(buffer_bytes), descriptors: Vec::new(), buffers_max }
     }
 
@@ -145,7 +145,7 @@ impl<D> SendPool<D> {
     /// # Errors
     /// If memory cannot be registered.
     #[inline]
-    pub fn take<A: Adapter<Descriptor = D>>(&mut self, adapter: &mut A) -> Result<Option<u32>, Fault> {
+    pub(super) fn take<A: Adapter<Descriptor = D>>(&mut self, adapter: &mut A) -> Result<Option<u32>, Fault> {
         match self.pool.take() {
             None if self.pool.len() < self.buffers_max => {
                 self.grow(adapter)?;
@@ -173,37 +173,37 @@ impl<D> SendPool<D> {
 
     /// Returns the buffer's memory.
     #[inline]
-    pub fn region(&self, number: u32) -> Region {
+    pub(super) fn region(&self, number: u32) -> Region {
         self.pool.get(number).region
     }
 
     /// Returns the buffer's descriptor, to post it for this peer. If it is `held`, a completion
     /// will give the buffer back.
     #[inline]
-    pub fn hold(&mut self, number: u32, peer: Peer, held: bool) -> &mut D {
+    pub(super) fn hold(&mut self, number: u32, peer: Peer, held: bool) -> &mut D {
         self.pool.get_mut(number).peer = if held { peer } else { NOBODY };
         &mut self.descriptors[number as usize]
     }
 
     /// Returns the peer that the buffer is held for.
     #[inline]
-    pub fn holder(&self, number: u32) -> Option<Peer> {
+    pub(super) fn holder(&self, number: u32) -> Option<Peer> {
         Some(self.pool.get(number).peer).filter(|peer| *peer != NOBODY)
     }
 
     /// Gives a buffer back.
     #[inline]
-    pub fn give_back(&mut self, number: u32) {
+    pub(super) fn give_back(&mut self, number: u32) {
         self.pool.give_back(number);
     }
 
     /// Gives back all that are held for this peer: nothing of them completes any more.
-    pub fn give_back_all_of(&mut self, peer: Peer) {
+    pub(super) fn give_back_all_of(&mut self, peer: Peer) {
         self.pool.give_back_all_of(peer);
     }
 
     /// Returns the bytes of registered memory.
-    pub fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         self.pool.bytes()
     }
 }

@@ -19,25 +19,25 @@
 //! With [`Notify::Pointer`](super::settings::Notify) there are no flags: after each packet the
 //! sender writes a head pointer, and the receiver a tail pointer back (paper 2, 4.2).
 
-pub mod flags;
-pub mod freed;
-pub mod incoming;
-pub mod outgoing;
+pub(super) mod flags;
+pub(super) mod freed;
+pub(super) mod incoming;
+pub(super) mod outgoing;
 
 use super::frame::PREFIX_BYTES;
 use super::settings::{Notify, SLOT_BYTES_MAX, Settings};
 
 /// Bytes of a pointer.
-pub const POINTER_BYTES: usize = 8;
+pub(super) const POINTER_BYTES: usize = 8;
 /// Bytes of the word by which a receiver says that it rests.
-pub const WORD_BYTES: usize = 8;
+pub(super) const WORD_BYTES: usize = 8;
 
 /// The largest size of slots whose packets cost hardly more than one that only brings credits.
 const SMALL_SLOT_BYTES: u32 = 4096;
 
 /// The layout of a ring; the same at both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Geometry {
+pub(super) struct Geometry {
     /// The number of slots.
     pub slots: u32,
     /// Bytes of each.
@@ -51,7 +51,7 @@ pub struct Geometry {
 impl Geometry {
     /// Returns the ring that these settings ask for. A packet takes half of the slots at most, so
     /// that the next one can be written while one is read.
-    pub fn of(settings: &Settings) -> Geometry {
+    pub(super) fn of(settings: &Settings) -> Geometry {
         let longest =
             settings.chunk_bytes.max(settings.buffer_bytes) + super::frame::DATA_BYTES + flags::FLAG_BYTES;
         let span = longest.div_ceil(settings.slot_bytes).clamp(1, settings.slots / 2);
@@ -64,7 +64,7 @@ impl Geometry {
     }
 
     /// Returns whether a ring can have this layout.
-    pub fn is_sound(&self) -> bool {
+    pub(super) fn is_sound(&self) -> bool {
         let slot_bytes = self.slot_bytes as usize;
         self.slots >= 2
             && (1..=self.slots).contains(&self.span_max)
@@ -75,34 +75,34 @@ impl Geometry {
 
     /// Returns the offset of a slot.
     #[inline]
-    pub fn offset(&self, slot: u32) -> usize {
+    pub(super) fn offset(&self, slot: u32) -> usize {
         slot as usize * self.slot_bytes as usize
     }
 
     /// Returns the bytes of all slots and the room behind them; the pointers follow.
-    pub fn slots_bytes(&self) -> usize {
+    pub(super) fn slots_bytes(&self) -> usize {
         self.offset(self.slots + self.span_max - 1)
     }
 
     /// Returns the offset of this slot's pointer: each is written from its own place, since the
     /// device may read it late.
-    pub fn pointer_offset(&self, slot: u32) -> usize {
+    pub(super) fn pointer_offset(&self, slot: u32) -> usize {
         self.slots_bytes() + POINTER_BYTES * (1 + slot as usize)
     }
 
     /// Returns the offset of the pointer that the other end writes.
-    pub fn replica_offset(&self) -> usize {
+    pub(super) fn replica_offset(&self) -> usize {
         self.slots_bytes()
     }
 
     /// Returns the bytes of the whole memory of one end.
-    pub fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         self.word_offset() + 2 * WORD_BYTES
     }
 
     /// Returns the offset of the word by which the receiver says that it rests (`resting.rs`). At
     /// the receiver's end the two values are written from here, one behind the other.
-    pub fn word_offset(&self) -> usize {
+    pub(super) fn word_offset(&self) -> usize {
         match self.notify {
             Notify::Piggyback => self.slots_bytes(),
             Notify::Pointer => self.pointer_offset(self.slots),
@@ -111,7 +111,7 @@ impl Geometry {
 
     /// Returns the bytes that are written for a packet of `packet_bytes`, with its prefix.
     #[inline]
-    pub fn written_bytes(&self, packet_bytes: usize) -> usize {
+    pub(super) fn written_bytes(&self, packet_bytes: usize) -> usize {
         match self.notify {
             Notify::Piggyback => flags::tail_offset(packet_bytes) + flags::FLAG_BYTES,
             Notify::Pointer => packet_bytes,
@@ -120,7 +120,7 @@ impl Geometry {
 
     /// Returns how many slots `bytes` bytes take.
     #[inline]
-    pub fn span_of(&self, bytes: usize) -> u32 {
+    pub(super) fn span_of(&self, bytes: usize) -> u32 {
         if bytes <= self.slot_bytes as usize { 1 } else { (bytes as u32).div_ceil(self.slot_bytes) }
     }
 
@@ -130,20 +130,20 @@ impl Geometry {
     /// receive. Long chunks make the sender wait sooner, and such a packet costs little beside
     /// them.
     #[inline]
-    pub fn worth(&self) -> u32 {
+    pub(super) fn worth(&self) -> u32 {
         let is_long = self.slot_bytes > SMALL_SLOT_BYTES;
         let worth = if is_long { self.slots / 2 } else { (self.slots - self.slots / 4).max(2) };
         worth.min(self.slots - self.span_max + 1)
     }
 
     /// Returns the longest body that fits.
-    pub fn body_bytes_max(&self) -> usize {
+    pub(super) fn body_bytes_max(&self) -> usize {
         self.offset(self.span_max) - PREFIX_BYTES - flags::FLAG_BYTES
     }
 
     /// Returns the slot that is `span` after another.
     #[inline]
-    pub fn after(&self, slot: u32, span: u32) -> u32 {
+    pub(super) fn after(&self, slot: u32, span: u32) -> u32 {
         let next = slot + span;
         if next >= self.slots { next - self.slots } else { next }
     }

@@ -49,7 +49,7 @@ const HEARD_MAX: u32 = 4;
 
 /// The knowledge of a ring's writer whether this process rests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Rest {
+pub(super) enum Rest {
     /// The peer need not ring.
     #[default]
     Awake,

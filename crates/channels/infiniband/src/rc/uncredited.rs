@@ -15,7 +15,7 @@ use verbena_channel::packet::Header;
 /// The packets of the send/receive path for which credits are still out, as far back as packets are
 /// kept.
 #[derive(Debug, Default)]
-pub struct Uncredited {
+pub(super) struct Uncredited {
     /// Oldest first; `None` for packets between the channels themselves.
     packets: VecDeque<Option<(Header, Vec<u8>)>>,
     /// Memory for the next ones.
@@ -25,7 +25,7 @@ pub struct Uncredited {
 impl Uncredited {
     /// Keeps a packet that was sent just now. Credits are out for `uncredited` packets, this one
     /// among them.
-    pub fn keep(&mut self, header: Option<&Header>, payload: &Payload<'_>, uncredited: usize) {
+    pub(super) fn keep(&mut self, header: Option<&Header>, payload: &Payload<'_>, uncredited: usize) {
         let spare = &mut self.spare;
         let copy = |header: &Header| {
             let mut bytes = spare.pop().unwrap_or_default();
@@ -54,7 +54,7 @@ impl Uncredited {
 impl<D> Connection<D> {
     /// Notes what a broken connection has to hand back, before its memory goes. Once: what was
     /// noted is asked for once.
-    pub fn note_undelivered(&mut self) {
+    pub(super) fn note_undelivered(&mut self) {
         if !matches!(self.stage, Stage::Broken(_)) || std::mem::replace(&mut self.noted, true) {
             return;
         }

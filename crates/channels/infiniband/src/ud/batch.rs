@@ -6,7 +6,7 @@ use crate::device::Post;
 
 /// The datagrams of one peer, in order, with the buffers that they lie in.
 #[derive(Debug, Default)]
-pub struct Batch {
+pub(super) struct Batch {
     queue: usize,
     most: usize,
     datagrams: Vec<Datagram>,
@@ -16,7 +16,7 @@ pub struct Batch {
 impl Batch {
     /// Begins a new one, for this queue pair with `places` free places.
     #[inline]
-    pub fn begin(&mut self, queue: usize, places: usize) {
+    pub(super) fn begin(&mut self, queue: usize, places: usize) {
         (self.queue, self.most) = (queue, places.min(BATCH_MAX));
         self.datagrams.clear();
         self.buffers.clear();
@@ -24,32 +24,32 @@ impl Batch {
 
     /// Adds a datagram, which is the first bytes of this buffer.
     #[inline]
-    pub fn push(&mut self, buffer: u32, from: Memory, inline: bool) {
+    pub(super) fn push(&mut self, buffer: u32, from: Memory, inline: bool) {
         self.datagrams.push(Datagram { from, how: Post { signalled: false, inline } });
         self.buffers.push(buffer);
     }
 
     /// Returns how many more may be added.
     #[inline]
-    pub fn room(&self) -> usize {
+    pub(super) fn room(&self) -> usize {
         self.most - self.datagrams.len()
     }
 
     /// Returns how many there are.
     #[inline]
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.datagrams.len()
     }
 
     /// Returns the queue pair.
     #[inline]
-    pub fn queue(&self) -> usize {
+    pub(super) fn queue(&self) -> usize {
         self.queue
     }
 
     /// Returns the datagrams. The last one makes a completion if `signalled`.
     #[inline]
-    pub fn datagrams(&mut self, signalled: bool) -> &[Datagram] {
+    pub(super) fn datagrams(&mut self, signalled: bool) -> &[Datagram] {
         if let Some(last) = self.datagrams.last_mut() {
             last.how.signalled = signalled;
         }
@@ -58,7 +58,7 @@ impl Batch {
 
     /// Returns each one's buffer, and how it was posted.
     #[inline]
-    pub fn posts(&self) -> impl Iterator<Item = (u32, Post)> {
+    pub(super) fn posts(&self) -> impl Iterator<Item = (u32, Post)> {
         self.buffers.iter().copied().zip(self.datagrams.iter().map(|datagram| datagram.how))
     }
 }

@@ -11,7 +11,7 @@ use super::frame::NOTE_BYTES_MAX;
 use verbena_fault::Fault;
 
 /// Bytes of a short buffer.
-pub const SHORT_BYTES: usize = 256;
+pub(super) const SHORT_BYTES: usize = 256;
 const _: () = assert!(NOTE_BYTES_MAX <= SHORT_BYTES);
 
 /// The memory that is registered first, in bytes; from then on as much again as there is. Each time
@@ -77,14 +77,14 @@ impl Class {
 
 /// The buffers of both sizes.
 #[derive(Debug)]
-pub struct Buffers {
+pub(super) struct Buffers {
     short: Class,
     long: Class,
 }
 
 impl Buffers {
     /// Makes none yet: later at most `short_max` short ones, and `long_max` of `long_bytes`.
-    pub fn new(short_max: usize, long_bytes: usize, long_max: usize) -> Buffers {
+    pub(super) fn new(short_max: usize, long_bytes: usize, long_max: usize) -> Buffers {
         Buffers {
             short: Class::new(SHORT_BYTES, short_max + RESERVED),
             long: Class::new(long_bytes, long_max),
@@ -96,7 +96,7 @@ impl Buffers {
     ///
     /// # Errors
     /// Memory cannot be registered.
-    pub fn has_room(
+    pub(super) fn has_room(
         &mut self,
         (full, full_bytes): (usize, usize),
         rest: usize,
@@ -113,14 +113,14 @@ impl Buffers {
 
     /// Takes a buffer of at least `bytes` bytes, if one is free that need not be made first.
     #[inline]
-    pub fn take_free(&mut self, bytes: usize) -> Option<u32> {
+    pub(super) fn take_free(&mut self, bytes: usize) -> Option<u32> {
         let (class, kept, mark) =
             if bytes <= SHORT_BYTES { (&mut self.short, RESERVED, 0) } else { (&mut self.long, 0, LONG) };
         (class.free.len() > kept).then(|| class.take() | mark)
     }
 
     /// Takes one for `bytes` bytes, which [`Buffers::has_room`] promised.
-    pub fn take(&mut self, bytes: usize) -> u32 {
+    pub(super) fn take(&mut self, bytes: usize) -> u32 {
         if bytes <= SHORT_BYTES { self.short.take() } else { self.long.take() | LONG }
     }
 
@@ -128,7 +128,7 @@ impl Buffers {
     ///
     /// # Errors
     /// Memory cannot be registered.
-    pub fn take_note(&mut self, adapter: &mut impl Datagrams) -> Result<Option<u32>, Fault> {
+    pub(super) fn take_note(&mut self, adapter: &mut impl Datagrams) -> Result<Option<u32>, Fault> {
         Ok(self.short.has(1, adapter)?.then(|| self.short.take()))
     }
 
@@ -138,13 +138,13 @@ impl Buffers {
 
     /// Returns the buffer's memory.
     #[inline(always)]
-    pub fn memory(&self, buffer: u32) -> Memory {
+    pub(super) fn memory(&self, buffer: u32) -> Memory {
         let class = if buffer & LONG != 0 { &self.long } else { &self.short };
         class.places[(buffer & !LONG) as usize].memory
     }
 
     /// Notes that it was posted, and that the device reads from it later.
-    pub fn posted(&mut self, buffer: u32) {
+    pub(super) fn posted(&mut self, buffer: u32) {
         let (class, number) = self.class(buffer);
         let place = &mut class.places[number as usize];
         place.under_way += 1;
@@ -152,7 +152,7 @@ impl Buffers {
     }
 
     /// Notes that a post of it is done.
-    pub fn done(&mut self, buffer: u32) {
+    pub(super) fn done(&mut self, buffer: u32) {
         let (class, number) = self.class(buffer);
         let place = &mut class.places[number as usize];
         place.under_way -= 1;
@@ -162,14 +162,14 @@ impl Buffers {
     }
 
     /// Notes that its content has arrived.
-    pub fn arrived(&mut self, buffer: u32) {
+    pub(super) fn arrived(&mut self, buffer: u32) {
         let (class, number) = self.class(buffer);
         // If there were two posts, nobody knows which one has.
         if class.places[number as usize].posts <= 1 { class.free(number) } else { self.release(buffer) }
     }
 
     /// Releases it: nobody needs its content any more.
-    pub fn release(&mut self, buffer: u32) {
+    pub(super) fn release(&mut self, buffer: u32) {
         let (class, number) = self.class(buffer);
         let place = &mut class.places[number as usize];
         // Posts from before it was taken are known to be read.
@@ -181,7 +181,7 @@ impl Buffers {
     }
 
     /// Returns the bytes of registered memory, and of what is known of each buffer.
-    pub fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         let of = |class: &Class| {
             class.places.len() * class.bytes
                 + class.places.capacity() * size_of::<Place>()

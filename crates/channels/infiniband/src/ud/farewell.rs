@@ -19,7 +19,7 @@ const WAIT_NS: (u64, u64) = (1_000_000, 10_000_000);
 
 /// The progress of the farewell with one peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Farewell {
+pub(super) enum Farewell {
     /// Nobody leaves.
     No,
     /// This process leaves: the number of tries made, and the time of the next.
@@ -32,7 +32,7 @@ pub enum Farewell {
 
 impl Farewell {
     /// Returns when it is to be said next.
-    pub fn due_ns(&self) -> u64 {
+    pub(super) fn due_ns(&self) -> u64 {
         match self {
             Farewell::Saying(_, at_ns) => *at_ns,
             _ => NEVER,

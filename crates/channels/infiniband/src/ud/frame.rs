@@ -21,10 +21,10 @@ use crate::reliable::{Ack, Incoming, Shot};
 use verbena_channel::Peer;
 
 /// Bytes of the prefix.
-pub const PREFIX_BYTES: usize = 24;
+pub(super) const PREFIX_BYTES: usize = 24;
 
 /// The longest datagram without a fragment.
-pub const NOTE_BYTES_MAX: usize = PREFIX_BYTES + 8 * WORDS;
+pub(super) const NOTE_BYTES_MAX: usize = PREFIX_BYTES + 8 * WORDS;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"vUD2");
 const CHECKSUM_AT: usize = 20;
@@ -32,7 +32,7 @@ const CHECKSUM_AT: usize = 20;
 /// The kind of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Kind {
+pub(super) enum Kind {
     /// A fragment, numbered and acknowledged.
     Fragment = 1,
     /// A fragment that nobody acknowledges.
@@ -51,7 +51,7 @@ impl Kind {
 
 /// The prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Frame {
+pub(super) struct Frame {
     /// The kind of the datagram.
     pub kind: Kind,
     /// The sender waits for the acknowledgement.
@@ -77,14 +77,14 @@ pub struct Frame {
 /// A time in two bytes, up to a thousandth too short: 11 bits of nanoseconds, and above them by how
 /// many bits to shift these to the left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Delay(u16);
+pub(super) struct Delay(u16);
 
 impl Delay {
     const DIGITS: u32 = 11;
     const DIGITS_MASK: u16 = (1 << Delay::DIGITS) - 1;
     /// Encodes this many nanoseconds, or the longest time that there is: more than an hour.
     #[inline]
-    pub fn of_ns(ns: u64) -> Delay {
+    pub(super) fn of_ns(ns: u64) -> Delay {
         let shift = (u64::BITS - ns.leading_zeros()).saturating_sub(Delay::DIGITS);
         match shift << Delay::DIGITS {
             high if high <= u32::from(u16::MAX) => Delay(high as u16 | (ns >> shift) as u16),
@@ -94,7 +94,7 @@ impl Delay {
 
     /// Returns the time in nanoseconds.
     #[inline]
-    pub fn ns(self) -> u64 {
+    pub(super) fn ns(self) -> u64 {
         u64::from(self.0 & Delay::DIGITS_MASK) << (self.0 >> Delay::DIGITS)
     }
 }
@@ -102,7 +102,7 @@ impl Delay {
 impl Frame {
     /// Makes one without a fragment. It carries all of the acknowledgement but the bitmap.
     #[inline(always)]
-    pub fn note(kind: Kind, from: Peer, to: Peer, ack: &Ack) -> Frame {
+    pub(super) fn note(kind: Kind, from: Peer, to: Peer, ack: &Ack) -> Frame {
         Frame {
             kind,
             wanted: false,
@@ -120,7 +120,7 @@ impl Frame {
     /// Makes the prefix of a fragment's first transmission, from one to the other, which takes
     /// along what is to be said of those that came in.
     #[inline(always)]
-    pub fn fragment((from, to): (Peer, Peer), shot: &Shot, incoming: &Incoming, now_ns: u64) -> Frame {
+    pub(super) fn fragment((from, to): (Peer, Peer), shot: &Shot, incoming: &Incoming, now_ns: u64) -> Frame {
         let (wanted, number, piece) = (shot.last, shot.number, &shot.piece);
         let note = Frame::note(Kind::Fragment, from, to, &incoming.ack(now_ns));
         Frame { wanted, index: piece.index, count: piece.count, number, ..note }
@@ -128,7 +128,7 @@ impl Frame {
 
     /// Returns whether it may be for this process.
     #[inline]
-    pub fn is_for(&self, me: Peer) -> bool {
+    pub(super) fn is_for(&self, me: Peer) -> bool {
         self.to == me as u16
     }
 
@@ -138,7 +138,7 @@ impl Frame {
     /// # Panics
     /// If the datagram is shorter than a prefix.
     #[inline(always)]
-    pub fn emit(&self, datagram: &mut [u8], checksum: bool) {
+    pub(super) fn emit(&self, datagram: &mut [u8], checksum: bool) {
         let flags = u8::from(self.wanted) | u8::from(self.answer) << 1;
         let what = u32::from_le_bytes([self.kind as u8, flags, self.index, self.count]);
         let ends = u32::from(self.to) | u32::from(self.delay.0) << 16;
@@ -155,7 +155,7 @@ impl Frame {
 
     /// Reads it; `None` if it is of something else, or garbled.
     #[inline]
-    pub fn parse(datagram: &[u8], checksum: bool) -> Option<Frame> {
+    pub(super) fn parse(datagram: &[u8], checksum: bool) -> Option<Frame> {
         let (words, _) = datagram.first_chunk::<PREFIX_BYTES>()?.as_chunks();
         let [first, second, third] = [0, 1, 2].map(|at: usize| u64::from_le_bytes(words[at]));
         let (low, high) = (|word: u64| word as u32, |word: u64| (word >> 32) as u32);
@@ -185,7 +185,7 @@ fn sum(datagram: &[u8]) -> u32 {
 }
 
 /// Writes the bitmap behind the prefix; returns the length of the datagram.
-pub fn write_bits(datagram: &mut [u8], bits: &[u64; WORDS]) -> usize {
+pub(super) fn write_bits(datagram: &mut [u8], bits: &[u64; WORDS]) -> usize {
     let words = WORDS - bits.iter().rev().take_while(|word| **word == 0).count();
     for (place, word) in datagram[PREFIX_BYTES..].chunks_exact_mut(8).zip(&bits[..words]) {
         place.copy_from_slice(&word.to_le_bytes());
@@ -194,7 +194,7 @@ pub fn write_bits(datagram: &mut [u8], bits: &[u64; WORDS]) -> usize {
 }
 
 /// Reads what [`write_bits`] wrote.
-pub fn read_bits(body: &[u8]) -> [u64; WORDS] {
+pub(super) fn read_bits(body: &[u8]) -> [u64; WORDS] {
     let mut bits = [0; WORDS];
     for (word, bytes) in bits.iter_mut().zip(body.chunks_exact(8)) {
         *word = u64::from_le_bytes(bytes.try_into().expect("eight bytes"));

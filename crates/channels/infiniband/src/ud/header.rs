@@ -28,7 +28,7 @@ const CONTEXTS: u64 = 1 << 32;
 
 /// A packet's header as it stands on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EncodedHeader {
+pub(super) enum EncodedHeader {
     /// Compact.
     Compact([u8; COMPACT_BYTES]),
     /// Whole.
@@ -39,7 +39,7 @@ impl EncodedHeader {
     /// Makes the shorter form that holds this header, of a packet with `payload_bytes` bytes of
     /// payload.
     #[inline]
-    pub fn of(header: &Header, payload_bytes: usize) -> EncodedHeader {
+    pub(super) fn of(header: &Header, payload_bytes: usize) -> EncodedHeader {
         let Header { kind, flags, mark, sequence, context, source, tag, length } = *header;
         let plain = kind == Kind::Eager && flags == 0 && mark == Mark::NONE && length == payload_bytes as u64;
         if !plain || !(0..SOURCES).contains(&source) || context >= CONTEXTS {
@@ -52,7 +52,7 @@ impl EncodedHeader {
 
     /// Returns its bytes on the wire.
     #[inline]
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         match self {
             EncodedHeader::Compact(_) => COMPACT_BYTES,
             EncodedHeader::Whole(_) => HEADER_BYTES,
@@ -61,7 +61,7 @@ impl EncodedHeader {
 
     /// Writes it to the front of the region.
     #[inline]
-    pub fn write(&self, into: Region) {
+    pub(super) fn write(&self, into: Region) {
         match self {
             EncodedHeader::Compact(bytes) => into.write(0, bytes),
             EncodedHeader::Whole(bytes) => into.write(0, bytes),
@@ -73,7 +73,7 @@ impl EncodedHeader {
     /// # Errors
     /// It is torn, or of no kind.
     #[inline]
-    pub fn parse(packet: &[u8]) -> Result<(Header, &[u8]), &'static str> {
+    pub(super) fn parse(packet: &[u8]) -> Result<(Header, &[u8]), &'static str> {
         if packet.first() == Some(&COMPACT) {
             let (bytes, payload) = packet.split_first_chunk().ok_or("a torn header")?;
             return Ok((expand(bytes, payload.len()), payload));

@@ -12,7 +12,7 @@ use verbena_fault::Fault;
 
 /// A peer that spoke or was spoken to.
 #[derive(Debug)]
-pub struct Partner {
+pub(super) struct Partner {
     /// Both directions.
     pub link: Link,
     /// The way to it, as the adapter remembers it.
@@ -35,7 +35,7 @@ pub struct Partner {
 
 /// The newest acknowledgement that came with a fragment, which has no bitmap for it.
 #[derive(Clone, Copy, Debug)]
-pub struct Unread {
+pub(super) struct Unread {
     /// The first fragment that is missing there.
     pub next: u32,
     /// The time since the last arrival there.
@@ -46,7 +46,7 @@ pub struct Unread {
 
 /// A peer that was given up.
 #[derive(Debug)]
-pub struct Broken {
+pub(super) struct Broken {
     /// The reason.
     pub fault: Fault,
     /// Packets that are not known to have arrived, in order.
@@ -75,7 +75,7 @@ impl Partner {
     /// Puts the acknowledgement that came with this fragment by, to be looked at later; a peer that
     /// has one stands in the list, once.
     #[inline]
-    pub fn put_by(&mut self, frame: &Frame, at_ns: u64, list: &mut Vec<Peer>) {
+    pub(super) fn put_by(&mut self, frame: &Frame, at_ns: u64, list: &mut Vec<Peer>) {
         let unread = Unread { next: frame.next, delay: frame.delay, at_ns };
         match &mut self.unread {
             // Fragments may overtake each other.
@@ -90,12 +90,12 @@ impl Partner {
 
     /// Returns whether packets go there and come from there: it was not given up, and has not left.
     #[inline]
-    pub fn hears(&self) -> bool {
+    pub(super) fn hears(&self) -> bool {
         self.broken.is_none() && self.farewell != Farewell::Gone
     }
 
     /// Returns when there is something to do though nothing arrives.
-    pub fn due_ns(&self) -> u64 {
+    pub(super) fn due_ns(&self) -> u64 {
         match self.broken {
             Some(_) => NEVER,
             None => self.link.due_ns().min(self.farewell.due_ns()),
@@ -110,70 +110,70 @@ impl Partner {
 
 /// Returns the bytes of a fragment in a datagram of `datagram_bytes`: whole words, so that headers
 /// lie aligned in the receive buffers.
-pub fn fragment_bytes(datagram_bytes: usize) -> u16 {
+pub(super) fn fragment_bytes(datagram_bytes: usize) -> u16 {
     let bytes = datagram_bytes.saturating_sub(PREFIX_BYTES).min(usize::from(u16::MAX));
     (bytes & !7) as u16
 }
 
 /// The state of all peers.
 #[derive(Debug)]
-pub struct Peers {
+pub(super) struct Peers {
     cards: Vec<Option<Card>>,
     partners: Vec<Option<Box<Partner>>>,
 }
 
 impl Peers {
     /// Makes the peers with these cards, none of which has spoken.
-    pub fn new(cards: Vec<Option<Card>>) -> Peers {
+    pub(super) fn new(cards: Vec<Option<Card>>) -> Peers {
         let partners = std::iter::repeat_with(|| None).take(cards.len()).collect();
         Peers { cards, partners }
     }
 
     /// Returns the bytes of state for a peer that never spoke.
-    pub const fn silent_bytes() -> usize {
+    pub(super) const fn silent_bytes() -> usize {
         size_of::<Option<Card>>() + size_of::<Option<Box<Partner>>>()
     }
 
     /// Returns the peer's card; `None` if it has no device, or the job no such process.
-    pub fn card(&self, peer: Peer) -> Option<&Card> {
+    pub(super) fn card(&self, peer: Peer) -> Option<&Card> {
         self.cards.get(peer as usize)?.as_ref()
     }
 
     /// Returns the peer, if it has spoken.
     #[inline]
-    pub fn get(&mut self, peer: Peer) -> Option<&mut Partner> {
+    pub(super) fn get(&mut self, peer: Peer) -> Option<&mut Partner> {
         self.partners.get_mut(peer as usize)?.as_deref_mut()
     }
 
     /// Returns card and state together.
     #[inline(always)]
-    pub fn both(&mut self, peer: Peer) -> Option<(&Card, &mut Partner)> {
+    pub(super) fn both(&mut self, peer: Peer) -> Option<(&Card, &mut Partner)> {
         let card = self.cards.get(peer as usize)?.as_ref()?;
         Some((card, self.partners.get_mut(peer as usize)?.as_deref_mut()?))
     }
 
     /// Returns the peer, known from now on; `None` if it has no card.
     #[inline]
-    pub fn meet(&mut self, peer: Peer, datagram_bytes_max: usize, rules: &Rules) -> Option<&mut Partner> {
+    pub(super) fn meet(&mut self, peer: Peer, bytes_max: usize, rules: &Rules) -> Option<&mut Partner> {
         let partner = self.partners.get_mut(peer as usize)?;
         if partner.is_none() {
-            *partner = Some(Partner::first(self.cards[peer as usize].as_ref()?, datagram_bytes_max, rules));
+            *partner = Some(Partner::first(self.cards[peer as usize].as_ref()?, bytes_max, rules));
         }
         partner.as_deref_mut()
     }
 
     /// Iterates over all that have spoken.
-    pub fn iter(&self) -> impl Iterator<Item = (Peer, &Partner)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Peer, &Partner)> {
         (0..).zip(&self.partners).filter_map(|(peer, partner)| Some((peer, partner.as_deref()?)))
     }
 
     /// Iterates over all that have spoken, to change them.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = (Peer, &mut Partner)> {
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (Peer, &mut Partner)> {
         (0..).zip(&mut self.partners).filter_map(|(peer, partner)| Some((peer, partner.as_deref_mut()?)))
     }
 
     /// Returns the bytes of state for all peers.
-    pub fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         self.cards.len() * Peers::silent_bytes()
             + self.iter().map(|(_, partner)| partner.bytes()).sum::<usize>()
     }

@@ -20,7 +20,7 @@ struct Queue {
 
 /// The sending queue pairs of a process.
 #[derive(Debug)]
-pub struct Queues {
+pub(super) struct Queues {
     list: Vec<Queue>,
     turn: usize,
     local_ns_max: u64,
@@ -29,7 +29,7 @@ pub struct Queues {
 impl Queues {
     /// Makes `count` queue pairs of `places` places each; one in `every` posts is signalled, and a
     /// completion may take `local_ns_max`.
-    pub fn new(count: usize, places: u32, every: u32, local_ns_max: u64) -> Queues {
+    pub(super) fn new(count: usize, places: u32, every: u32, local_ns_max: u64) -> Queues {
         let queue = || Queue {
             account: SendQueue::new(places, every),
             reading: VecDeque::new(),
@@ -41,7 +41,7 @@ impl Queues {
     }
 
     /// Chooses the queue pair whose turn it is, of those that have room.
-    pub fn choose(&mut self) -> Option<usize> {
+    pub(super) fn choose(&mut self) -> Option<usize> {
         for _ in 0..self.list.len() {
             let at = self.turn;
             self.turn = if at + 1 == self.list.len() { 0 } else { at + 1 };
@@ -54,7 +54,7 @@ impl Queues {
     }
 
     /// Returns whether all that work together have room for `pieces`.
-    pub fn has_room(&self, pieces: usize) -> bool {
+    pub(super) fn has_room(&self, pieces: usize) -> bool {
         let free = |queue: &Queue| match queue.dead || queue.stuck {
             true => 0,
             false => queue.account.free() as usize,
@@ -63,17 +63,17 @@ impl Queues {
     }
 
     /// Returns the free places of this one.
-    pub fn free(&self, at: usize) -> usize {
+    pub(super) fn free(&self, at: usize) -> usize {
         self.list[at].account.free() as usize
     }
 
     /// Returns whether the last of `posts` posts must be signalled.
-    pub fn is_due(&self, at: usize, posts: usize) -> bool {
+    pub(super) fn is_due(&self, at: usize, posts: usize) -> bool {
         self.list[at].account.is_due_by(posts as u32)
     }
 
     /// Notes that a datagram was posted; `buffer` is what the device reads later, if it does.
-    pub fn posted(&mut self, at: usize, signalled: bool, buffer: Option<u32>, now_ns: u64) {
+    pub(super) fn posted(&mut self, at: usize, signalled: bool, buffer: Option<u32>, now_ns: u64) {
         let queue = &mut self.list[at];
         if signalled && !queue.account.is_awaited() {
             queue.since_ns = now_ns;
@@ -85,7 +85,7 @@ impl Queues {
     }
 
     /// Notes that the oldest signalled post is done; what the device has read goes to `done`.
-    pub fn completed(&mut self, at: usize, now_ns: u64, done: &mut Vec<u32>) {
+    pub(super) fn completed(&mut self, at: usize, now_ns: u64, done: &mut Vec<u32>) {
         let queue = &mut self.list[at];
         queue.account.completed();
         queue.stuck = false;
@@ -99,12 +99,12 @@ impl Queues {
     }
 
     /// Notes that it takes no work any more.
-    pub fn dies(&mut self, at: usize) {
+    pub(super) fn dies(&mut self, at: usize) {
         self.list[at].dead = true;
     }
 
     /// Looks for those that complete nothing.
-    pub fn look(&mut self, now_ns: u64) {
+    pub(super) fn look(&mut self, now_ns: u64) {
         for queue in &mut self.list {
             let waited_ns = now_ns.saturating_sub(queue.since_ns);
             queue.stuck = queue.account.is_awaited() && waited_ns > self.local_ns_max;
@@ -112,17 +112,17 @@ impl Queues {
     }
 
     /// Returns whether none is of use.
-    pub fn all_fail(&self) -> bool {
+    pub(super) fn all_fail(&self) -> bool {
         self.list.iter().all(|queue| queue.dead || queue.stuck)
     }
 
     /// Returns whether a completion is awaited.
-    pub fn is_awaited(&self) -> bool {
+    pub(super) fn is_awaited(&self) -> bool {
         self.list.iter().any(|queue| queue.account.is_awaited())
     }
 
     /// Returns the bytes held.
-    pub fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         let of = |queue: &Queue| size_of::<Queue>() + queue.reading.capacity() * 8;
         self.list.iter().map(of).sum()
     }

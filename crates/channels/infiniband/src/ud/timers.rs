@@ -9,18 +9,18 @@ use verbena_channel::Peer;
 
 /// The times, earliest first.
 #[derive(Debug, Default)]
-pub struct Timers {
+pub(super) struct Timers {
     heap: BinaryHeap<Reverse<(u64, Peer)>>,
 }
 
 impl Timers {
     /// Notes a time for a peer.
-    pub fn add(&mut self, at_ns: u64, peer: Peer) {
+    pub(super) fn add(&mut self, at_ns: u64, peer: Peer) {
         self.heap.push(Reverse((at_ns, peer)));
     }
 
     /// Takes the earliest entry that is due.
-    pub fn take_due(&mut self, now_ns: u64) -> Option<(u64, Peer)> {
+    pub(super) fn take_due(&mut self, now_ns: u64) -> Option<(u64, Peer)> {
         let Reverse(first) = *self.heap.peek()?;
         (first.0 <= now_ns).then(|| {
             self.heap.pop();
@@ -30,12 +30,12 @@ impl Timers {
 
     /// Returns the earliest time, stale or not.
     #[inline]
-    pub fn next_ns(&self) -> Option<u64> {
+    pub(super) fn next_ns(&self) -> Option<u64> {
         self.heap.peek().map(|Reverse((at_ns, _))| *at_ns)
     }
 
     /// Returns the bytes held.
-    pub fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         self.heap.capacity() * size_of::<(u64, Peer)>()
     }
 }

@@ -58,7 +58,7 @@ fn pattern(from: Peer, sequence: u32, len: usize) -> Vec<u8> {
         .collect()
 }
 
-pub fn main(args: Vec<String>) {
+pub(crate) fn main(args: Vec<String>) {
     let (me, size) = (args[1].parse().unwrap(), args[2].parse().unwrap());
     match (args[0].as_str(), connect(me, size)) {
         ("findings", result) => findings(result),

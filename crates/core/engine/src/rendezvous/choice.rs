@@ -78,7 +78,7 @@ pub(crate) fn choose(route: &Route, readable: bool, writable: bool, bytes: u64) 
 
 impl Way {
     /// The direction of the transfer, if the message is not copied.
-    pub fn direction(self) -> Option<Direction> {
+    pub(crate) fn direction(self) -> Option<Direction> {
         match self {
             Way::Read => Some(Direction::Read),
             Way::Write => Some(Direction::Write),
@@ -87,7 +87,7 @@ impl Way {
     }
 
     /// The way of a message that moves in this direction.
-    pub fn of(direction: Direction) -> Way {
+    pub(crate) fn of(direction: Direction) -> Way {
         match direction {
             Direction::Read => Way::Read,
             Direction::Write => Way::Write,

@@ -57,7 +57,7 @@ pub(crate) enum Step {
 }
 
 impl Incoming {
-    pub fn new(offer: Offer, total: u64, bytes: u64) -> Incoming {
+    pub(crate) fn new(offer: Offer, total: u64, bytes: u64) -> Incoming {
         Incoming {
             offer,
             total,
@@ -82,7 +82,7 @@ impl Incoming {
     }
 
     /// Returns whether there may be a piece to read now.
-    pub fn can_read(&self) -> bool {
+    pub(crate) fn can_read(&self) -> bool {
         let left = match &self.stripe {
             Some(stripe) => stripe.has_room(),
             None => self.reads < TRANSFERS_MAX && (!self.redo.is_empty() || self.parts.is_open()),
@@ -91,28 +91,28 @@ impl Incoming {
     }
 
     /// Memory of the sender that can be read.
-    pub fn memory(&self) -> Option<Memory> {
+    pub(crate) fn memory(&self) -> Option<Memory> {
         self.offer.memory()
     }
 
     /// Lets the message be read by rails, on which it is registered.
-    pub fn stripe_by(&mut self, stripe: Stripe, registered: Vec<(usize, Key)>) {
+    pub(crate) fn stripe_by(&mut self, stripe: Stripe, registered: Vec<(usize, Key)>) {
         (self.stripe, self.rails) = (Some(Box::new(stripe)), registered);
         self.parts = Parts::none(self.bytes);
     }
 
     /// Takes all that this side shows or has registered, with its channels.
-    pub fn take_exposed(&mut self) -> impl Iterator<Item = (usize, Key)> + use<> {
+    pub(crate) fn take_exposed(&mut self) -> impl Iterator<Item = (usize, Key)> + use<> {
         self.exposed.take().into_iter().chain(std::mem::take(&mut self.rails))
     }
 
     /// Returns whether the sender must be kept from further parts, since all that is not in place
     /// will be streamed.
-    pub fn must_end_division(&self) -> bool {
+    pub(crate) fn must_end_division(&self) -> bool {
         self.missing.is_some() && self.parts.division.is_some()
     }
 
-    pub fn read_ended(&mut self, note: &TransferNote, in_place: bool) {
+    pub(crate) fn read_ended(&mut self, note: &TransferNote, in_place: bool) {
         let missing = match &mut self.stripe {
             Some(stripe) => {
                 stripe.ended(note.channel, note.piece, in_place);
@@ -125,7 +125,7 @@ impl Incoming {
     }
 
     /// Decides what is to be done now: see the table of states in [`super`].
-    pub fn next_step(&self, is_broken: bool) -> Step {
+    pub(crate) fn next_step(&self, is_broken: bool) -> Step {
         if is_broken {
             return if self.reads == 0 { Step::Fail } else { Step::Wait };
         }

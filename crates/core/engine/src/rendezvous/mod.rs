@@ -79,25 +79,25 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
-    pub fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.offset + self.len
     }
 
     /// The smallest span that holds both.
-    pub fn union(self, other: Piece) -> Piece {
+    pub(crate) fn union(self, other: Piece) -> Piece {
         let offset = self.offset.min(other.offset);
         Piece { offset, len: self.end().max(other.end()) - offset }
     }
 
     /// Cuts it into pieces of at most `bytes_max`, the last one first.
-    pub fn cut(self, bytes_max: u64) -> impl Iterator<Item = Piece> {
+    pub(crate) fn cut(self, bytes_max: u64) -> impl Iterator<Item = Piece> {
         let cut = parts::Cut::for_one(self.len, bytes_max);
         let piece = move |part: Piece| Piece { offset: self.offset + part.offset, ..part };
         (0..cut.count()).rev().filter_map(move |index| cut.part(index)).map(piece)
     }
 
     /// Returns whether it is not empty and lies within a message of `bytes`.
-    pub fn is_within(&self, bytes: u64) -> bool {
+    pub(crate) fn is_within(&self, bytes: u64) -> bool {
         self.len > 0 && self.len <= bytes && self.offset <= bytes - self.len
     }
 }
@@ -114,7 +114,7 @@ pub(crate) struct TransferNote {
 
 impl EngineState {
     /// A transfer in the background has ended.
-    pub fn transferred(&mut self, token: u64, outcome: Result<(), Fault>) {
+    pub(crate) fn transferred(&mut self, token: u64, outcome: Result<(), Fault>) {
         let Some(note) = self.transfers.remove(Id::of(token)) else { return };
         match note.put {
             true => self.put_ended(note, outcome.is_ok()),
@@ -123,7 +123,7 @@ impl EngineState {
     }
 
     /// The sender has copied a part, or could not.
-    pub fn copied(&mut self, peer: Peer, header: &Header, payload: &[u8]) -> Option<()> {
+    pub(crate) fn copied(&mut self, peer: Peer, header: &Header, payload: &[u8]) -> Option<()> {
         use crate::wire::{DONE, FAILED};
         let piece = Piece { offset: header.length, len: Reader(payload).word()? };
         let in_place = match header.flags {

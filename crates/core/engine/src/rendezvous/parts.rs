@@ -18,30 +18,30 @@ const PAGE_BYTES: u64 = 4096;
 impl Cut {
     /// Cuts for one reader: parts of the given length, so that other traffic gets its turn in
     /// between.
-    pub fn for_one(bytes: u64, part_bytes_max: u64) -> Cut {
+    pub(crate) fn for_one(bytes: u64, part_bytes_max: u64) -> Cut {
         Cut { bytes, part_bytes: part_bytes_max.min(bytes).max(bytes.div_ceil(PARTS_MAX.into())) }
     }
 
     /// Cuts for two copiers. Each takes a half, which then is in its cache. A long message has more
     /// parts, so that a copier that comes late finds some.
-    pub fn for_both(bytes: u64, part_bytes_max: u64) -> Cut {
+    pub(crate) fn for_both(bytes: u64, part_bytes_max: u64) -> Cut {
         let half = bytes.div_ceil(2).next_multiple_of(PAGE_BYTES);
         Cut::for_one(bytes, half.min(part_bytes_max))
     }
 
     /// The number of parts.
-    pub fn count(&self) -> u32 {
+    pub(crate) fn count(&self) -> u32 {
         self.bytes.div_ceil(self.part_bytes) as u32
     }
 
     /// Returns one part; `None` if there is no such part.
-    pub fn part(&self, index: u32) -> Option<Piece> {
+    pub(crate) fn part(&self, index: u32) -> Option<Piece> {
         let offset = self.part_bytes * u64::from(index);
         (offset < self.bytes).then(|| Piece { offset, len: self.part_bytes.min(self.bytes - offset) })
     }
 
     /// Returns all from part `first` on, without the last `last` ones; `None` if that is nothing.
-    pub fn between(&self, first: u32, last: u32) -> Option<Piece> {
+    pub(crate) fn between(&self, first: u32, last: u32) -> Option<Piece> {
         let end = (self.part_bytes * u64::from(self.count().saturating_sub(last))).min(self.bytes);
         let offset = self.part_bytes * u64::from(first);
         (offset < end).then(|| Piece { offset, len: end - offset })
@@ -66,34 +66,34 @@ pub(crate) struct Parts {
 
 impl Parts {
     /// Parts for this side alone.
-    pub fn alone(cut: Cut) -> Parts {
+    pub(crate) fn alone(cut: Cut) -> Parts {
         Parts { cut, division: None, first: 0, last: 0, reported: 0, has_first: false }
     }
 
     /// No parts: the sender writes the whole message.
-    pub fn none(bytes: u64) -> Parts {
+    pub(crate) fn none(bytes: u64) -> Parts {
         Parts { first: 1, ..Parts::alone(Cut { bytes, part_bytes: bytes }) }
     }
 
     /// Parts for both sides.
-    pub fn divided(cut: Cut, channel: usize, division: Division) -> Parts {
+    pub(crate) fn divided(cut: Cut, channel: usize, division: Division) -> Parts {
         Parts { division: Some((channel, division)), first: 1, has_first: true, ..Parts::alone(cut) }
     }
 
     /// Returns whether some part may still be there for this side.
-    pub fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.has_first || self.first + self.last.max(self.reported) < self.cut.count()
     }
 
     /// Returns whether the sender copies nothing any more.
-    pub fn is_settled(&self) -> bool {
+    pub(crate) fn is_settled(&self) -> bool {
         let last = if self.division.is_some() { self.cut.count() - self.first } else { self.last };
         self.reported == last
     }
 
     /// Takes the part that this side has without asking: the first of a division, or the next of a
     /// message that is not divided.
-    pub fn take_own(&mut self) -> Option<Piece> {
+    pub(crate) fn take_own(&mut self) -> Option<Piece> {
         if std::mem::take(&mut self.has_first) {
             return self.cut.part(0);
         }
@@ -103,18 +103,18 @@ impl Parts {
     }
 
     /// The division gave this part to this side.
-    pub fn taken(&mut self, part: u32) -> Option<Piece> {
+    pub(crate) fn taken(&mut self, part: u32) -> Option<Piece> {
         self.first += 1;
         self.cut.part(part)
     }
 
     /// Ends the division. The sender took `last` parts.
-    pub fn end(&mut self, last: u32) {
+    pub(crate) fn end(&mut self, last: u32) {
         (self.division, self.last) = (None, last);
     }
 
     /// The sender has ended a part. False if it can have none.
-    pub fn report(&mut self) -> bool {
+    pub(crate) fn report(&mut self) -> bool {
         let last_max = if self.division.is_some() { self.cut.count() - self.first } else { self.last };
         let known = self.reported < last_max;
         self.reported += known as u32;
@@ -122,7 +122,7 @@ impl Parts {
     }
 
     /// The span that nobody took, once the division has ended; `None` if it is empty.
-    pub fn untaken(&self) -> Option<Piece> {
+    pub(crate) fn untaken(&self) -> Option<Piece> {
         let first = if self.has_first { 0 } else { self.first };
         self.cut.between(first, self.last)
     }

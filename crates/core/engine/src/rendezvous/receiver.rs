@@ -21,7 +21,7 @@ use verbena_memory::Region;
 
 impl EngineState {
     /// Ties a posted receive to the message announced; the rendezvous is to begin.
-    pub fn accept(&mut self, id: Id, peer: Peer, key: &MatchKey, offer: Offer, total: u64) {
+    pub(crate) fn accept(&mut self, id: Id, peer: Peer, key: &MatchKey, offer: Offer, total: u64) {
         let request = self.requests.get_mut(id).expect("a receive");
         (request.peer, request.source, request.tag) = (peer, key.source, key.tag);
         let bytes = total.min(request.buffer.len() as u64);
@@ -56,7 +56,7 @@ impl EngineState {
     }
 
     /// A part of the message by packet.
-    pub fn data(&mut self, peer: Peer, header: &Header, payload: &[u8]) -> Option<()> {
+    pub(crate) fn data(&mut self, peer: Peer, header: &Header, payload: &[u8]) -> Option<()> {
         let id = Id::of(header.context);
         let Some((_, incoming)) = self.incoming_of(peer, id) else { return Some(()) };
         let piece = Piece { offset: header.length, len: payload.len() as u64 };
@@ -84,7 +84,7 @@ impl EngineState {
     }
 
     /// The sender reports a part that it took.
-    pub fn help_ended(&mut self, peer: Peer, id: Id, piece: Piece, in_place: bool) -> Option<()> {
+    pub(crate) fn help_ended(&mut self, peer: Peer, id: Id, piece: Piece, in_place: bool) -> Option<()> {
         let Some((_, incoming)) = self.incoming_of(peer, id) else { return Some(()) };
         if incoming.is_pushed {
             return self.push_ended(peer, id, piece, in_place);
@@ -128,7 +128,7 @@ impl EngineState {
     }
 
     /// A read in the background has ended.
-    pub fn get_ended(&mut self, note: TransferNote, in_place: bool) {
+    pub(crate) fn get_ended(&mut self, note: TransferNote, in_place: bool) {
         let Some(request) = self.requests.get(note.request) else { return };
         let peer = request.peer;
         let Some((_, incoming)) = self.incoming_of(peer, note.request) else { return };
@@ -197,7 +197,7 @@ impl EngineState {
     }
 
     /// The peer is broken: fails the receive once no read touches its buffer any more.
-    pub fn fail_incoming(&mut self, id: Id, place: Id) {
+    pub(crate) fn fail_incoming(&mut self, id: Id, place: Id) {
         let peer = self.requests.get(id).expect("a receive").peer;
         if self.incoming.get(place).is_some_and(|incoming| incoming.reads == 0) {
             self.drop_incoming(peer, place);

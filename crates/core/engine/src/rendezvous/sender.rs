@@ -49,7 +49,7 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    pub fn new(exposed: Option<(usize, Key)>, rails: Vec<(usize, Key)>) -> Outgoing {
+    pub(crate) fn new(exposed: Option<(usize, Key)>, rails: Vec<(usize, Key)>) -> Outgoing {
         Outgoing { exposed, rails, ..Outgoing::default() }
     }
 
@@ -68,7 +68,7 @@ impl EngineState {
     }
 
     /// The receiver is ready for data, or for the sender's writes, or invites to help.
-    pub fn clear_to_send(&mut self, peer: Peer, header: &Header, payload: &[u8]) -> Option<()> {
+    pub(crate) fn clear_to_send(&mut self, peer: Peer, header: &Header, payload: &[u8]) -> Option<()> {
         let mut reader = Reader(payload);
         let (receiver, bytes) = (reader.word()?, reader.word()?);
         let id = Id::of(header.context);
@@ -163,7 +163,7 @@ impl EngineState {
     }
 
     /// The receiver has all.
-    pub fn finished(&mut self, peer: Peer, header: &Header) {
+    pub(crate) fn finished(&mut self, peer: Peer, header: &Header) {
         let id = Id::of(header.context);
         if let Some((place, _)) = self.outgoing_of(peer, id) {
             self.end_sent(id, place);
@@ -177,7 +177,7 @@ impl EngineState {
     }
 
     /// Ends the exposure and completes.
-    pub fn end_outgoing(&mut self, id: Id, place: Id, completion: Completion) {
+    pub(crate) fn end_outgoing(&mut self, id: Id, place: Id, completion: Completion) {
         let peer = self.requests.get(id).expect("a send").peer;
         let outgoing = self.outgoing.remove(place).expect("a rendezvous");
         let exposed = outgoing.exposed.into_iter().chain(outgoing.rails);
@@ -186,7 +186,7 @@ impl EngineState {
     }
 
     /// The peer is broken: fails the send once no write reads its buffer any more.
-    pub fn fail_outgoing(&mut self, id: Id, place: Id) {
+    pub(crate) fn fail_outgoing(&mut self, id: Id, place: Id) {
         if self.outgoing.get(place).is_none_or(|outgoing| outgoing.writes > 0) {
             return;
         }
@@ -197,7 +197,7 @@ impl EngineState {
     }
 
     /// A write in the background has ended.
-    pub fn put_ended(&mut self, note: TransferNote, in_place: bool) {
+    pub(crate) fn put_ended(&mut self, note: TransferNote, in_place: bool) {
         let Some(request) = self.requests.get(note.request) else { return };
         let peer = request.peer;
         let Some((place, outgoing)) = self.outgoing_of(peer, note.request) else { return };

@@ -59,7 +59,7 @@ impl Speeds {
     }
 
     /// A message begins, over these channels. Returns whether a slow one gets a piece as well.
-    pub fn begin(&self, channels: impl Iterator<Item = usize>) -> bool {
+    pub(crate) fn begin(&self, channels: impl Iterator<Item = usize>) -> bool {
         let mut book = self.book();
         for channel in channels {
             book.add(channel);
@@ -69,12 +69,12 @@ impl Speeds {
     }
 
     /// The load of this rail, one of those named by [`Speeds::begin`].
-    pub fn load(&self, channel: usize) -> Load {
+    pub(crate) fn load(&self, channel: usize) -> Load {
         self.book().rail(channel).load
     }
 
     /// Notes that the rail was given a piece.
-    pub fn took(&self, channel: usize, bytes: u64) {
+    pub(crate) fn took(&self, channel: usize, bytes: u64) {
         let mut book = self.book();
         book.is_closed = false;
         let rail = book.rail(channel);
@@ -82,7 +82,7 @@ impl Speeds {
     }
 
     /// A piece has ended, and its message has more for the rails, or not.
-    pub fn ended(&self, channel: usize, bytes: u64, in_place: bool, has_more: bool) {
+    pub(crate) fn ended(&self, channel: usize, bytes: u64, in_place: bool, has_more: bool) {
         let mut book = self.book();
         let is_closed = book.is_closed;
         let rail = book.rail(channel);

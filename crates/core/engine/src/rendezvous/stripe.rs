@@ -65,14 +65,14 @@ pub(crate) struct Task {
 
 impl Stripe {
     /// A stripe over one channel, in pieces of at most `piece_bytes_max`.
-    pub fn alone(span: Piece, channel: usize, key: Key, piece_bytes_max: u64) -> Stripe {
+    pub(crate) fn alone(span: Piece, channel: usize, key: Key, piece_bytes_max: u64) -> Stripe {
         Stripe::new(span, &[(channel, key)], piece_bytes_max)
     }
 
-    /// A stripe over several rails, in pieces of at least `piece_bytes_min`.
-    pub fn over(span: Piece, rails: &[(usize, Key)], speeds: Arc<Speeds>, piece_bytes_min: u64) -> Stripe {
+    /// A stripe over several rails, in pieces of at least `bytes_min`.
+    pub(crate) fn over(span: Piece, rails: &[(usize, Key)], speeds: Arc<Speeds>, bytes_min: u64) -> Stripe {
         let is_trial = speeds.begin(rails.iter().map(|(channel, _)| *channel));
-        Stripe { is_trial, speeds: Some(speeds), ..Stripe::new(span, rails, piece_bytes_min) }
+        Stripe { is_trial, speeds: Some(speeds), ..Stripe::new(span, rails, bytes_min) }
     }
 
     fn new(span: Piece, rails: &[(usize, Key)], piece_bytes: u64) -> Stripe {
@@ -84,29 +84,29 @@ impl Stripe {
     }
 
     /// The whole span of the stripe.
-    pub fn span(&self) -> Piece {
+    pub(crate) fn span(&self) -> Piece {
         self.span
     }
 
     /// Returns whether something is left that a rail can move. After all rails have failed there is
     /// nothing.
-    pub fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.left() > 0 && self.rails.iter().any(|rail| rail.is_open)
     }
 
     /// Returns whether there is a piece to be moved now.
-    pub fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         self.choose().is_some()
     }
 
     /// The span that is not in place, once nothing is under way.
-    pub fn missing(&self) -> Option<Piece> {
+    pub(crate) fn missing(&self) -> Option<Piece> {
         let rest = Some(self.rest).filter(|rest| rest.len > 0);
         self.redo.iter().copied().chain(rest).reduce(Piece::union)
     }
 
     /// Gives the next piece to a rail, if one has room.
-    pub fn take(&mut self) -> Option<Task> {
+    pub(crate) fn take(&mut self) -> Option<Task> {
         let (at, bytes) = self.choose()?;
         let from = self.redo.last_mut().unwrap_or(&mut self.rest);
         let piece = Piece { offset: from.offset, len: bytes.min(from.len) };
@@ -121,7 +121,7 @@ impl Stripe {
     }
 
     /// A piece was moved by this channel, or could not be.
-    pub fn ended(&mut self, channel: usize, piece: Piece, in_place: bool) {
+    pub(crate) fn ended(&mut self, channel: usize, piece: Piece, in_place: bool) {
         let Some(rail) = self.rails.iter_mut().find(|rail| rail.channel == channel) else { return };
         rail.under_way -= 1;
         if !in_place {

@@ -1,7 +1,7 @@
 //! Two engines and a wire between them, in one thread.
 #![allow(dead_code)] // each test file uses its part of the harness
 
-pub mod wire;
+pub(crate) mod wire;
 
 use std::sync::Arc;
 use verbena_channel::mark::Mark;
@@ -14,42 +14,42 @@ use verbena_memory::{Buffer, Region};
 use wire::{Wire, WireEnd};
 
 /// Matching context of all tests here.
-pub const CONTEXT: u64 = 7;
+pub(crate) const CONTEXT: u64 = 7;
 
 /// Memory that a test owns; it is never freed, so that buffers of it stay valid whatever a test
 /// does.
 #[derive(Clone, Copy)]
-pub struct Bytes(Region);
+pub(crate) struct Bytes(Region);
 
 impl Bytes {
-    pub fn new(bytes: Vec<u8>) -> Bytes {
+    pub(crate) fn new(bytes: Vec<u8>) -> Bytes {
         // SAFETY: leaked, so valid for ever; only the engine and `get` below touch it.
         Bytes(unsafe { Region::of(bytes.leak()) })
     }
 
-    pub fn zero(len: usize) -> Bytes {
+    pub(crate) fn zero(len: usize) -> Bytes {
         Bytes::new(vec![0; len])
     }
 
     /// Bytes that tell their place and `seed`.
-    pub fn pattern(len: usize, seed: u8) -> Bytes {
+    pub(crate) fn pattern(len: usize, seed: u8) -> Bytes {
         Bytes::new((0..len).map(|i| (i / 251) as u8 ^ (i % 251) as u8 ^ seed).collect())
     }
 
-    pub fn get(&self) -> Vec<u8> {
+    pub(crate) fn get(&self) -> Vec<u8> {
         self.0.to_vec()
     }
 
-    pub fn fill(&self, byte: u8) {
+    pub(crate) fn fill(&self, byte: u8) {
         self.0.fill(byte);
     }
 
-    pub fn buffer(&self) -> Buffer {
+    pub(crate) fn buffer(&self) -> Buffer {
         Buffer::Contiguous(self.0)
     }
 
     /// Three bytes of every five.
-    pub fn strided(&self) -> Buffer {
+    pub(crate) fn strided(&self) -> Buffer {
         let layout = Arc::new(Layout::new(vec![(1, 2), (4, 1)], 5));
         // SAFETY: elements of five bytes that lie within the leaked memory.
         unsafe { Buffer::strided(self.0.pointer(), self.0.len() / 5, &layout) }
@@ -57,33 +57,33 @@ impl Bytes {
 }
 
 /// The packed bytes of a buffer.
-pub fn packed(buffer: &Buffer) -> Vec<u8> {
+pub(crate) fn packed(buffer: &Buffer) -> Vec<u8> {
     let mut out = vec![0; buffer.len()];
     buffer.copy_out(0, &mut out);
     out
 }
 
 /// Two engines, processes 0 and 1 of 2.
-pub struct Pair {
+pub(crate) struct Pair {
     pub engines: [Engine; 2],
     pub wire: Wire,
 }
 
 impl Pair {
-    pub fn new(wire: Wire) -> Pair {
+    pub(crate) fn new(wire: Wire) -> Pair {
         Pair::with(wire, Settings { claim_bytes: 1024, copy_by_both_bytes_min: 2048, ..Settings::default() })
     }
 
-    pub fn with(wire: Wire, settings: Settings) -> Pair {
+    pub(crate) fn with(wire: Wire, settings: Settings) -> Pair {
         let engine = |me: u32| Engine::new(me, 2, vec![Box::new(WireEnd::new(&wire, me))], settings);
         Pair { engines: [engine(0), engine(1)], wire: wire.clone() }
     }
 
-    pub fn send(&mut self, from: usize, tag: i32, buffer: Buffer) -> Posted {
+    pub(crate) fn send(&mut self, from: usize, tag: i32, buffer: Buffer) -> Posted {
         self.send_in_mode(from, tag, buffer, Mode::Standard)
     }
 
-    pub fn send_in_mode(&mut self, from: usize, tag: i32, buffer: Buffer, mode: Mode) -> Posted {
+    pub(crate) fn send_in_mode(&mut self, from: usize, tag: i32, buffer: Buffer, mode: Mode) -> Posted {
         let peer = 1 - from as u32;
         self.engines[from].send(SendRequest {
             peer,
@@ -96,16 +96,16 @@ impl Pair {
         })
     }
 
-    pub fn receive(&mut self, at: usize, source: i32, tag: i32, buffer: Buffer) -> Posted {
+    pub(crate) fn receive(&mut self, at: usize, source: i32, tag: i32, buffer: Buffer) -> Posted {
         self.engines[at].receive(ReceiveRequest::new(CONTEXT, source, tag, buffer))
     }
 
-    pub fn receive_any(&mut self, at: usize, buffer: Buffer) -> Posted {
+    pub(crate) fn receive_any(&mut self, at: usize, buffer: Buffer) -> Posted {
         self.receive(at, ANY_SOURCE, ANY_TAG, buffer)
     }
 
     /// Progress on both sides, in turn, until nothing happens any more.
-    pub fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         for _ in 0..100_000 {
             let moved = [self.engines[0].progress(), self.engines[1].progress()];
             if !moved[0] && !moved[1] && self.wire.is_idle() {
@@ -116,7 +116,7 @@ impl Pair {
     }
 
     /// The completion, after both sides have settled.
-    pub fn end(&mut self, at: usize, posted: Posted) -> Completion {
+    pub(crate) fn end(&mut self, at: usize, posted: Posted) -> Completion {
         self.settle();
         match posted {
             Posted::Done(completion) => completion,
@@ -126,29 +126,29 @@ impl Pair {
         }
     }
 
-    pub fn is_quiet(&mut self) -> bool {
+    pub(crate) fn is_quiet(&mut self) -> bool {
         self.engines.iter_mut().all(Engine::is_quiet)
     }
 }
 
-pub fn pending(posted: &Posted) -> RequestId {
+pub(crate) fn pending(posted: &Posted) -> RequestId {
     match posted {
         Posted::Pending(id) => *id,
         Posted::Done(completion) => panic!("done at once: {completion:?}"),
     }
 }
 
-pub fn done(posted: &Posted) -> &Completion {
+pub(crate) fn done(posted: &Posted) -> &Completion {
     match posted {
         Posted::Done(completion) => completion,
         Posted::Pending(_) => panic!("still pending"),
     }
 }
 
-pub fn is_good(completion: &Completion, bytes: usize) -> bool {
+pub(crate) fn is_good(completion: &Completion, bytes: usize) -> bool {
     completion.failure.is_none() && !completion.cancelled && completion.bytes == bytes as u64
 }
 
-pub fn is_channel_failure(completion: &Completion) -> bool {
+pub(crate) fn is_channel_failure(completion: &Completion) -> bool {
     matches!(completion.failure, Some(Failure::Channel(_)))
 }

@@ -12,7 +12,7 @@ use verbena_memory::Region;
 
 /// The way in which memory is read or written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Memory {
+pub(crate) enum Memory {
     /// Not offered.
     None,
     /// Done when the call returns.
@@ -27,7 +27,7 @@ pub enum Memory {
 
 /// The abilities that a test can choose.
 #[derive(Clone, Copy, Debug)]
-pub struct Abilities {
+pub(crate) struct Abilities {
     pub reach: Reach,
     pub get: Memory,
     pub put: Memory,
@@ -84,10 +84,10 @@ struct State {
 
 /// The wire, shared by its ends and the test.
 #[derive(Clone)]
-pub struct Wire(Arc<Mutex<State>>);
+pub(crate) struct Wire(Arc<Mutex<State>>);
 
 impl Wire {
-    pub fn new(mut abilities: Abilities) -> Wire {
+    pub(crate) fn new(mut abilities: Abilities) -> Wire {
         abilities.reach.get = (abilities.get != Memory::None).then_some(abilities.get_cost);
         abilities.reach.put = (abilities.put != Memory::None).then_some(abilities.put_cost);
         Wire(Arc::new(Mutex::new(State {
@@ -107,73 +107,73 @@ impl Wire {
     }
 
     /// A wire of packets alone.
-    pub fn packets() -> Wire {
+    pub(crate) fn packets() -> Wire {
         Wire::new(Abilities::default())
     }
 
-    pub fn memory(get: Memory, put: Memory) -> Wire {
+    pub(crate) fn memory(get: Memory, put: Memory) -> Wire {
         Wire::new(Abilities { get, put, ..Abilities::default() })
     }
 
     /// Makes every send from now on find the peer gone.
-    pub fn cut(&self) {
+    pub(crate) fn cut(&self) {
         self.0.lock().unwrap().cut = true;
     }
 
     /// The next poll of `side` finds that what connects it to the other side is corrupt.
-    pub fn corrupt(&self, side: usize) {
+    pub(crate) fn corrupt(&self, side: usize) {
         self.0.lock().unwrap().faults[side] = Some(fault("the wire is corrupt"));
     }
 
-    pub fn set_room(&self, room: usize) {
+    pub(crate) fn set_room(&self, room: usize) {
         self.0.lock().unwrap().abilities.room = room;
     }
 
-    pub fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         let state = self.0.lock().unwrap();
         state.packets.iter().all(VecDeque::is_empty) && state.ends.iter().all(VecDeque::is_empty)
     }
 
     /// Returns how many packets of this kind were sent.
-    pub fn count(&self, kind: Kind) -> usize {
+    pub(crate) fn count(&self, kind: Kind) -> usize {
         self.0.lock().unwrap().log.iter().filter(|(_, k)| *k == kind).count()
     }
 
     /// Reads and writes that moved bytes.
-    pub fn transfers(&self) -> (usize, usize) {
+    pub(crate) fn transfers(&self) -> (usize, usize) {
         let state = self.0.lock().unwrap();
         (state.gets, state.puts)
     }
 
     /// Returns how often packets were held back.
-    pub fn holds(&self) -> usize {
+    pub(crate) fn holds(&self) -> usize {
         self.0.lock().unwrap().holds
     }
 
     /// Exposures that were not ended.
-    pub fn exposed(&self) -> usize {
+    pub(crate) fn exposed(&self) -> usize {
         self.0.lock().unwrap().exposed.iter().flatten().count()
     }
 
     /// Divisions that were not ended.
-    pub fn divisions(&self) -> usize {
+    pub(crate) fn divisions(&self) -> usize {
         self.0.lock().unwrap().divisions.iter().flatten().count()
     }
 
     /// Lets a test reorder, repeat or forge what is on its way to `to`.
-    pub fn meddle(&self, to: usize, with: impl FnOnce(&mut VecDeque<(Header, Vec<u8>)>)) {
+    pub(crate) fn meddle(&self, to: usize, with: impl FnOnce(&mut VecDeque<(Header, Vec<u8>)>)) {
         with(&mut self.0.lock().unwrap().packets[to]);
     }
 }
 
 /// One end of the wire.
-pub struct WireEnd {
+pub(crate) struct WireEnd {
     wire: Wire,
     me: Peer,
 }
 
 impl WireEnd {
-    pub fn new(wire: &Wire, me: Peer) -> WireEnd {
+    pub(crate) fn new(wire: &Wire, me: Peer) -> WireEnd {
         WireEnd { wire: wire.clone(), me }
     }
 

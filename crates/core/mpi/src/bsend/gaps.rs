@@ -8,13 +8,13 @@ const PIECE_ALIGN: usize = 64;
 
 /// A piece of the buffer, or a gap between pieces: where it begins, and its length, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub(super) struct Piece {
     pub at: usize,
     pub len: usize,
 }
 
 /// The gaps. No two of them touch.
-pub struct Gaps {
+pub(super) struct Gaps {
     /// The length of each gap, by where it begins.
     by_place: BTreeMap<usize, usize>,
     /// Length and beginning of each gap.
@@ -23,19 +23,19 @@ pub struct Gaps {
 
 impl Gaps {
     /// No gap.
-    pub const fn none() -> Gaps {
+    pub(super) const fn none() -> Gaps {
         Gaps { by_place: BTreeMap::new(), by_len: BTreeSet::new() }
     }
 
     /// One gap: all of a buffer.
-    pub fn whole(len: usize) -> Gaps {
+    pub(super) fn whole(len: usize) -> Gaps {
         let mut gaps = Gaps::none();
         gaps.insert(0, len);
         gaps
     }
 
     /// Takes a piece of at least `len` bytes out of the smallest gap that has as many.
-    pub fn take(&mut self, len: usize) -> Option<Piece> {
+    pub(super) fn take(&mut self, len: usize) -> Option<Piece> {
         if len == 0 {
             return Some(Piece { at: 0, len: 0 });
         }
@@ -48,7 +48,7 @@ impl Gaps {
     }
 
     /// Gives a piece back, and joins it with the gaps beside it.
-    pub fn give_back(&mut self, Piece { mut at, mut len }: Piece) {
+    pub(super) fn give_back(&mut self, Piece { mut at, mut len }: Piece) {
         if let Some((&before, &room)) = self.by_place.range(..at).next_back()
             && before + room == at
         {

@@ -4,12 +4,12 @@ use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 
 /// Packs the numbers one behind the other.
-pub fn pack(words: &[u64]) -> Vec<u8> {
+pub(crate) fn pack(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
 /// Unpacks the output of [`pack`], any number of them.
-pub fn unpack_all(bytes: &[u8]) -> Result<Vec<u64>> {
+pub(crate) fn unpack_all(bytes: &[u8]) -> Result<Vec<u64>> {
     let (words, rest) = bytes.as_chunks::<8>();
     if !rest.is_empty() {
         return Err(garbled(bytes.len()));
@@ -18,17 +18,17 @@ pub fn unpack_all(bytes: &[u8]) -> Result<Vec<u64>> {
 }
 
 /// Unpacks the output of [`pack`], which must be `N` numbers.
-pub fn unpack<const N: usize>(bytes: &[u8]) -> Result<[u64; N]> {
+pub(crate) fn unpack<const N: usize>(bytes: &[u8]) -> Result<[u64; N]> {
     unpack_all(bytes)?.try_into().map_err(|_| garbled(bytes.len()))
 }
 
 /// Joins a list of byte strings into one.
-pub fn join(list: &[Vec<u8>]) -> Vec<u8> {
+pub(crate) fn join(list: &[Vec<u8>]) -> Vec<u8> {
     list.iter().flat_map(|item| [&(item.len() as u64).to_le_bytes(), &item[..]].concat()).collect()
 }
 
 /// Splits the output of [`join`].
-pub fn part(mut bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
+pub(crate) fn part(mut bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
     let mut list = Vec::new();
     while !bytes.is_empty() {
         let (len, rest) = bytes.split_first_chunk::<8>().ok_or_else(|| garbled(bytes.len()))?;
@@ -41,13 +41,13 @@ pub fn part(mut bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
 }
 
 /// A number that distinguishes byte strings, within the limits of 64 bits (FNV-1a).
-pub fn fingerprint(bytes: impl Iterator<Item = u8>) -> u64 {
+pub(crate) fn fingerprint(bytes: impl Iterator<Item = u8>) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 /// The error of a contribution that is not of the expected form.
 #[cold]
-pub fn garbled(bytes: usize) -> Error {
+pub(crate) fn garbled(bytes: usize) -> Error {
     Error::new(
         mpi::MPI_ERR_OTHER,
         "processes do not agree on the communicator that they make",

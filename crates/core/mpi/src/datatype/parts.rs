@@ -20,13 +20,13 @@ pub(super) struct Parts {
 
 impl Parts {
     /// The parts of an existing datatype.
-    pub fn of(datatype: &Datatype) -> Parts {
+    pub(super) fn of(datatype: &Datatype) -> Parts {
         let Datatype { layout, signature, markers, align, .. } = datatype;
         Parts { layout: (**layout).clone(), signature: signature.clone(), markers: *markers, align: *align }
     }
 
     /// Repeats the parts `count` times, `stride` bytes apart. `None` on overflow.
-    pub fn repeat(&self, count: usize, stride: isize) -> Option<Parts> {
+    pub(super) fn repeat(&self, count: usize, stride: isize) -> Option<Parts> {
         let layout = self.layout.repeat(count, stride, 0)?;
         let mut assembly = Assembly::default();
         assembly.signature.push(&self.signature, count);
@@ -35,7 +35,7 @@ impl Parts {
     }
 
     /// Sets both bounds. `None` on overflow.
-    pub fn resized(mut self, lb: isize, extent: isize) -> Option<Parts> {
+    pub(super) fn resized(mut self, lb: isize, extent: isize) -> Option<Parts> {
         self.markers = Some((lb, lb.checked_add(extent)?));
         self.layout = self.layout.with_extent(extent);
         Some(self)
@@ -52,7 +52,7 @@ impl Parts {
     }
 
     /// Makes a datatype of these parts, by the call that `contents` describes.
-    pub fn into_datatype(self, contents: Contents) -> Datatype {
+    pub(super) fn into_datatype(self, contents: Contents) -> Datatype {
         Datatype {
             lb: self.lb(),
             layout: Arc::new(self.layout),
@@ -80,7 +80,7 @@ pub(super) struct Assembly {
 impl Assembly {
     /// Adds `count` elements, one extent apart, with the origin of the first at `at`. `None` on
     /// overflow.
-    pub fn add(&mut self, at: isize, count: usize, parts: &Parts) -> Option<()> {
+    pub(super) fn add(&mut self, at: isize, count: usize, parts: &Parts) -> Option<()> {
         self.layout.add(at, count, &parts.layout)?;
         self.signature.push(&parts.signature, count);
         self.mark(at, count, parts.layout.extent(), parts)
@@ -104,7 +104,7 @@ impl Assembly {
     }
 
     /// The parts of all that was added. `None` on overflow.
-    pub fn finish(mut self) -> Option<Parts> {
+    pub(super) fn finish(mut self) -> Option<Parts> {
         let layout = std::mem::take(&mut self.layout).finish(0)?;
         self.finish_with(layout)
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// The error of something that the system refused; `verb` names it ("open", "write").
 #[cold]
-pub fn system(verb: &str, path: &Path, error: &io::Error) -> Error {
+pub(super) fn system(verb: &str, path: &Path, error: &io::Error) -> Error {
     let (class, cause, remedy) = explain(error.kind());
     Error::new(
         class,
@@ -20,7 +20,7 @@ pub fn system(verb: &str, path: &Path, error: &io::Error) -> Error {
 
 /// The error of an open file that the system refused to use.
 #[cold]
-pub fn in_use(verb: &str, path: &Path, error: &io::Error) -> Error {
+pub(super) fn in_use(verb: &str, path: &Path, error: &io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::InvalidInput => Error::new(
             mpi::MPI_ERR_UNSUPPORTED_OPERATION,
@@ -35,7 +35,7 @@ pub fn in_use(verb: &str, path: &Path, error: &io::Error) -> Error {
 
 /// The error of an open file whose descriptor the program has closed.
 #[cold]
-pub fn lost(path: &Path) -> Error {
+pub(super) fn lost(path: &Path) -> Error {
     Error::new(
         mpi::MPI_ERR_IO,
         "a file is open no more: its descriptor was closed",
@@ -96,7 +96,7 @@ fn explain(kind: io::ErrorKind) -> (Class, &'static str, &'static str) {
 
 /// The error of a collective call on a file that failed in another process.
 #[cold]
-pub fn elsewhere(rank: usize, class: Class, path: &Path) -> Error {
+pub(super) fn elsewhere(rank: usize, class: Class, path: &Path) -> Error {
     Error::new(
         class,
         format!("a collective call on a file failed in process {rank} of its communicator"),
@@ -108,7 +108,7 @@ pub fn elsewhere(rank: usize, class: Class, path: &Path) -> Error {
 
 /// The error of processes that passed different values where all must pass the same.
 #[cold]
-pub fn not_same(what: &str, path: &Path) -> Error {
+pub(super) fn not_same(what: &str, path: &Path) -> Error {
     Error::new(
         mpi::MPI_ERR_NOT_SAME,
         format!("the processes passed different values: {what}"),
@@ -120,7 +120,7 @@ pub fn not_same(what: &str, path: &Path) -> Error {
 
 /// The error of a call that the access mode forbids.
 #[cold]
-pub fn forbidden(class: Class, what: &str, path: &Path) -> Error {
+pub(super) fn forbidden(class: Class, what: &str, path: &Path) -> Error {
     Error::new(
         class,
         what,
@@ -132,7 +132,7 @@ pub fn forbidden(class: Class, what: &str, path: &Path) -> Error {
 
 /// The error of a number that makes no sense in a call on files.
 #[cold]
-pub fn bad_value(what: &str, value: i64, remedy: &str) -> Error {
+pub(super) fn bad_value(what: &str, value: i64, remedy: &str) -> Error {
     Error::new(
         mpi::MPI_ERR_ARG,
         format!("{what} is out of range"),

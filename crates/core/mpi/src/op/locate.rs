@@ -25,7 +25,7 @@ impl Pairs<'_> {
     ///
     /// # Panics
     /// If a region does not hold this many pairs.
-    pub fn locate(&self, extreme: Extreme, input: Region, inout: Region) {
+    pub(super) fn locate(&self, extreme: Extreme, input: Region, inout: Region) {
         match self.pair.value.representation {
             Representation::Integer(Int::I16) => self.locate_of::<i16>(extreme, input, inout),
             Representation::Integer(Int::I32) => self.locate_of::<i32>(extreme, input, inout),

@@ -27,7 +27,7 @@ pub enum Greeting {
 }
 
 /// Introduces this process over a port: says which one calls, and learns its rank and size.
-pub fn introduce(link: &mut Link, id: u32) -> Result<(u32, u32), BootError> {
+pub(super) fn introduce(link: &mut Link, id: u32) -> Result<(u32, u32), BootError> {
     link.ask(&Message::new("initack").with("pmiid", id), "initack")?;
     let (mut rank, mut size) = (None, None);
     // Three `set` messages come: size, rank and debug. The last one is of no interest, but must be

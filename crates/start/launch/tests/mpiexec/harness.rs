@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 const TIME_MAX: Duration = Duration::from_secs(30);
 
 /// The process that speaks PMI as the library does; see `testing/boot_client.rs`.
-pub const CLIENT: &str = env!("CARGO_BIN_EXE_boot-client");
-pub const MPIEXEC: &str = env!("CARGO_BIN_EXE_mpiexec");
+pub(crate) const CLIENT: &str = env!("CARGO_BIN_EXE_boot-client");
+pub(crate) const MPIEXEC: &str = env!("CARGO_BIN_EXE_mpiexec");
 
 /// The outcome of a run.
 #[derive(Debug)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     pub code: Option<i32>,
     pub out: String,
     pub err: String,
@@ -26,32 +26,32 @@ pub struct Outcome {
 
 impl Outcome {
     /// The lines of standard output, sorted, since the order of ranks is random.
-    pub fn lines(&self) -> Vec<&str> {
+    pub(crate) fn lines(&self) -> Vec<&str> {
         let mut lines: Vec<&str> = self.out.lines().collect();
         lines.sort_unstable();
         lines
     }
 
     /// The processes that are left of the run.
-    pub fn left(&self) -> Vec<i32> {
+    pub(crate) fn left(&self) -> Vec<i32> {
         marked(&self.mark)
     }
 
     /// Demands that no process of the run is left.
-    pub fn assert_nothing_left(&self) {
+    pub(crate) fn assert_nothing_left(&self) {
         assert_eq!(self.left(), [0; 0], "processes are left: {self:?}");
     }
 }
 
 /// A run in progress. All its processes have a mark in their environment.
-pub struct Run {
+pub(crate) struct Run {
     child: Child,
     mark: String,
     started: Instant,
 }
 
 /// `mpiexec` with these arguments.
-pub fn mpiexec(arguments: &[&str]) -> Command {
+pub(crate) fn mpiexec(arguments: &[&str]) -> Command {
     let mut command = Command::new(MPIEXEC);
     command.env_remove("MPIEXEC_TIMEOUT");
     command.args(arguments).stdin(Stdio::null());
@@ -59,7 +59,7 @@ pub fn mpiexec(arguments: &[&str]) -> Command {
 }
 
 /// Starts a command with a mark of its own.
-pub fn begin(command: &mut Command) -> Run {
+pub(crate) fn begin(command: &mut Command) -> Run {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let mark = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
     command.env("LAUNCH_TEST", &mark).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -82,31 +82,31 @@ pub fn begin(command: &mut Command) -> Run {
 }
 
 /// Runs `mpiexec` to its end.
-pub fn run(arguments: &[&str]) -> Outcome {
+pub(crate) fn run(arguments: &[&str]) -> Outcome {
     begin(&mut mpiexec(arguments)).finish()
 }
 
 /// Runs a shell script in each rank.
-pub fn run_script(options: &[&str], script: &str) -> Outcome {
+pub(crate) fn run_script(options: &[&str], script: &str) -> Outcome {
     run(&[options, &["sh", "-c", script]].concat())
 }
 
 impl Run {
-    pub fn pid(&self) -> i32 {
+    pub(crate) fn pid(&self) -> i32 {
         self.child.id() as i32
     }
 
-    pub fn type_in(&mut self, text: &[u8]) {
+    pub(crate) fn type_in(&mut self, text: &[u8]) {
         self.child.stdin.take().unwrap().write_all(text).unwrap();
     }
 
-    pub fn signal(&self, signal: i32) {
+    pub(crate) fn signal(&self, signal: i32) {
         // SAFETY: no memory is involved; the process is our unreaped child.
         assert_eq!(unsafe { libc::kill(self.pid(), signal) }, 0);
     }
 
     /// Waits until this many processes of the run have exec'ed this program, and returns their ids.
-    pub fn wait_for(&self, program: &str, count: usize) -> Vec<i32> {
+    pub(crate) fn wait_for(&self, program: &str, count: usize) -> Vec<i32> {
         let runs = |pid: &i32| {
             let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             line.split(|&byte| byte == 0).next().is_some_and(|word| word == program.as_bytes())
@@ -118,7 +118,7 @@ impl Run {
     }
 
     /// Counts the run's processes with this name (the kernel keeps 15 characters).
-    pub fn processes_called(&self, name: &str) -> usize {
+    pub(crate) fn processes_called(&self, name: &str) -> usize {
         let name = &name[..name.len().min(15)];
         let called = |pid: &&i32| {
             std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|found| found.trim() == name)
@@ -127,7 +127,7 @@ impl Run {
     }
 
     /// Sends the signal, and checks that the job ends soon, with this code, and leaves nothing.
-    pub fn ends_by(self, signal: i32, code: i32) {
+    pub(crate) fn ends_by(self, signal: i32, code: i32) {
         self.signal(signal);
         let outcome = self.finish();
         assert_eq!(outcome.code, Some(code), "{outcome:?}");
@@ -137,7 +137,7 @@ impl Run {
     }
 
     /// Waits for the end of the run.
-    pub fn finish(self) -> Outcome {
+    pub(crate) fn finish(self) -> Outcome {
         let (mark, started, pid) = (self.mark, self.started, self.child.id() as i32);
         let (done, watch) = std::sync::mpsc::channel::<()>();
         thread::spawn(move || {
@@ -155,7 +155,7 @@ impl Run {
     }
 
     /// Waits until no process of the run is left.
-    pub fn wait_for_nothing(&self) {
+    pub(crate) fn wait_for_nothing(&self) {
         eventually(|| marked(&self.mark).is_empty().then_some(()));
     }
 }
@@ -165,7 +165,7 @@ fn code(status: ExitStatus) -> Option<i32> {
 }
 
 /// Waits until `look` returns something.
-pub fn eventually<T>(mut look: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn eventually<T>(mut look: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
         if let Some(answer) = look() {
@@ -177,7 +177,7 @@ pub fn eventually<T>(mut look: impl FnMut() -> Option<T>) -> T {
 }
 
 /// The living processes of a run. A zombie has no environment, so it is not among them.
-pub fn marked(mark: &str) -> Vec<i32> {
+pub(crate) fn marked(mark: &str) -> Vec<i32> {
     let entry = format!("LAUNCH_TEST={mark}");
     let is_marked = |pid: &i32| {
         let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
@@ -189,7 +189,7 @@ pub fn marked(mark: &str) -> Vec<i32> {
 }
 
 /// The state letter of a process; `T` means stopped.
-pub fn state(pid: i32) -> char {
+pub(crate) fn state(pid: i32) -> char {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next()).unwrap_or('-')
 }

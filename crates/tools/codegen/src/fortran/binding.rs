@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 
 /// The kind of an INTEGER.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Width {
+pub(super) enum Width {
     /// The default kind.
     Default,
     /// `MPI_ADDRESS_KIND`.
@@ -21,7 +21,7 @@ pub enum Width {
 
 /// The form that a section of an array takes when it is passed as choice buffer to `mpi_f08`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub(super) enum Shape {
     /// A datatype of its own, in place of these parameters: count and datatype.
     Typed(String, String),
     /// A contiguous copy for the time of the call.
@@ -37,7 +37,7 @@ pub enum Shape {
 /// The meaning of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum What {
+pub(super) enum What {
     Buffer(Shape),
     CPtr,
     Detached,
@@ -61,7 +61,7 @@ pub enum What {
 }
 
 /// A parameter.
-pub struct Parameter {
+pub(super) struct Parameter {
     /// The name of the parameter.
     pub name: String,
     /// The meaning of the parameter.
@@ -89,7 +89,7 @@ impl Parameter {
 }
 
 /// A form of a function.
-pub struct Binding<'a> {
+pub(super) struct Binding<'a> {
     /// The function.
     pub function: &'a Function,
     /// The family of the function.
@@ -108,23 +108,23 @@ pub struct Binding<'a> {
 
 impl Binding<'_> {
     /// Returns whether `mpi_f08` passes something in another way than `mpi`.
-    pub fn differs(&self) -> bool {
+    pub(super) fn differs(&self) -> bool {
         self.parameters.iter().any(|p| matches!(p.what, What::Buffer(_) | What::Detached))
     }
 
     /// Returns whether `mpi_f08` passes descriptors of arrays.
-    pub fn has_buffer(&self) -> bool {
+    pub(super) fn has_buffer(&self) -> bool {
         self.parameters.iter().any(|p| matches!(p.what, What::Buffer(_)))
     }
 
     /// Returns whether it takes a procedure.
-    pub fn has_procedure(&self) -> bool {
+    pub(super) fn has_procedure(&self) -> bool {
         self.parameters.iter().any(|p| matches!(p.what, What::Procedure(_)))
     }
 }
 
 /// All functions that Fortran has and that are wanted.
-pub fn all<'a>(
+pub(super) fn all<'a>(
     table: &'a Table,
     facts: &Facts,
     wanted: impl Fn(&Function) -> bool,

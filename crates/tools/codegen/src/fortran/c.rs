@@ -4,7 +4,7 @@ use super::binding::Binding;
 use crate::IN_BUILD;
 
 /// The declarations.
-pub fn write(bindings: &[Binding<'_>]) -> String {
+pub(super) fn write(bindings: &[Binding<'_>]) -> String {
     let mut text = format!(
         "//! C's functions. {IN_BUILD}\n\
          #![allow(missing_docs, non_snake_case, non_camel_case_types)]\n\n\

@@ -4,7 +4,7 @@ use crate::table::{Constant, Group, Table};
 
 /// Kinds, positions in a status and other numbers that only Fortran has; `true` and `false` are
 /// LOGICALs.
-pub const KINDS: [(&str, i64); 8] = [
+pub(super) const KINDS: [(&str, i64); 8] = [
     ("MPI_INTEGER_KIND", 4),
     ("MPI_ADDRESS_KIND", 8),
     ("MPI_COUNT_KIND", 8),
@@ -17,7 +17,7 @@ pub const KINDS: [(&str, i64); 8] = [
 
 /// Variables that are known by address: name, common block, declaration in `mpif.h` and `mpi` (its
 /// type and the text after its name), type in `mpi_f08` where that differs.
-pub const BLOCKS: [(&str, &str, &str, &str, Option<&str>); 10] = [
+pub(super) const BLOCKS: [(&str, &str, &str, &str, Option<&str>); 10] = [
     ("MPI_BOTTOM", "verbena_bottom", "INTEGER", "", None),
     ("MPI_IN_PLACE", "verbena_in_place", "INTEGER", "", None),
     ("MPI_BUFFER_AUTOMATIC", "verbena_automatic", "INTEGER", "", None),
@@ -31,7 +31,7 @@ pub const BLOCKS: [(&str, &str, &str, &str, Option<&str>); 10] = [
 ];
 
 /// Predefined procedures for attributes: the last three of MPI-1 are not in `mpi_f08`.
-pub const PROCEDURES: [&str; 12] = [
+pub(super) const PROCEDURES: [&str; 12] = [
     "MPI_COMM_NULL_COPY_FN",
     "MPI_COMM_DUP_FN",
     "MPI_COMM_NULL_DELETE_FN",
@@ -48,7 +48,7 @@ pub const PROCEDURES: [&str; 12] = [
 
 /// Integers that Fortran has, with their values there: no null byte ends a string, so lengths are
 /// one less.
-pub fn integers(table: &Table) -> Vec<(&str, i64)> {
+pub(super) fn integers(table: &Table) -> Vec<(&str, i64)> {
     let has = |group: &&Group| {
         group.name != "fortran" && !group.name.contains("tool") && !group.name.starts_with("MPI_T")
     };
@@ -57,12 +57,12 @@ pub fn integers(table: &Table) -> Vec<(&str, i64)> {
 }
 
 /// Predefined handles with their types.
-pub fn handles(table: &Table) -> impl Iterator<Item = (&str, &Constant)> {
+pub(super) fn handles(table: &Table) -> impl Iterator<Item = (&str, &Constant)> {
     table.predefined.iter().flat_map(|group| group.constants.iter().map(|c| (group.name.as_str(), c)))
 }
 
 /// `MPI_DISPLACEMENT_CURRENT`.
-pub fn displacement_current(table: &Table) -> i64 {
+pub(super) fn displacement_current(table: &Table) -> i64 {
     let offsets = table.pointers.iter().filter(|group| group.name == "MPI_Offset");
     offsets.flat_map(|group| &group.constants).map(|c| c.value).next().unwrap_or(-1)
 }

@@ -6,7 +6,7 @@ use crate::kind::Direction;
 
 /// The ways in which arguments come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub(super) enum Side {
     /// Arguments by address, as in `mpif.h` and `mpi`, and in `mpi_f08` where there is no choice
     /// buffer.
     Old,
@@ -16,7 +16,7 @@ pub enum Side {
 
 /// The conversion of one argument.
 #[derive(Default)]
-pub struct Piece {
+pub(super) struct Piece {
     /// The Rust type that comes.
     pub takes: String,
     /// Statements before the call.
@@ -28,7 +28,7 @@ pub struct Piece {
 }
 
 /// The conversion of this parameter.
-pub fn piece(p: &Parameter, binding: &Binding<'_>, side: Side) -> Piece {
+pub(super) fn piece(p: &Parameter, binding: &Binding<'_>, side: Side) -> Piece {
     let descriptors = side == Side::New && binding.has_buffer();
     match &p.what {
         What::Buffer(shape) if descriptors => section(p, shape),

@@ -5,7 +5,7 @@ use crate::kind::{Direction, HANDLES};
 
 /// The module of the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Module {
+pub(super) enum Module {
     /// `mpi`.
     Mpi,
     /// `mpi_f08`, in a call that returns when it is done with its buffers.
@@ -15,7 +15,7 @@ pub enum Module {
 }
 
 /// Returns the declaration without the name, and the text after the name.
-pub fn declaration(p: &Parameter, module: Module) -> (String, &'static str) {
+pub(super) fn declaration(p: &Parameter, module: Module) -> (String, &'static str) {
     let new = module != Module::Mpi;
     let intent = intent(p.direction);
     let integer = |width: &Width| format!("integer{}, {intent}", kind(*width));
@@ -48,7 +48,7 @@ pub fn declaration(p: &Parameter, module: Module) -> (String, &'static str) {
 }
 
 /// Returns the `intent` of a declaration, IERROR's too.
-pub fn intent(direction: Direction) -> &'static str {
+pub(super) fn intent(direction: Direction) -> &'static str {
     match direction {
         Direction::In => "intent(in)",
         Direction::Out => "intent(out)",
@@ -92,7 +92,7 @@ fn status(p: &Parameter, new: bool) -> (String, &'static str) {
 }
 
 /// Returns the declarations of all, those that are alike on one line.
-pub fn lines(parameters: &[Parameter], module: Module) -> Vec<(String, Vec<String>)> {
+pub(super) fn lines(parameters: &[Parameter], module: Module) -> Vec<(String, Vec<String>)> {
     let mut lines: Vec<(String, Vec<String>)> = Vec::new();
     for p in parameters {
         let (declared, shape) = declaration(p, module);

@@ -25,7 +25,7 @@ module mpi_f08
 ";
 
 /// The text of `mpi_f08.f90`.
-pub fn write(table: &Table, bindings: &[Binding<'_>], facts: &Facts) -> String {
+pub(super) fn write(table: &Table, bindings: &[Binding<'_>], facts: &Facts) -> String {
     let mut text = String::from(OPENING);
     for (of_c, constant) in handles(table) {
         let value = format!("{of_c}({})", constant.value);

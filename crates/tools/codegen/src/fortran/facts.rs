@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The contents of `api/fortran.toml`.
-pub struct Facts {
+pub(super) struct Facts {
     /// Families that Fortran lacks.
     pub families_of_c: Vec<String>,
     /// Functions of other families that Fortran lacks.
@@ -21,7 +21,7 @@ pub struct Facts {
 
 impl Facts {
     /// Reads the file.
-    pub fn load(path: &Path) -> Result<Facts> {
+    pub(super) fn load(path: &Path) -> Result<Facts> {
         let toml = read(path)?;
         Ok(Facts {
             families_of_c: strings(&toml, "families_of_c")?,
@@ -34,12 +34,12 @@ impl Facts {
     }
 
     /// The C function that a removed one calls.
-    pub fn instead(&self, function: &str) -> Option<&str> {
+    pub(super) fn instead(&self, function: &str) -> Option<&str> {
         self.instead.get(function).map(String::as_str)
     }
 
     /// Returns Fortran's kind of a parameter, where it differs.
-    pub fn kind(&self, function: &str, parameter: &str) -> Option<&str> {
+    pub(super) fn kind(&self, function: &str, parameter: &str) -> Option<&str> {
         self.kinds.get(&format!("{function}.{parameter}")).map(String::as_str)
     }
 }

@@ -11,7 +11,7 @@ const OPENING: &str = "\
 ";
 
 /// The text of `bindings/fortran/mpif.h`.
-pub fn write(table: &Table) -> String {
+pub(crate) fn write(table: &Table) -> String {
     let mut text = OPENING.to_string();
     let mut line = |statement: String| {
         assert!(statement.len() <= 66, "too long for fixed form: {statement}");

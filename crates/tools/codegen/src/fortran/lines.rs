@@ -4,7 +4,7 @@
 const WIDTH: usize = 110;
 
 /// `start`, the words separated by commas, and `end`, broken with `&` between words.
-pub fn list(indent: usize, start: &str, words: &[String], end: &str) -> String {
+pub(super) fn list(indent: usize, start: &str, words: &[String], end: &str) -> String {
     let mut text = format!("{}{start}", " ".repeat(indent));
     let mut width = text.len();
     for (at, word) in words.iter().enumerate() {

@@ -15,7 +15,7 @@ mod convert;
 mod declare;
 mod f08;
 mod facts;
-pub mod include;
+pub(crate) mod include;
 mod lines;
 mod module;
 mod rust;
@@ -32,17 +32,17 @@ use std::path::Path;
 
 const BODIES: &str = "crates/entry/fortran/src/calls";
 /// The files and folders that the entry points and the modules are made from.
-pub const SOURCES: [&str; 3] = ["api", BODIES, OF_C];
+pub(crate) const SOURCES: [&str; 3] = ["api", BODIES, OF_C];
 
 /// The C names of the functions that Fortran has.
-pub fn names(root: &Path, table: &Table, of_c: &Bodies) -> Result<BTreeSet<String>> {
+pub(crate) fn names(root: &Path, table: &Table, of_c: &Bodies) -> Result<BTreeSet<String>> {
     let facts = Facts::load(&root.join("api/fortran.toml"))?;
     let bindings = binding::all(table, &facts, |function| !waits_for_c(function, of_c))?;
     Ok(bindings.iter().map(|binding| format!("MPI_{}", binding.name)).collect())
 }
 
 /// Makes the files of the build.
-pub fn build(root: &Path) -> Result<Vec<Output>> {
+pub(crate) fn build(root: &Path) -> Result<Vec<Output>> {
     let (table, of_c) = (&Table::load(&root.join("api"))?, &Bodies::scan(&root.join(OF_C))?);
     let facts = Facts::load(&root.join("api/fortran.toml"))?;
     let bodies = Bodies::scan(&root.join(BODIES))?;

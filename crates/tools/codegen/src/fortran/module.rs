@@ -16,7 +16,7 @@ const OPENING: &str = "\
 ";
 
 /// The text of `mpi.f90`.
-pub fn write(table: &Table, bindings: &[Binding<'_>]) -> String {
+pub(super) fn write(table: &Table, bindings: &[Binding<'_>]) -> String {
     let mut text = String::from(OPENING);
     write_types(&mut text, table).expect("writing to a string");
     text += "module mpi\n  use mpi_verbena_types\n  implicit none\n  public\n\n";

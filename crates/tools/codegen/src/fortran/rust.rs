@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use std::fmt::Write;
 
 /// The entry points of a family.
-pub fn write_family(chapter: &str, bindings: &[&Binding<'_>], bodies: &Bodies) -> Result<String> {
+pub(super) fn write_family(chapter: &str, bindings: &[&Binding<'_>], bodies: &Bodies) -> Result<String> {
     let mut text = format!(
         "//! {chapter}. {IN_BUILD}\n\
          #![allow(missing_docs, non_snake_case, unused_imports)]\n\n\
@@ -45,7 +45,7 @@ fn sides(binding: &Binding<'_>) -> Vec<(Side, Vec<String>)> {
 }
 
 /// Returns the suffix that `mpi_f08` appends to the name of the procedure (MPI-5.0, 19.1.5).
-pub fn ending(binding: &Binding<'_>) -> &'static str {
+pub(super) fn ending(binding: &Binding<'_>) -> &'static str {
     if binding.has_buffer() { "_f08ts" } else { "_f08" }
 }
 

@@ -10,7 +10,7 @@ use std::fmt::Write;
 const COMPARED_MAX: usize = 4;
 
 /// The text of `constants.rs`.
-pub fn write(table: &Table, facts: &Facts) -> Result<String> {
+pub(super) fn write(table: &Table, facts: &Facts) -> Result<String> {
     let mut text = format!(
         "//! Constants on both faces. {IN_BUILD}\n\
          #![allow(missing_docs)]\n\n\

@@ -8,7 +8,7 @@ use crate::kind::{Direction, HANDLES};
 
 /// The translation of one parameter.
 #[derive(Default)]
-pub struct Conversion {
+pub(super) struct Conversion {
     /// A statement before the call, or nothing.
     pub before: String,
     /// The argument of the standard face's function.
@@ -21,7 +21,7 @@ pub struct Conversion {
 }
 
 /// Translates a parameter of a function of this family.
-pub fn convert(family: &str, function: &Function, parameter: &Parameter, facts: &Facts) -> Conversion {
+pub(super) fn convert(family: &str, function: &Function, parameter: &Parameter, facts: &Facts) -> Conversion {
     let (name, kind) = (&parameter.name, &parameter.kind);
     if let Some(handle) = handle(parameter) {
         return match &kind.length {

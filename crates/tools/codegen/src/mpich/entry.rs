@@ -11,7 +11,7 @@ use crate::table::Family;
 use anyhow::{Result, bail};
 
 /// The entry points of a family.
-pub fn write_family(family: &Family, facts: &Facts, bodies: &Bodies) -> Result<String> {
+pub(super) fn write_family(family: &Family, facts: &Facts, bodies: &Bodies) -> Result<String> {
     let mut text = format!(
         "//! {}. {IN_BUILD}\n\
          #![allow(missing_docs, non_snake_case)]\n\n\

@@ -8,7 +8,7 @@ use std::path::Path;
 use toml::{Table as Toml, Value};
 
 /// The facts.
-pub struct Facts {
+pub(super) struct Facts {
     /// Predefined handles: name, value here, value on the standard face.
     pub handles: Vec<Pair>,
     /// Handles that only this ABI has, each with the name of its like on the standard face;
@@ -31,7 +31,7 @@ pub struct Facts {
 }
 
 /// A constant on both faces.
-pub struct Pair {
+pub(super) struct Pair {
     /// The name of the constant.
     pub name: String,
     /// The value in the MPICH ABI.
@@ -42,7 +42,7 @@ pub struct Pair {
 
 /// The use of the values of a class.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Sort {
+pub(super) enum Sort {
     /// Any number may stand there, not only the constants.
     Open,
     /// Only the constants may stand there.
@@ -52,7 +52,7 @@ pub enum Sort {
 }
 
 /// Constants that may stand at the same places.
-pub struct Class {
+pub(super) struct Class {
     /// The word of `parameters.toml`.
     pub name: String,
     /// The use of the values.
@@ -63,7 +63,7 @@ pub struct Class {
 
 impl Facts {
     /// Reads the facts, and looks up the standard ABI's values in the API table.
-    pub fn load(folder: &Path, table: &Table) -> Result<Facts> {
+    pub(super) fn load(folder: &Path, table: &Table) -> Result<Facts> {
         let constants = read(&folder.join("constants.toml"))?;
         let parameters = read(&folder.join("parameters.toml"))?;
         let addresses = section(&parameters, "addresses")?;
@@ -89,7 +89,7 @@ impl Facts {
     }
 
     /// The class of the constants that a parameter may carry.
-    pub fn class(&self, function: &Function, parameter: &Parameter) -> Option<&str> {
+    pub(super) fn class(&self, function: &Function, parameter: &Parameter) -> Option<&str> {
         let own = self.parameters.get(&format!("{}.{}", function.name, parameter.name));
         let class = own
             .or_else(|| self.kinds.get(&parameter.kind.base))
@@ -99,7 +99,7 @@ impl Facts {
 
     /// The bytes that a string has on both faces, if the program has less room here. The standard
     /// face counts the final zero of a key, MPICH does not.
-    pub fn smaller_room(&self, constant: &str) -> Option<&Pair> {
+    pub(super) fn smaller_room(&self, constant: &str) -> Option<&Pair> {
         self.sizes.iter().find(|size| size.name == constant && size.face + 1 < size.native)
     }
 }

@@ -11,7 +11,7 @@ mod constants;
 mod convert;
 mod entry;
 mod facts;
-pub mod table;
+pub(crate) mod table;
 
 use super::bodies::Bodies;
 use super::table::Table;
@@ -22,10 +22,10 @@ use std::path::Path;
 
 const BODIES: &str = "crates/entry/mpich/src/calls";
 /// The files and folders that the entry points are made from.
-pub const SOURCES: [&str; 2] = ["api", BODIES];
+pub(crate) const SOURCES: [&str; 2] = ["api", BODIES];
 
 /// Makes the files of the build.
-pub fn build(root: &Path) -> Result<Vec<Output>> {
+pub(crate) fn build(root: &Path) -> Result<Vec<Output>> {
     let table = &Table::load(&root.join("api"))?;
     let facts = Facts::load(&root.join("api/mpich"), table)?;
     let bodies = Bodies::scan(&root.join(BODIES))?;

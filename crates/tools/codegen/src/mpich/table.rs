@@ -7,7 +7,7 @@ use crate::table::Table;
 use crate::{IN_BUILD, IN_TREE, Output};
 
 /// The types in `crates/entry/faces`, and how `crates/entry/abi` fills the table.
-pub fn outputs(table: &Table) -> Vec<Output> {
+pub(crate) fn outputs(table: &Table) -> Vec<Output> {
     let faces = "crates/entry/faces/src/generated";
     vec![
         Output::new(
@@ -40,7 +40,7 @@ fn quick(table: &Table) -> impl Iterator<Item = (&str, &Function)> {
 /// Returns whether the first rung needs nothing of the library, so that the MPICH face takes it
 /// itself, by `<name>_<rung>` in `crates/entry/mpich/src/calls/rest.rs`: a jump would cost a third
 /// more.
-pub fn takes_first_itself(function: &Function) -> bool {
+pub(crate) fn takes_first_itself(function: &Function) -> bool {
     function.rungs.first().is_some_and(|rung| rung == "sent")
 }
 
@@ -117,7 +117,7 @@ fn jumps(table: &Table) -> String {
 }
 
 /// Writes the part of these calls that `crates/entry/mpich` does itself.
-pub fn write_fallbacks(table: &Table) -> String {
+pub(crate) fn write_fallbacks(table: &Table) -> String {
     let mut text = format!(
         "//! What the fast paths leave to this face. {IN_BUILD}\n\n\
          use verbena_faces::Calls;\n\n\

@@ -11,14 +11,14 @@ use crate::timing::median;
 
 /// A comparable sample takes at most this many times the least one: less than the gap between the
 /// speeds.
-pub const SPREAD: f64 = 1.2;
+pub(super) const SPREAD: f64 = 1.2;
 /// The fewest comparable samples to compare: a lucky one proves nothing.
-pub const FEWEST: usize = 3;
+pub(super) const FEWEST: usize = 3;
 /// A write may seem, by noise, to take this many times as long as a send.
 const WRITE_TO_SEND: f64 = 1.05;
 
 /// The median of the comparable samples, and their number; `None` if they are too few.
-pub fn comparable(samples: &[f64]) -> Option<(f64, usize)> {
+pub(super) fn comparable(samples: &[f64]) -> Option<(f64, usize)> {
     let least = samples.iter().copied().reduce(f64::min)?;
     let comparable: Vec<f64> = samples.iter().copied().filter(|&sample| sample <= SPREAD * least).collect();
     let middle = median(&comparable).filter(|_| comparable.len() >= FEWEST)?;

@@ -13,7 +13,7 @@ pub const RING_BYTES: usize = (32 + 8) * 2048;
 const BATCH: u64 = 256;
 
 /// Microseconds for a look at all rings, one for each repetition; and the looks of the last one.
-pub fn poll(rings: usize, share: Duration, repetitions: usize) -> (Vec<f64>, u64) {
+pub(super) fn poll(rings: usize, share: Duration, repetitions: usize) -> (Vec<f64>, u64) {
     let memory: Vec<Vec<u64>> = (0..rings).map(|_| vec![0; RING_BYTES / size_of::<u64>()]).collect();
     let mut set = PollingSet::new(Order::Sequential);
     for (peer, ring) in (0..).zip(&memory) {

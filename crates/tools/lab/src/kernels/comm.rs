@@ -5,7 +5,7 @@ use anyhow::Result;
 
 /// The ranks, and their messages to each other. Messages between two ranks match in the order in
 /// which they are started.
-pub trait Comm {
+pub(super) trait Comm {
     /// Returns this rank.
     fn rank(&self) -> usize;
     /// The number of ranks.
@@ -66,7 +66,7 @@ impl Comm for World {
 
 /// Ranks that are threads of the test.
 #[cfg(test)]
-pub mod threads {
+pub(super) mod threads {
     use super::Comm;
     use anyhow::{Result, ensure};
     use std::collections::{HashMap, HashSet, VecDeque};
@@ -100,13 +100,13 @@ pub mod threads {
     }
 
     /// Runs a function on each of this many ranks.
-    pub fn run<T: Send>(ranks: usize, what: impl Fn(&dyn Comm) -> T + Sync) -> Vec<T> {
+    pub(crate) fn run<T: Send>(ranks: usize, what: impl Fn(&dyn Comm) -> T + Sync) -> Vec<T> {
         start(ranks, false, what)
     }
 
     /// Runs a function as [`run`] does, but rank 1 changes the values of each message between two
     /// ranks, and of each block, that it sends.
-    pub fn run_garbled<T: Send>(ranks: usize, what: impl Fn(&dyn Comm) -> T + Sync) -> Vec<T> {
+    pub(crate) fn run_garbled<T: Send>(ranks: usize, what: impl Fn(&dyn Comm) -> T + Sync) -> Vec<T> {
         start(ranks, true, what)
     }
 

@@ -22,7 +22,7 @@ const ROW_BYTES: usize = (2 * DISTANCES.len() + 1) * 16;
 type Entry = (u32, f64);
 
 /// The solver.
-pub struct Gradient {
+pub(super) struct Gradient {
     row: Line,
     transpose: usize,
     /// The part of the row's segment that goes to the transpose.
@@ -49,7 +49,7 @@ fn layout(rank: usize, ranks: usize) -> Result<(Line, Line, usize)> {
 ///
 /// # Errors
 /// The number of ranks is no power of two.
-pub fn partners(rank: usize, ranks: usize) -> Result<BTreeSet<usize>> {
+pub(super) fn partners(rank: usize, ranks: usize) -> Result<BTreeSet<usize>> {
     let (row, _, transpose) = layout(rank, ranks)?;
     let bits = (0..row.len.ilog2()).map(|bit| row.rank(row.at ^ (1 << bit)));
     Ok(bits.chain([transpose]).filter(|other| *other != rank).collect())
@@ -84,7 +84,7 @@ impl Gradient {
     ///
     /// # Errors
     /// The number of ranks is no power of two.
-    pub fn new(bytes: usize, rank: usize, ranks: usize) -> Result<Gradient> {
+    pub(super) fn new(bytes: usize, rank: usize, ranks: usize) -> Result<Gradient> {
         let (row, column, transpose) = layout(rank, ranks)?;
         let rows = (bytes * ranks / ROW_BYTES).max(1);
         let unknowns = (1 << rows.ilog2()).max(4 * row.len);

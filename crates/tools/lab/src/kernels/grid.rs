@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 
 /// A line of ranks through this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Line {
+pub(super) struct Line {
     /// The place of this rank there.
     pub at: usize,
     /// The number of ranks of the line.
@@ -17,28 +17,28 @@ pub struct Line {
 
 impl Line {
     /// The rank at a place of the line.
-    pub fn rank(&self, at: usize) -> usize {
+    pub(super) fn rank(&self, at: usize) -> usize {
         self.first + at * self.stride
     }
 
     /// The rank so far before this one, if there is one.
-    pub fn before(&self, distance: usize) -> Option<usize> {
+    pub(super) fn before(&self, distance: usize) -> Option<usize> {
         self.at.checked_sub(distance).map(|at| self.rank(at))
     }
 
     /// The rank so far after this one, if there is one.
-    pub fn after(&self, distance: usize) -> Option<usize> {
+    pub(super) fn after(&self, distance: usize) -> Option<usize> {
         let at = self.at + distance;
         (at < self.len).then(|| self.rank(at))
     }
 
     /// The next one, and from the last one the first.
-    pub fn next(&self) -> usize {
+    pub(super) fn next(&self) -> usize {
         self.rank((self.at + 1) % self.len)
     }
 
     /// The one before, and from the first one the last.
-    pub fn previous(&self) -> usize {
+    pub(super) fn previous(&self) -> usize {
         self.rank((self.at + self.len - 1) % self.len)
     }
 }
@@ -58,7 +58,7 @@ fn lines<const N: usize>(rank: usize, shape: [usize; N]) -> [Line; N] {
 ///
 /// # Errors
 /// It is no power of two.
-pub fn exponent(ranks: usize) -> Result<u32> {
+pub(super) fn exponent(ranks: usize) -> Result<u32> {
     ensure!(
         ranks.is_power_of_two(),
         "this kernel needs a number of ranks that is a power of two, not {ranks}"
@@ -70,7 +70,7 @@ pub fn exponent(ranks: usize) -> Result<u32> {
 ///
 /// # Errors
 /// The number is no power of two.
-pub fn plane(rank: usize, ranks: usize) -> Result<[Line; 2]> {
+pub(super) fn plane(rank: usize, ranks: usize) -> Result<[Line; 2]> {
     let exponent = exponent(ranks)?;
     Ok(lines(rank, [1 << exponent.div_ceil(2), 1 << (exponent / 2)]))
 }
@@ -79,7 +79,7 @@ pub fn plane(rank: usize, ranks: usize) -> Result<[Line; 2]> {
 ///
 /// # Errors
 /// The number is no power of two.
-pub fn cube(rank: usize, ranks: usize) -> Result<[Line; 3]> {
+pub(super) fn cube(rank: usize, ranks: usize) -> Result<[Line; 3]> {
     let exponent = exponent(ranks)?;
     let longest = exponent.div_ceil(3);
     let middle = (exponent - longest).div_ceil(2);
@@ -88,7 +88,7 @@ pub fn cube(rank: usize, ranks: usize) -> Result<[Line; 3]> {
 
 /// The edge of the largest cube of `values` at most whose edge is a power of two, but at least
 /// `least`.
-pub fn edge(values: usize, least: usize) -> usize {
+pub(super) fn edge(values: usize, least: usize) -> usize {
     let mut edge = least.next_power_of_two();
     while (edge * 2).pow(3) <= values {
         edge *= 2;
@@ -98,7 +98,7 @@ pub fn edge(values: usize, least: usize) -> usize {
 
 /// Returns sixty-four bits that look random, the same for the same number (the finaliser of
 /// SplitMix64: G. Steele et al., Fast splittable pseudorandom number generators, 2014).
-pub fn hash(number: u64) -> u64 {
+pub(super) fn hash(number: u64) -> u64 {
     let mut bits = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -106,7 +106,7 @@ pub fn hash(number: u64) -> u64 {
 }
 
 /// A number between -0.5 and 0.5 that looks like chance.
-pub fn noise(number: u64) -> f64 {
+pub(super) fn noise(number: u64) -> f64 {
     (hash(number) >> 11) as f64 / (1u64 << 53) as f64 - 0.5
 }
 

@@ -22,7 +22,7 @@ const ERROR_MAX: f64 = 1e-10;
 
 /// The kind of a point of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(super) enum Kind {
     /// Five systems (SP).
     Scalar,
     /// One system of blocks (BT).
@@ -110,7 +110,7 @@ fn inverse(mut block: Block) -> Block {
 }
 
 /// The systems.
-pub struct Lines {
+pub(super) struct Lines {
     kind: Kind,
     /// Place in the square.
     place: [usize; 2],
@@ -127,7 +127,7 @@ impl Lines {
     ///
     /// # Errors
     /// The number of ranks is no square.
-    pub fn new(bytes: usize, rank: usize, ranks: usize, kind: Kind) -> Result<Lines> {
+    pub(super) fn new(bytes: usize, rank: usize, ranks: usize, kind: Kind) -> Result<Lines> {
         let square = ranks.isqrt();
         ensure!(
             square * square == ranks,

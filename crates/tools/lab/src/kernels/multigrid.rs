@@ -92,7 +92,7 @@ impl Grid {
 }
 
 /// The solver.
-pub struct Multigrid {
+pub(super) struct Multigrid {
     lines: [Line; 3],
     edge: usize,
     own: [usize; 3],
@@ -104,7 +104,7 @@ impl Multigrid {
     ///
     /// # Errors
     /// The number of ranks is no power of two.
-    pub fn new(bytes: usize, rank: usize, ranks: usize) -> Result<Multigrid> {
+    pub(super) fn new(bytes: usize, rank: usize, ranks: usize) -> Result<Multigrid> {
         let lines = cube(rank, ranks)?;
         let edge = edge(bytes * ranks / size_of::<f64>(), (2 * lines[0].len).max(4));
         let own = lines.map(|line| edge / line.len);

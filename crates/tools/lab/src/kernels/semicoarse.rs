@@ -26,7 +26,7 @@ enum Dimension {
 }
 
 /// The solver.
-pub struct Semicoarse {
+pub(super) struct Semicoarse {
     /// The ranks along rows and along planes.
     lines: [Line; 2],
     edge: usize,
@@ -51,7 +51,7 @@ impl Semicoarse {
     ///
     /// # Errors
     /// The number of ranks is no power of two.
-    pub fn new(bytes: usize, rank: usize, ranks: usize) -> Result<Semicoarse> {
+    pub(super) fn new(bytes: usize, rank: usize, ranks: usize) -> Result<Semicoarse> {
         let lines = plane(rank, ranks)?;
         let edge = edge(bytes * ranks / size_of::<f64>(), (2 * lines[0].len).max(4));
         Ok(Semicoarse { lines, edge, own: lines.map(|line| edge / line.len), found: Vec::new() })

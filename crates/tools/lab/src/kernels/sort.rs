@@ -12,7 +12,7 @@ const BUCKETS: usize = 1 << BUCKET_BITS;
 const BUCKET_BITS: u32 = 8;
 
 /// The sort.
-pub struct Sort {
+pub(super) struct Sort {
     keys: Vec<u32>,
     /// Bits of a key.
     bits: u32,
@@ -21,7 +21,7 @@ pub struct Sort {
 
 impl Sort {
     /// Keys by chance, the same in every run.
-    pub fn new(bytes: usize, rank: usize, ranks: usize) -> Sort {
+    pub(super) fn new(bytes: usize, rank: usize, ranks: usize) -> Sort {
         let count = (bytes / size_of::<u32>()).max(1);
         let bits = (count * ranks).ilog2().saturating_sub(1).clamp(BUCKET_BITS + 2, 24);
         let key = |at: usize| (hash((rank * count + at) as u64) >> (64 - bits)) as u32;

@@ -16,7 +16,7 @@ type Complex = [f64; 2];
 const ERROR_MAX: f64 = 1e-10;
 
 /// The transform.
-pub struct Transform {
+pub(super) struct Transform {
     rank: usize,
     ranks: usize,
     edge: usize,
@@ -62,7 +62,7 @@ impl Transform {
     ///
     /// # Errors
     /// The number of ranks is no power of two.
-    pub fn new(bytes: usize, rank: usize, ranks: usize) -> Result<Transform> {
+    pub(super) fn new(bytes: usize, rank: usize, ranks: usize) -> Result<Transform> {
         exponent(ranks)?;
         let edge = edge(bytes * ranks / size_of::<Complex>(), ranks.max(4));
         let root = |at: usize| {

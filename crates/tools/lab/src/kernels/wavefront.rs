@@ -18,7 +18,7 @@ const STEP: f64 = (SLOPES[0] + SLOPES[1] + SLOPES[2]) / 3.0;
 const ERROR_MAX: f64 = 1e-11;
 
 /// The sweeps.
-pub struct Wavefront {
+pub(super) struct Wavefront {
     lines: [Line; 2],
     /// Points of this rank in each dimension.
     own: [usize; 3],
@@ -39,7 +39,7 @@ impl Wavefront {
     ///
     /// # Errors
     /// The number of ranks is no power of two.
-    pub fn new(bytes: usize, rank: usize, ranks: usize) -> Result<Wavefront> {
+    pub(super) fn new(bytes: usize, rank: usize, ranks: usize) -> Result<Wavefront> {
         let lines = plane(rank, ranks)?;
         let edge = edge(bytes * ranks / (PARTS * size_of::<f64>()), 2 * lines[0].len);
         let own = [edge / lines[0].len, edge / lines[1].len, edge];

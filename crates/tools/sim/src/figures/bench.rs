@@ -49,7 +49,7 @@ pub(super) struct Bench {
 
 impl Bench {
     /// Makes two ranks with messages of at most `bytes_max`, over channels that `wires` makes.
-    pub fn new(
+    pub(super) fn new(
         subnet: Subnet,
         bytes_max: usize,
         settings: Settings,
@@ -77,7 +77,7 @@ impl Bench {
     ///
     /// # Errors
     /// What is pending if it hangs, or what failed.
-    pub fn run(&mut self, programs: [Vec<Act>; 2]) -> Result<Vec<u64>, String> {
+    pub(super) fn run(&mut self, programs: [Vec<Act>; 2]) -> Result<Vec<u64>, String> {
         for (player, program) in self.players.iter_mut().zip(programs) {
             (player.program, player.next, player.awake) = (program, 0, true);
         }

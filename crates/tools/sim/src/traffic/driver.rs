@@ -70,7 +70,7 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    pub fn new(cluster: Cluster, plan: Plan, random: Random) -> Driver {
+    pub(super) fn new(cluster: Cluster, plan: Plan, random: Random) -> Driver {
         let ranks = plan.acts.len();
         Driver {
             cluster,
@@ -86,7 +86,7 @@ impl Driver {
 
     /// Runs to the end: all acts, then the messages that nobody asked for, then the receives for
     /// which nothing came.
-    pub fn run(&mut self) -> Result<(), String> {
+    pub(super) fn run(&mut self) -> Result<(), String> {
         while (0..self.next.len()).any(|rank| self.next[rank].0 < self.plan.acts[rank].len()) {
             let rank = self.step()?;
             if self.random.percent(1) {
@@ -365,7 +365,7 @@ impl Driver {
     }
 
     /// The figures of the run.
-    pub fn report(&mut self) -> Report {
+    pub(super) fn report(&mut self) -> Report {
         let mut report = Report {
             trace: self.cluster.trace(),
             steps: self.cluster.steps(),
@@ -410,7 +410,7 @@ impl Driver {
     }
 
     /// Checks what the engines must have left behind, and returns the records.
-    pub fn finish(mut self) -> Result<Records, String> {
+    pub(super) fn finish(mut self) -> Result<Records, String> {
         for rank in self.living() {
             let counters = self.cluster.engine(rank).counters();
             if counters.requests + counters.unexpected + counters.posted + counters.unexpected_bytes > 0 {

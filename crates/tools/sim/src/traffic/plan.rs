@@ -66,7 +66,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub fn random(random: &mut Random) -> Plan {
+    pub(super) fn random(random: &mut Random) -> Plan {
         let ranks = random.between(1, 6);
         let (bytes_max, messages) =
             random.pick(&[(64, 200), (3000, 80), (3000, 80), (40_000, 25), (1 << 20, 5)]);
@@ -82,7 +82,7 @@ impl Plan {
         plan
     }
 
-    pub fn ranks(&self) -> Rank {
+    pub(super) fn ranks(&self) -> Rank {
         self.acts.len() as Rank
     }
 

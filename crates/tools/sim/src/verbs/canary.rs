@@ -47,7 +47,7 @@ fn tail_at(bytes: &[u8]) -> Option<usize> {
 
 impl Inner {
     /// Changes work that is about to reach the peer for the first time.
-    pub fn tamper(&mut self, posted: Posted) {
+    pub(super) fn tamper(&mut self, posted: Posted) {
         let canary = self.faults.canary;
         let twice = matches!(canary, Canary::CreditsTwice(many) if self.random.below(u64::from(many)) == 0);
         let Some(pair) = self.devices[posted.rank as usize].pairs.get_mut(&posted.pair) else { return };

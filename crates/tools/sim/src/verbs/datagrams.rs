@@ -46,11 +46,11 @@ pub(super) struct PostOffice {
 }
 
 impl PostOffice {
-    pub fn has_unseen(&self) -> bool {
+    pub(super) fn has_unseen(&self) -> bool {
         !self.ended.is_empty()
     }
 
-    pub fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         self.ended.clear();
     }
 }
@@ -244,7 +244,7 @@ impl Inner {
     }
 
     /// The device sends the next datagram of a queue pair.
-    pub fn send_posted(&mut self, rank: Rank, queue: usize) {
+    pub(super) fn send_posted(&mut self, rank: Rank, queue: usize) {
         let device = self.device(rank);
         if !device.is_up() {
             return;
@@ -295,7 +295,7 @@ impl Inner {
     }
 
     /// Takes in a datagram that arrives; if no receive buffer is posted, nobody hears of it.
-    pub fn deliver_letter(&mut self, to: Rank, bytes: Vec<u8>) {
+    pub(super) fn deliver_letter(&mut self, to: Rank, bytes: Vec<u8>) {
         self.note(&[self.now_ns, u64::from(to), bytes.len() as u64]);
         let device = self.device(to);
         if !device.is_up() || device.port_down {

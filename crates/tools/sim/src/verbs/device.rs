@@ -17,7 +17,7 @@ pub(super) struct Queued {
 impl Queued {
     /// Returns whether it is still to be taken once `pair` is closed: if it belongs to another
     /// pair, or fills a buffer of the shared queue, which then ends as flushed.
-    pub fn survives_closing(&mut self, pair: QueuePair, shared: bool) -> bool {
+    pub(super) fn survives_closing(&mut self, pair: QueuePair, shared: bool) -> bool {
         let concerned = self.completion.pair == pair;
         let filled = shared && self.retires.is_none() && self.completion.outcome.is_ok();
         if concerned && filled {
@@ -77,24 +77,24 @@ pub(super) struct Device {
 
 impl Device {
     /// Returns whether it takes part in anything.
-    pub fn is_up(&self) -> bool {
+    pub(super) fn is_up(&self) -> bool {
         !self.dead && !self.broken && !self.hung
     }
 
     /// Returns whether it holds anything that its rank has not seen.
-    pub fn has_unseen(&self) -> bool {
+    pub(super) fn has_unseen(&self) -> bool {
         let nothing = self.completions.is_empty() && self.datagrams.is_empty() && !self.post.has_unseen();
         !self.dead && !nothing
     }
 
     /// Returns whether it holds anything that its user has not been told; about its trouble a user
     /// asks only now and then.
-    pub fn has_untold(&self) -> bool {
+    pub(super) fn has_untold(&self) -> bool {
         self.has_unseen() || !self.dead && !self.troubles.is_empty()
     }
 
     /// Returns whether that local memory is registered under this key.
-    pub fn may_use(&self, key: u32, region: Region) -> bool {
+    pub(super) fn may_use(&self, key: u32, region: Region) -> bool {
         region.is_empty()
             || self
                 .by_local_key
@@ -103,7 +103,7 @@ impl Device {
     }
 
     /// The memory that a peer names by address and key, if it may do that there.
-    pub fn exposed(&self, address: u64, key: u32, len: usize, wanted: Access) -> Option<Region> {
+    pub(super) fn exposed(&self, address: u64, key: u32, len: usize, wanted: Access) -> Option<Region> {
         if len == 0 {
             return Some(Region::EMPTY);
         }
@@ -114,24 +114,24 @@ impl Device {
     }
 
     /// Puts a completion into the queue.
-    pub fn complete(&mut self, pair: u32, id: u64, outcome: Result<u32, Failed>, retires: Option<u64>) {
-        let completion = Completion { id, pair: QueuePair(pair), outcome };
+    pub(super) fn complete(&mut self, pair: u32, id: u64, result: Result<u32, Failed>, retires: Option<u64>) {
+        let completion = Completion { id, pair: QueuePair(pair), outcome: result };
         self.completions.push_back(Queued { completion, retires });
         self.tell();
     }
 
     /// The rank asks for an event; what is there already makes none.
-    pub fn arm(&mut self) {
+    pub(super) fn arm(&mut self) {
         (self.armed, self.event) = (true, false);
     }
 
     /// Notes that something is there to be taken: makes the event, if one was asked for.
-    pub fn tell(&mut self) {
+    pub(super) fn tell(&mut self) {
         self.event |= std::mem::take(&mut self.armed);
     }
 
     /// Puts the pair into error: everything posted on it that has not ended is flushed.
-    pub fn break_pair(&mut self, number: u32) {
+    pub(super) fn break_pair(&mut self, number: u32) {
         let Some(pair) = self.pairs.get_mut(&number) else { return };
         pair.state = State::Error;
         let work: Vec<_> = pair.work.drain(..).collect();
@@ -145,20 +145,20 @@ impl Device {
     }
 
     /// The receive buffer for the next send to this pair.
-    pub fn next_receive(&mut self, pair: u32) -> Option<Receive> {
+    pub(super) fn next_receive(&mut self, pair: u32) -> Option<Receive> {
         let pair = self.pairs.get_mut(&pair)?;
         if pair.shared { self.shared.pop_front() } else { pair.receives.pop_front() }
     }
 
     /// The device moves bytes of this host in that span.
-    pub fn note_busy(&mut self, from_ns: u64, until_ns: u64) {
+    pub(super) fn note_busy(&mut self, from_ns: u64, until_ns: u64) {
         if until_ns > from_ns {
             self.busy.push_back((from_ns, until_ns));
         }
     }
 
     /// Nanoseconds of the span in which the device moves bytes of this host.
-    pub fn busy_within(&mut self, from_ns: u64, until_ns: u64) -> u64 {
+    pub(super) fn busy_within(&mut self, from_ns: u64, until_ns: u64) -> u64 {
         while self.busy.front().is_some_and(|(_, end)| *end <= from_ns) {
             self.busy.pop_front();
         }

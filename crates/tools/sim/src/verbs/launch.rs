@@ -13,7 +13,7 @@ const PIECE_ALIGNMENT: u64 = 8;
 
 impl Inner {
     /// Sets posted work on its way.
-    pub fn launch(&mut self, rank: Rank, number: u32, mut work: Work) {
+    pub(super) fn launch(&mut self, rank: Rank, number: u32, mut work: Work) {
         self.blink(rank);
         let stage = self.stage(work.operation);
         let is_read = matches!(work.operation, Operation::Read(_));
@@ -52,7 +52,7 @@ impl Inner {
     }
 
     /// The peer's device answers a read: how long it is until its first piece is here.
-    pub fn answer_ns(&mut self, rank: Rank, peer: Rank, bytes: usize) -> u64 {
+    pub(super) fn answer_ns(&mut self, rank: Rank, peer: Rank, bytes: usize) -> u64 {
         let (stage, wire_ns, now_ns) = (self.costs.read, self.wire_ns(peer, bytes), self.now_ns);
         let device = self.device(peer);
         let begin_ns = now_ns.max(device.out_free_ns);

@@ -76,7 +76,7 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    pub fn new(shared: bool) -> Pair {
+    pub(super) fn new(shared: bool) -> Pair {
         Pair {
             state: State::Fresh,
             shared,
@@ -90,32 +90,32 @@ impl Pair {
     }
 
     /// Places in the queue that are taken: by reads, or by anything else.
-    pub fn taken(&self, reads: bool) -> u32 {
+    pub(super) fn taken(&self, reads: bool) -> u32 {
         self.unretired.iter().filter(|(_, read)| *read == reads).count() as u32
     }
 
     /// A completion of that work was polled: it and all before it no longer take a place.
-    pub fn retire(&mut self, serial: u64) {
+    pub(super) fn retire(&mut self, serial: u64) {
         while self.unretired.front().is_some_and(|(first, _)| *first <= serial) {
             self.unretired.pop_front();
         }
     }
 
     /// The work of that number.
-    pub fn find(&mut self, serial: u64) -> Option<&mut Work> {
+    pub(super) fn find(&mut self, serial: u64) -> Option<&mut Work> {
         let first = self.work.front()?.serial;
         self.work.get_mut(serial.checked_sub(first)? as usize)
     }
 
     /// The first work that the peer has not carried out.
-    pub fn next_to_execute(&mut self) -> Option<&mut Work> {
+    pub(super) fn next_to_execute(&mut self) -> Option<&mut Work> {
         self.work.iter_mut().find(|work| !work.executed)
     }
 }
 
 impl Work {
     /// Makes the work of that number on its queue pair, as posted.
-    pub fn new(
+    pub(super) fn new(
         serial: u64,
         work: &rc::Work,
         local: Region,

@@ -82,23 +82,23 @@ pub(super) struct Inner {
 
 impl Inner {
     /// Lets it happen at that time.
-    pub fn schedule(&mut self, at_ns: u64, event: Event) {
+    pub(super) fn schedule(&mut self, at_ns: u64, event: Event) {
         self.scheduled += 1;
         self.events.insert((at_ns.max(self.now_ns), self.scheduled), event);
     }
 
     /// The rank has something to look at.
-    pub fn wake(&mut self, rank: Rank) {
+    pub(super) fn wake(&mut self, rank: Rank) {
         self.woken.push((rank, self.now_ns));
     }
 
     /// Adds words to the trace.
-    pub fn note(&mut self, words: &[u64]) {
+    pub(super) fn note(&mut self, words: &[u64]) {
         self.trace = words.iter().fold(self.trace, |trace, word| mix(trace ^ *word).wrapping_add(1));
     }
 
     /// A number of a queue pair that was not given before.
-    pub fn number(&mut self) -> u32 {
+    pub(super) fn number(&mut self) -> u32 {
         self.numbers += 1;
         self.numbers
     }
@@ -106,23 +106,23 @@ impl Inner {
     /// Returns a key of registered memory that was not given before. Keys have a count of their
     /// own: how many there are depends on which buffers share a page, and so on addresses, which no
     /// seed decides.
-    pub fn key(&mut self) -> u32 {
+    pub(super) fn key(&mut self) -> u32 {
         self.keys += 1;
         self.keys
     }
 
     /// A rank's device.
-    pub fn device(&mut self, rank: Rank) -> &mut Device {
+    pub(super) fn device(&mut self, rank: Rank) -> &mut Device {
         &mut self.devices[rank as usize]
     }
 
     /// The time at a rank, which its CPU's work takes ahead of the subnet's.
-    pub fn time_ns(&self, rank: Rank) -> u64 {
+    pub(super) fn time_ns(&self, rank: Rank) -> u64 {
         self.now_ns.max(self.devices[rank as usize].clock_ns)
     }
 
     /// Charges the rank's CPU with work of this time.
-    pub fn charge(&mut self, rank: Rank, ns: u64) {
+    pub(super) fn charge(&mut self, rank: Rank, ns: u64) {
         let then_ns = self.time_ns(rank) + ns;
         self.device(rank).clock_ns = then_ns;
     }
@@ -148,7 +148,7 @@ impl Inner {
     }
 
     /// Takes a port down now and then for a while, though not for longer than the retries last.
-    pub fn blink(&mut self, rank: Rank) {
+    pub(super) fn blink(&mut self, rank: Rank) {
         let one_in = self.faults.port_down_one_in;
         if one_in > 0
             && self.random.below(one_in) == 0

@@ -51,7 +51,7 @@ impl Inner {
     }
 
     /// Takes work a step on, if it is its turn.
-    pub fn move_on(&mut self, posted: Posted) {
+    pub(super) fn move_on(&mut self, posted: Posted) {
         if !self.device(posted.rank).is_up() || !self.is_its_turn(posted) {
             return;
         }
@@ -283,7 +283,7 @@ impl Inner {
     }
 
     /// Ends work; its completion waits for those of all earlier work of the pair.
-    pub fn end(&mut self, posted: Posted, outcome: Result<(), Failed>) {
+    pub(super) fn end(&mut self, posted: Posted, outcome: Result<(), Failed>) {
         if !self.device(posted.rank).is_up() {
             return;
         }
@@ -306,7 +306,7 @@ impl Inner {
     }
 
     /// A datagram arrives.
-    pub fn deliver_datagram(&mut self, to: Rank, bytes: Vec<u8>) {
+    pub(super) fn deliver_datagram(&mut self, to: Rank, bytes: Vec<u8>) {
         self.note(&[self.now_ns, u64::from(to), bytes.len() as u64]);
         let device = self.device(to);
         if device.is_up() && !device.port_down && !device.deaf {

@@ -6,7 +6,7 @@ use verbena_memory::layout::Layout;
 
 /// Memory of one argument: elements of a layout, with guard bytes around, and the expected contents
 /// in the end.
-pub struct Arena {
+pub(crate) struct Arena {
     memory: Box<[u8]>,
     /// The contents before the call.
     initial: Box<[u8]>,
@@ -19,7 +19,7 @@ const GUARD_BYTES: usize = 16;
 
 impl Arena {
     /// Room for `count` elements. The layout is one of a few that live for ever.
-    pub fn new(count: usize, layout: &'static Arc<Layout>) -> Arena {
+    pub(crate) fn new(count: usize, layout: &'static Arc<Layout>) -> Arena {
         let (low, high) = layout.span(count).expect("a span");
         let memory = vec![0xa5; (high - low) as usize + 2 * GUARD_BYTES].into_boxed_slice();
         let origin = (GUARD_BYTES as isize - low) as usize;
@@ -27,39 +27,39 @@ impl Arena {
     }
 
     /// Returns its elements. The arena must outlive their use.
-    pub fn elements(&mut self) -> Elements<'static> {
+    pub(crate) fn elements(&mut self) -> Elements<'static> {
         elements_of(&mut self.memory, self.origin, self.layout)
     }
 
     /// Puts packed bytes into the elements from `first` on, as the program does before the call.
-    pub fn put(&mut self, first: usize, packed: &[u8]) {
+    pub(crate) fn put(&mut self, first: usize, packed: &[u8]) {
         self.put_at(first as isize * self.layout.extent(), self.layout, packed);
     }
 
     /// Like [`Arena::put`], from byte `at` on in another layout.
-    pub fn put_at(&mut self, at: isize, layout: &'static Arc<Layout>, packed: &[u8]) {
+    pub(crate) fn put_at(&mut self, at: isize, layout: &'static Arc<Layout>, packed: &[u8]) {
         write(&mut self.memory, self.origin, at, layout, packed);
         write(&mut self.initial, self.origin, at, layout, packed);
         write(&mut self.expected, self.origin, at, layout, packed);
     }
 
     /// States that the packed bytes are there in the end.
-    pub fn expect(&mut self, first: usize, packed: &[u8]) {
+    pub(crate) fn expect(&mut self, first: usize, packed: &[u8]) {
         self.expect_at(first as isize * self.layout.extent(), self.layout, packed);
     }
 
     /// Like [`Arena::expect`], from byte `at` on in another layout.
-    pub fn expect_at(&mut self, at: isize, layout: &'static Arc<Layout>, packed: &[u8]) {
+    pub(crate) fn expect_at(&mut self, at: isize, layout: &'static Arc<Layout>, packed: &[u8]) {
         write(&mut self.expected, self.origin, at, layout, packed);
     }
 
     /// Puts everything back to what it was before the call.
-    pub fn restore(&mut self) {
+    pub(crate) fn restore(&mut self) {
         self.memory.copy_from_slice(&self.initial);
     }
 
     /// Returns whether every byte is as expected, those between elements and around too.
-    pub fn is_as_expected(&self) -> bool {
+    pub(crate) fn is_as_expected(&self) -> bool {
         self.memory == self.expected
     }
 }

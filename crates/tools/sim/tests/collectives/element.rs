@@ -9,7 +9,7 @@ use verbena_mpi::op::Op;
 use verbena_sim::Random;
 
 /// Datatypes of the same signature: two `MPI_UINT32_T`.
-pub fn pairs() -> &'static [Arc<Datatype>] {
+pub(crate) fn pairs() -> &'static [Arc<Datatype>] {
     static PAIRS: OnceLock<Vec<Arc<Datatype>>> = OnceLock::new();
     PAIRS.get_or_init(|| {
         let word = word();
@@ -30,12 +30,12 @@ pub fn pairs() -> &'static [Arc<Datatype>] {
 }
 
 /// `MPI_UINT32_T`.
-pub fn word() -> &'static Arc<Datatype> {
+pub(crate) fn word() -> &'static Arc<Datatype> {
     Datatype::predefined(mpi::MPI_UINT32_T).expect("a predefined datatype")
 }
 
 /// A datatype of no bytes, but of some extent.
-pub fn nothing() -> &'static Arc<Datatype> {
+pub(crate) fn nothing() -> &'static Arc<Datatype> {
     static NOTHING: OnceLock<Arc<Datatype>> = OnceLock::new();
     NOTHING.get_or_init(|| {
         let empty = Arc::new(Datatype::contiguous(Form::Large, 0, word()).expect("a datatype"));
@@ -45,7 +45,7 @@ pub fn nothing() -> &'static Arc<Datatype> {
 
 /// A way to reduce: the operation, its datatype, and the same on packed bytes.
 #[derive(Clone)]
-pub struct Reducing {
+pub(crate) struct Reducing {
     pub op: Arc<Op>,
     pub datatype: &'static Arc<Datatype>,
     pub model: fn(&[u8], &[u8]) -> Vec<u8>,
@@ -53,7 +53,7 @@ pub struct Reducing {
 
 impl Reducing {
     /// Picks a predefined operation, a program's commutative one, or a program's one that is not.
-    pub fn random(random: &mut Random) -> Reducing {
+    pub(crate) fn random(random: &mut Random) -> Reducing {
         let datatype = random.pick(&[0, 1, 2, 3, 4, 5]);
         match random.below(4) {
             0 => Reducing {
@@ -67,7 +67,7 @@ impl Reducing {
     }
 
     /// An operation that is not commutative.
-    pub fn ordered() -> Reducing {
+    pub(crate) fn ordered() -> Reducing {
         Reducing::of(affine, false, 0)
     }
 
@@ -85,7 +85,7 @@ impl Reducing {
 }
 
 /// The packed bytes of a buffer.
-pub fn packed(buffer: &Buffer) -> Vec<u8> {
+pub(crate) fn packed(buffer: &Buffer) -> Vec<u8> {
     let mut out = vec![0; buffer.len()];
     buffer.copy_out(0, &mut out);
     out

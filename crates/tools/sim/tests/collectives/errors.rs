@@ -14,7 +14,7 @@ const STEPS_MAX: u64 = 2_000_000;
 
 /// Runs one collective until it has ended on every process; `before` runs between the start and the
 /// end.
-pub fn outcomes(
+pub(crate) fn outcomes(
     comms: Vec<(Comm, usize)>,
     fill: impl Fn(&mut Collective, &Comm),
     meanwhile: impl FnOnce(&mut Cluster),

@@ -10,7 +10,7 @@ use verbena_mpi::coll::{Blocks, Counts};
 use verbena_mpi::generated::constants::{MPI_PROC_NULL, MPI_ROOT};
 
 /// Makes jobs for an intercommunicator of groups of these sizes.
-pub struct Sides<'r> {
+pub(crate) struct Sides<'r> {
     pub maker: Maker<'r>,
     pub sizes: [usize; 2],
 }
@@ -34,7 +34,7 @@ impl Root {
 }
 
 impl Sides<'_> {
-    pub fn job(&mut self) -> Job {
+    pub(crate) fn job(&mut self) -> Job {
         match self.maker.random.below(9) {
             0 => self.barrier(),
             1 => self.bcast(),

@@ -10,16 +10,16 @@ use verbena_mpi::coll::schedule::Schedule;
 use verbena_sim::Random;
 
 /// Fills one rank's schedule.
-pub type Fill = Box<dyn FnOnce(&mut Schedule, &Comm)>;
+pub(crate) type Fill = Box<dyn FnOnce(&mut Schedule, &Comm)>;
 
 /// The part of one rank.
-pub struct Part {
+pub(crate) struct Part {
     pub arenas: Vec<Arena>,
     pub fill: Option<Fill>,
 }
 
 /// A collective.
-pub struct Job {
+pub(crate) struct Job {
     pub what: String,
     pub parts: Vec<Part>,
     pub reducing: Option<Reducing>,
@@ -29,12 +29,12 @@ pub struct Job {
 
 impl Job {
     /// A job without parts.
-    pub fn new(what: String) -> Job {
+    pub(crate) fn new(what: String) -> Job {
         Job { what, parts: Vec::new(), reducing: None, is_barrier: false }
     }
 
     /// Checks a barrier when a rank is through.
-    pub fn check_barrier(&self) -> Result<(), String> {
+    pub(crate) fn check_barrier(&self) -> Result<(), String> {
         match self.parts.iter().position(|part| part.fill.is_some()) {
             Some(part) if self.is_barrier => Err(format!("{}: through before part {part} began", self.what)),
             _ => Ok(()),
@@ -42,7 +42,7 @@ impl Job {
     }
 
     /// Returns whether a rank's memory is what it must be once it is through.
-    pub fn check(&self, part: usize) -> Result<(), String> {
+    pub(crate) fn check(&self, part: usize) -> Result<(), String> {
         match self.parts[part].arenas.iter().position(|arena| !arena.is_as_expected()) {
             None => Ok(()),
             Some(i) => {
@@ -53,13 +53,13 @@ impl Job {
     }
 
     /// Adds the next rank's part.
-    pub fn part(&mut self, arenas: Vec<Arena>, fill: impl FnOnce(&mut Schedule, &Comm) + 'static) {
+    pub(crate) fn part(&mut self, arenas: Vec<Arena>, fill: impl FnOnce(&mut Schedule, &Comm) + 'static) {
         self.parts.push(Part { arenas, fill: Some(Box::new(fill)) });
     }
 }
 
 /// Makes jobs for a communicator.
-pub struct Maker<'r> {
+pub(crate) struct Maker<'r> {
     pub random: &'r mut Random,
     /// Number of ranks.
     pub ranks: usize,
@@ -67,14 +67,14 @@ pub struct Maker<'r> {
 
 /// Elements of the same signature.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Family {
+pub(crate) enum Family {
     Word,
     Pair,
     Nothing,
 }
 
 impl Family {
-    pub fn size(self) -> usize {
+    pub(crate) fn size(self) -> usize {
         match self {
             Family::Word => 4,
             Family::Pair => 8,
@@ -84,7 +84,7 @@ impl Family {
 }
 
 impl Maker<'_> {
-    pub fn family(&mut self) -> Family {
+    pub(crate) fn family(&mut self) -> Family {
         self.random.pick(&[
             Family::Word,
             Family::Word,
@@ -96,7 +96,7 @@ impl Maker<'_> {
     }
 
     /// Picks one of the family's layouts.
-    pub fn layout(&mut self, family: Family) -> &'static Arc<Layout> {
+    pub(crate) fn layout(&mut self, family: Family) -> &'static Arc<Layout> {
         match family {
             Family::Word => word().layout(),
             Family::Nothing => nothing().layout(),
@@ -104,18 +104,18 @@ impl Maker<'_> {
         }
     }
 
-    pub fn rank(&mut self) -> usize {
+    pub(crate) fn rank(&mut self) -> usize {
         self.random.below(self.ranks as u64) as usize
     }
 
     /// A number of elements, such that `blocks` blocks of as many do not take too long.
-    pub fn count(&mut self, blocks: usize) -> usize {
+    pub(crate) fn count(&mut self, blocks: usize) -> usize {
         let count = self.random.pick(&[0, 1, 1, 2, 3, 7, 33, 200, 1000, 5000]);
         count.min((40_000 / blocks).max(2))
     }
 
     /// Like [`Maker::count`], for one of `blocks` blocks of different sizes.
-    pub fn counts(&mut self, blocks: usize, budget: usize) -> Vec<i64> {
+    pub(crate) fn counts(&mut self, blocks: usize, budget: usize) -> Vec<i64> {
         let most = self.random.pick(&[1, 3, 20, 500]).min((40_000 / budget).max(2)) as u64;
         (0..blocks)
             .map(|_| if self.random.percent(20) { 0 } else { self.random.below(most + 1) as i64 })
@@ -123,7 +123,7 @@ impl Maker<'_> {
     }
 
     /// Places for blocks of these sizes, in any order and with gaps; and the end of the last.
-    pub fn displacements(&mut self, counts: &[i64]) -> (Vec<i64>, usize) {
+    pub(crate) fn displacements(&mut self, counts: &[i64]) -> (Vec<i64>, usize) {
         let mut order: Vec<usize> = (0..counts.len()).collect();
         shuffle(self.random, &mut order);
         let (mut places, mut next) = (vec![0; counts.len()], 0);
@@ -136,19 +136,19 @@ impl Maker<'_> {
     }
 
     /// Random packed bytes of `count` elements.
-    pub fn values(&mut self, count: usize, family: Family) -> Vec<u8> {
+    pub(crate) fn values(&mut self, count: usize, family: Family) -> Vec<u8> {
         (0..count * family.size()).map(|_| self.random.word() as u8).collect()
     }
 }
 
 /// Puts a list into any order.
-pub fn shuffle<T>(random: &mut Random, list: &mut [T]) {
+pub(crate) fn shuffle<T>(random: &mut Random, list: &mut [T]) {
     for i in (1..list.len()).rev() {
         list.swap(i, random.below(i as u64 + 1) as usize);
     }
 }
 
 /// A plan for all ranks of an intracommunicator.
-pub fn plan<'s, 'c>(schedule: &'s mut Schedule, comm: &'c Comm) -> Plan<'s, 'c> {
+pub(crate) fn plan<'s, 'c>(schedule: &'s mut Schedule, comm: &'c Comm) -> Plan<'s, 'c> {
     Plan::new(schedule, Team::local(comm))
 }

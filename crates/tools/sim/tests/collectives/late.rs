@@ -7,7 +7,7 @@ use verbena_sim::Random;
 
 /// The defect of a board, to see that it is noticed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Wrong {
+pub(crate) enum Wrong {
     Nothing,
     /// The board shows the record before, if it is long enough.
     Repeats,
@@ -16,7 +16,7 @@ pub enum Wrong {
 }
 
 /// A board on which things are seen late.
-pub struct Late {
+pub(crate) struct Late {
     pub inner: Box<dyn Board>,
     pub random: Random,
     pub hidden_percent: u32,

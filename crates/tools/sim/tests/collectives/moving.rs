@@ -7,7 +7,7 @@ use verbena_mpi::coll::algorithms::{allgather, alltoall, bcast, gather, scatter}
 use verbena_mpi::coll::{Blocks, Counts, operations};
 
 /// Counts and displacements of a vector collective, owned.
-pub struct Table {
+pub(crate) struct Table {
     counts: Vec<i64>,
     places: Vec<i64>,
     /// Both in the `int` form, if the call takes that.
@@ -15,13 +15,13 @@ pub struct Table {
 }
 
 impl Table {
-    pub fn new(counts: Vec<i64>, places: Vec<i64>, small: bool) -> Table {
+    pub(crate) fn new(counts: Vec<i64>, places: Vec<i64>, small: bool) -> Table {
         let narrow = |values: &[i64]| values.iter().map(|v| *v as i32).collect();
         let small = small.then(|| (narrow(&counts), narrow(&places)));
         Table { counts, places, small }
     }
 
-    pub fn blocks(&self, elements: Elements<'static>) -> Blocks<'_> {
+    pub(crate) fn blocks(&self, elements: Elements<'static>) -> Blocks<'_> {
         let (counts, displacements) = match &self.small {
             Some((counts, places)) => (Counts::Int(counts), Counts::Int(places)),
             None => (Counts::Large(&self.counts), Counts::Large(&self.places)),
@@ -31,14 +31,14 @@ impl Table {
 }
 
 impl Maker<'_> {
-    pub fn barrier(&mut self) -> Job {
+    pub(crate) fn barrier(&mut self) -> Job {
         let mut job = Job::new("barrier".into());
         job.is_barrier = true;
         (0..self.ranks).for_each(|_| job.part(Vec::new(), operations::barrier));
         job
     }
 
-    pub fn bcast(&mut self) -> Job {
+    pub(crate) fn bcast(&mut self) -> Job {
         let (root, family, count) = (self.rank(), self.family(), self.count(self.ranks));
         let values = self.values(count, family);
         let algorithm = if values.is_empty() { 0 } else { self.random.below(4) };
@@ -61,7 +61,7 @@ impl Maker<'_> {
         job
     }
 
-    pub fn gather(&mut self) -> Job {
+    pub(crate) fn gather(&mut self) -> Job {
         let (root, family, count) = (self.rank(), self.family(), self.count(self.ranks));
         let (in_place, bytes) = (self.random.percent(30), count * family.size());
         let algorithm = if bytes == 0 { 0 } else { self.random.below(3) };
@@ -87,7 +87,7 @@ impl Maker<'_> {
         job
     }
 
-    pub fn gatherv(&mut self) -> Job {
+    pub(crate) fn gatherv(&mut self) -> Job {
         let (root, family, in_place) = (self.rank(), self.family(), self.random.percent(30));
         let counts = self.counts(self.ranks, self.ranks);
         let (places, end) = self.displacements(&counts);
@@ -113,7 +113,7 @@ impl Maker<'_> {
         job
     }
 
-    pub fn scatter(&mut self) -> Job {
+    pub(crate) fn scatter(&mut self) -> Job {
         let (root, family, count) = (self.rank(), self.family(), self.count(self.ranks));
         let (in_place, bytes) = (self.random.percent(30), count * family.size());
         let algorithm = if bytes == 0 { 0 } else { self.random.below(3) };
@@ -139,7 +139,7 @@ impl Maker<'_> {
         job
     }
 
-    pub fn scatterv(&mut self) -> Job {
+    pub(crate) fn scatterv(&mut self) -> Job {
         let (root, family, in_place) = (self.rank(), self.family(), self.random.percent(30));
         let counts = self.counts(self.ranks, self.ranks);
         let (places, end) = self.displacements(&counts);
@@ -164,7 +164,7 @@ impl Maker<'_> {
         job
     }
 
-    pub fn allgather(&mut self) -> Job {
+    pub(crate) fn allgather(&mut self) -> Job {
         let (family, count) = (self.family(), self.count(self.ranks * self.ranks / 4 + 1));
         let in_place = self.random.percent(30);
         let algorithm = if count * family.size() == 0 { 0 } else { self.random.below(4) };
@@ -189,7 +189,7 @@ impl Maker<'_> {
         job
     }
 
-    pub fn allgatherv(&mut self) -> Job {
+    pub(crate) fn allgatherv(&mut self) -> Job {
         let (family, in_place) = (self.family(), self.random.percent(30));
         let counts = self.counts(self.ranks, self.ranks * self.ranks / 4 + 1);
         let algorithm = self.random.below(3);
@@ -218,7 +218,7 @@ impl Maker<'_> {
         job
     }
 
-    pub fn alltoall(&mut self) -> Job {
+    pub(crate) fn alltoall(&mut self) -> Job {
         let (family, count) = (self.family(), self.count(self.ranks * self.ranks));
         let (in_place, bytes) = (self.random.percent(30), count * family.size());
         let algorithm = if bytes == 0 { 0 } else { self.random.below(4) };
@@ -244,13 +244,13 @@ impl Maker<'_> {
     }
 
     /// The counts that each pair of ranks exchanges; symmetric if `in_place`.
-    pub fn pair_counts(&mut self, in_place: bool) -> Vec<Vec<i64>> {
+    pub(crate) fn pair_counts(&mut self, in_place: bool) -> Vec<Vec<i64>> {
         let budget = self.ranks * self.ranks;
         let counts: Vec<Vec<i64>> = (0..self.ranks).map(|_| self.counts(self.ranks, budget)).collect();
         if in_place { mirrored(&counts) } else { counts }
     }
 
-    pub fn alltoallv(&mut self) -> Job {
+    pub(crate) fn alltoallv(&mut self) -> Job {
         let (family, in_place) = (self.family(), self.random.percent(30));
         let counts = self.pair_counts(in_place);
         let mut job = Job::new(format!("alltoallv of {family:?}, {in_place}"));
@@ -283,7 +283,7 @@ impl Maker<'_> {
 }
 
 /// The table with its upper half copied into the lower one.
-pub fn mirrored<T: Copy>(table: &[Vec<T>]) -> Vec<Vec<T>> {
+pub(crate) fn mirrored<T: Copy>(table: &[Vec<T>]) -> Vec<Vec<T>> {
     let row = |i: usize| (0..table.len()).map(|j| table[i.min(j)][i.max(j)]).collect();
     (0..table.len()).map(row).collect()
 }

@@ -11,7 +11,7 @@ use verbena_mpi::topology::{Cart, DistGraph, Graph, Neighbors, Topology};
 use verbena_sim::Random;
 
 /// A topology, and who sends what to whom in it.
-pub struct Net {
+pub(crate) struct Net {
     pub what: String,
     /// The topology as each rank knows it.
     pub topologies: Vec<Topology>,
@@ -23,13 +23,13 @@ pub struct Net {
 }
 
 /// Gives the communicators of all ranks this topology.
-pub fn on(net: &Net, comms: Vec<(Comm, usize)>) -> Vec<(Comm, usize)> {
+pub(crate) fn on(net: &Net, comms: Vec<(Comm, usize)>) -> Vec<(Comm, usize)> {
     let known = |(comm, part): (Comm, usize)| (comm.with_topology(net.topologies[part].clone()), part);
     comms.into_iter().map(known).collect()
 }
 
 /// A topology of about `ranks` processes.
-pub fn random(random: &mut Random, ranks: usize) -> Net {
+pub(crate) fn random(random: &mut Random, ranks: usize) -> Net {
     match random.below(3) {
         0 => grid(random, ranks),
         1 => graph(random, ranks),
@@ -58,7 +58,7 @@ fn grid(random: &mut Random, ranks: usize) -> Net {
 }
 
 /// A ring of two whose processes believe that it is a distributed graph: messages cross.
-pub fn crossed_ring() -> Net {
+pub(crate) fn crossed_ring() -> Net {
     let (dims, periods) = ([2], [true]);
     let other = |rank: i32| Neighbors { sources: vec![1 - rank; 2], destinations: vec![1 - rank; 2] };
     let graph = |rank| Topology::DistGraph(DistGraph { neighbors: other(rank), weights: None });
@@ -149,7 +149,7 @@ fn dist_graph(random: &mut Random, ranks: usize) -> Net {
 }
 
 /// Makes jobs for a communicator with a topology.
-pub struct Around<'r> {
+pub(crate) struct Around<'r> {
     pub maker: Maker<'r>,
     pub net: &'r Net,
 }
@@ -175,7 +175,7 @@ impl Giving {
 }
 
 impl Around<'_> {
-    pub fn job(&mut self) -> Job {
+    pub(crate) fn job(&mut self) -> Job {
         match self.maker.random.below(5) {
             0 => self.even(Giving::Same),
             1 => self.varied(Giving::Same),

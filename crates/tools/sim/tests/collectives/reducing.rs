@@ -10,7 +10,7 @@ use verbena_mpi::coll::algorithms::{allreduce, reduce};
 use verbena_mpi::coll::operations::{self, Operands};
 
 /// The operands of all ranks.
-pub struct Vectors {
+pub(crate) struct Vectors {
     pub reducing: Reducing,
     pub count: usize,
     pub all: Vec<Vec<u8>>,
@@ -22,7 +22,7 @@ impl Vectors {
     }
 
     /// Returns the reduction of the ranks before `end`, in rank order; `None` if there are none.
-    pub fn reduced(&self, end: usize) -> Option<Vec<u8>> {
+    pub(crate) fn reduced(&self, end: usize) -> Option<Vec<u8>> {
         let mut vectors = self.all[..end].iter();
         let first = vectors.next()?.clone();
         let size = self.reducing.datatype.size();
@@ -65,7 +65,7 @@ fn ends(operands: Operands<'static>) -> (Elements<'static>, Elements<'static>) {
 }
 
 impl Maker<'_> {
-    pub fn vectors(&mut self, count: usize) -> Vectors {
+    pub(crate) fn vectors(&mut self, count: usize) -> Vectors {
         let reducing = Reducing::random(self.random);
         let family = if reducing.datatype.size() == 4 { Family::Word } else { Family::Pair };
         let all = (0..self.ranks).map(|_| self.values(count, family)).collect();
@@ -80,7 +80,7 @@ impl Maker<'_> {
         if self.ranks == 1 || vectors.count == 0 || !fits { 0 } else { algorithm }
     }
 
-    pub fn reduce(&mut self) -> Job {
+    pub(crate) fn reduce(&mut self) -> Job {
         let (root, count) = (self.rank(), self.count(self.ranks));
         let (vectors, in_place) = (self.vectors(count), self.random.percent(30));
         let algorithm = self.algorithm(&vectors, 4, 2);
@@ -103,7 +103,7 @@ impl Maker<'_> {
         job
     }
 
-    pub fn allreduce(&mut self) -> Job {
+    pub(crate) fn allreduce(&mut self) -> Job {
         let count = self.count(self.ranks);
         let (vectors, in_place) = (self.vectors(count), self.random.percent(30));
         let algorithm = self.algorithm(&vectors, 4, 2);
@@ -127,7 +127,7 @@ impl Maker<'_> {
 
     /// A canary: an allreduce that says its operation is commutative when it is not, so that
     /// operands are taken in the wrong order.
-    pub fn allreduce_out_of_order(&mut self) -> Job {
+    pub(crate) fn allreduce_out_of_order(&mut self) -> Job {
         let count = 50;
         let mut vectors = self.vectors(count);
         vectors.reducing = Reducing::ordered();
@@ -146,7 +146,7 @@ impl Maker<'_> {
         job
     }
 
-    pub fn reduce_scatter(&mut self) -> Job {
+    pub(crate) fn reduce_scatter(&mut self) -> Job {
         let even = self.random.percent(40).then(|| self.count(self.ranks * self.ranks));
         let counts = match even {
             Some(count) => vec![count as i64; self.ranks],
@@ -180,7 +180,7 @@ impl Maker<'_> {
         job
     }
 
-    pub fn scan(&mut self) -> Job {
+    pub(crate) fn scan(&mut self) -> Job {
         let count = self.count(self.ranks);
         let (vectors, in_place, inclusive) =
             (self.vectors(count), self.random.percent(30), self.random.percent(50));

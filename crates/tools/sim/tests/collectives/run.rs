@@ -60,7 +60,7 @@ struct Runner {
 
 /// An intracommunicator whose ranks lie on the cluster's processes in any order: each process's
 /// communicator and the number of its part in a job.
-pub fn intra(random: &mut Random, ranks: usize) -> Vec<(Comm, usize)> {
+pub(crate) fn intra(random: &mut Random, ranks: usize) -> Vec<(Comm, usize)> {
     let members = shuffled(random, ranks);
     let comm = |me| Comm::new(CONTEXT, Arc::new(Group::new(members.clone(), me)), None);
     (0..ranks as u32)
@@ -72,7 +72,7 @@ pub fn intra(random: &mut Random, ranks: usize) -> Vec<(Comm, usize)> {
 
 /// Like [`intra`], an intercommunicator of `first` ranks and the others. Parts of the first group
 /// come first.
-pub fn inter(random: &mut Random, ranks: usize, first: usize) -> Vec<(Comm, usize)> {
+pub(crate) fn inter(random: &mut Random, ranks: usize, first: usize) -> Vec<(Comm, usize)> {
     let members = shuffled(random, ranks);
     let side = |me: u32| {
         let (left, right) = members.split_at(first);
@@ -89,7 +89,7 @@ pub fn inter(random: &mut Random, ranks: usize, first: usize) -> Vec<(Comm, usiz
 }
 
 /// Runs all jobs, several at once and each in some form; then checks every rank's memory.
-pub fn run(
+pub(crate) fn run(
     random: &mut Random,
     comms: Vec<(Comm, usize)>,
     faults: Faults,

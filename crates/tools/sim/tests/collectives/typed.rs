@@ -9,7 +9,7 @@ use verbena_memory::layout::Layout;
 use verbena_mpi::coll::{Blocks, Counts, operations};
 
 /// The blocks of one side: elements of different layouts, placed by bytes.
-pub struct Typed {
+pub(crate) struct Typed {
     counts: Vec<i64>,
     pub places: Vec<i64>,
     layouts: Vec<Arc<Layout>>,
@@ -18,7 +18,7 @@ pub struct Typed {
 }
 
 impl Typed {
-    pub fn blocks(&self, base: Elements<'static>) -> Blocks<'_> {
+    pub(crate) fn blocks(&self, base: Elements<'static>) -> Blocks<'_> {
         let (counts, displacements) = (Counts::Large(&self.counts), Counts::Large(&self.places));
         Blocks::Typed { base, counts, displacements, layouts: &self.layouts }
     }
@@ -31,7 +31,7 @@ fn byte() -> &'static Arc<Layout> {
 
 impl Maker<'_> {
     /// Blocks of these counts and kinds, one after the other with gaps, and memory for them.
-    pub fn typed(&mut self, blocks: &[(i64, Family)]) -> (Arena, Typed) {
+    pub(crate) fn typed(&mut self, blocks: &[(i64, Family)]) -> (Arena, Typed) {
         let mut typed =
             Typed { counts: Vec::new(), places: Vec::new(), layouts: Vec::new(), named: Vec::new() };
         let mut end = 0;
@@ -54,7 +54,7 @@ impl Maker<'_> {
         if symmetric { mirrored(&families) } else { families }
     }
 
-    pub fn alltoallw(&mut self) -> Job {
+    pub(crate) fn alltoallw(&mut self) -> Job {
         let in_place = self.random.percent(30);
         let (counts, families) = (self.pair_counts(in_place), self.pair_families(in_place));
         let mut job = Job::new(format!("alltoallw, {in_place}"));

@@ -12,7 +12,7 @@ use verbena_sim::verbs::{Costs, DeviceFaults, SimAdapter, Subnet};
 const TIME_NS_MAX: u64 = 20_000_000_000;
 
 /// The settings of paper 1, but for small numbers of everything, so that limits are met.
-pub fn settings() -> Settings {
+pub(crate) fn settings() -> Settings {
     Settings {
         slots: 8,
         slot_bytes: 256,
@@ -47,7 +47,7 @@ pub fn settings() -> Settings {
 
 /// The packets that one channel delivered.
 #[derive(Default)]
-pub struct Log {
+pub(crate) struct Log {
     /// Sender and number of each packet; the payload was checked.
     pub packets: Vec<(Peer, u64)>,
     pub broken: Vec<(Peer, Fault)>,
@@ -55,7 +55,7 @@ pub struct Log {
 
 /// The payload of the packet with this number: its bytes follow from the number. Half of them look
 /// like the flags of a ring, at every alignment.
-pub fn payload(number: u64, len: usize) -> Vec<u8> {
+pub(crate) fn payload(number: u64, len: usize) -> Vec<u8> {
     let flag = if number % 4 == 1 { PRIMARY } else { SECONDARY }.to_le_bytes();
     match number % 2 {
         0 => (0..len).map(|at| (number as usize * 31 + at * 7) as u8).collect(),
@@ -78,14 +78,14 @@ impl Sink for Log {
 }
 
 /// The channels.
-pub struct Rig {
+pub(crate) struct Rig {
     pub channels: Vec<RcChannel<SimAdapter>>,
     pub logs: Vec<Log>,
     pub subnet: Subnet,
 }
 
 impl Rig {
-    pub fn new(ranks: u32, seed: u64, settings: &Settings, faults: DeviceFaults) -> Rig {
+    pub(crate) fn new(ranks: u32, seed: u64, settings: &Settings, faults: DeviceFaults) -> Rig {
         let subnet = Subnet::new(seed, ranks, Costs::PLAIN, faults);
         let adapters: Vec<SimAdapter> = (0..ranks).map(|rank| subnet.adapter(rank)).collect();
         let cards: Vec<_> = adapters.iter().map(|adapter| Some(adapter.address())).collect();
@@ -97,14 +97,20 @@ impl Rig {
     }
 
     /// Tries to send packet `number` of `len` bytes.
-    pub fn try_send(&mut self, from: Peer, to: Peer, number: u64, len: usize) -> Result<(), SendError> {
+    pub(crate) fn try_send(
+        &mut self,
+        from: Peer,
+        to: Peer,
+        number: u64,
+        len: usize,
+    ) -> Result<(), SendError> {
         let bytes = payload(number, len);
         let header = Header { context: number, length: len as u64, ..Header::new(Kind::Eager) };
         self.channels[from as usize].send(to, &header, Payload::Bytes(&bytes))
     }
 
     /// Sends, with progress on all sides until there is room.
-    pub fn send(&mut self, from: Peer, to: Peer, number: u64, len: usize) {
+    pub(crate) fn send(&mut self, from: Peer, to: Peer, number: u64, len: usize) {
         let mut rounds = 0;
         while let Err(error) = self.try_send(from, to, number, len) {
             assert!(matches!(error, SendError::Full), "{error:?}");
@@ -115,25 +121,25 @@ impl Rig {
     }
 
     /// Time goes on to the next event, and every channel is polled.
-    pub fn step(&mut self) {
+    pub(crate) fn step(&mut self) {
         let next_ns = self.subnet.next_ns().unwrap_or(self.subnet.now_ns() + 100_000);
         self.subnet.run_until(next_ns);
         (0..self.channels.len()).for_each(|rank| self.poll(rank as Peer));
     }
 
     /// Runs this many steps.
-    pub fn steps(&mut self, count: usize) {
+    pub(crate) fn steps(&mut self, count: usize) {
         for _ in 0..count {
             self.step();
         }
     }
 
-    pub fn poll(&mut self, rank: Peer) {
+    pub(crate) fn poll(&mut self, rank: Peer) {
         self.channels[rank as usize].poll(&mut self.logs[rank as usize]);
     }
 
     /// Steps until that holds.
-    pub fn until(&mut self, what: &str, done: impl Fn(&Rig) -> bool) {
+    pub(crate) fn until(&mut self, what: &str, done: impl Fn(&Rig) -> bool) {
         while !done(self) {
             assert!(self.subnet.now_ns() < TIME_NS_MAX, "still waiting: {what}");
             self.step();
@@ -141,21 +147,21 @@ impl Rig {
     }
 
     /// Steps until the rank has this many packets.
-    pub fn await_packets(&mut self, rank: Peer, count: usize) {
+    pub(crate) fn await_packets(&mut self, rank: Peer, count: usize) {
         self.until(&format!("{count} packets at {rank}"), |rig| {
             rig.logs[rank as usize].packets.len() >= count
         });
     }
 
     /// The longest payload that rank `from` may send to `to` now.
-    pub fn longest(&mut self, from: Peer, to: Peer) -> usize {
+    pub(crate) fn longest(&mut self, from: Peer, to: Peer) -> usize {
         let channel = &mut self.channels[from as usize];
         let anyway = channel.reach(to).expect("a peer").packet_bytes_max;
         channel.stream_bytes_max(to).unwrap_or(0).max(anyway)
     }
 
     /// Steps until all that was sent is known to have arrived.
-    pub fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         let mut rounds = 0;
         while !self.channels.iter_mut().all(|channel| channel.is_quiet()) {
             rounds += 1;

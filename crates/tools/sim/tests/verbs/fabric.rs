@@ -9,9 +9,9 @@ use verbena_memory::{Owned, Region};
 use verbena_sim::verbs::{Costs, DeviceFaults, SimAdapter, Subnet};
 
 /// Bytes of each region.
-pub const BYTES: usize = 1024;
+pub(crate) const BYTES: usize = 1024;
 
-pub struct Two {
+pub(crate) struct Two {
     pub subnet: Subnet,
     // The adapters go before the memory that they reach.
     pub adapter: [SimAdapter; 2],
@@ -22,15 +22,15 @@ pub struct Two {
 }
 
 impl Two {
-    pub fn plain() -> Two {
+    pub(crate) fn plain() -> Two {
         Two::new(1, Costs::PLAIN, DeviceFaults::NONE, false)
     }
 
-    pub fn shared() -> Two {
+    pub(crate) fn shared() -> Two {
         Two::new(1, Costs::PLAIN, DeviceFaults::NONE, true)
     }
 
-    pub fn new(seed: u64, costs: Costs, faults: DeviceFaults, shared: bool) -> Two {
+    pub(crate) fn new(seed: u64, costs: Costs, faults: DeviceFaults, shared: bool) -> Two {
         let subnet = Subnet::new(seed, 2, costs, faults);
         let mut adapter = [subnet.adapter(0), subnet.adapter(1)];
         let memory = [0, 1].map(|_| Owned::zeroed(BYTES));
@@ -45,22 +45,22 @@ impl Two {
         Two { subnet, adapter, region, registration, pair, _memory: memory }
     }
 
-    pub fn fill(&mut self, rank: usize, at: usize, bytes: &[u8]) {
+    pub(crate) fn fill(&mut self, rank: usize, at: usize, bytes: &[u8]) {
         self.region[rank].write(at, bytes);
     }
 
     /// The other rank's name for the rank's memory at that offset.
-    pub fn remote(&self, rank: usize, offset: u64) -> Remote {
+    pub(crate) fn remote(&self, rank: usize, offset: u64) -> Remote {
         Remote { address: self.region[rank].address() + offset, key: self.registration[rank].remote_key }
     }
 
     /// Like [`Two::remote`], by a key with these rights alone.
-    pub fn shown_for(&mut self, rank: usize, access: Access) -> Remote {
+    pub(crate) fn shown_for(&mut self, rank: usize, access: Access) -> Remote {
         let registration = self.adapter[rank].register(self.region[rank], access).expect("registered");
         Remote { address: self.region[rank].address(), key: registration.remote_key }
     }
 
-    pub fn post(
+    pub(crate) fn post(
         &mut self,
         rank: usize,
         id: u64,
@@ -75,11 +75,11 @@ impl Two {
         adapter.post(self.pair[rank], &mut work, bytes.len(), how)
     }
 
-    pub fn receive_into(&mut self, rank: usize, id: u64, bytes: Range<usize>) {
+    pub(crate) fn receive_into(&mut self, rank: usize, id: u64, bytes: Range<usize>) {
         self.receive(rank, Some(self.pair[rank]), id, bytes);
     }
 
-    pub fn receive_shared(&mut self, rank: usize, id: u64, bytes: Range<usize>) {
+    pub(crate) fn receive_shared(&mut self, rank: usize, id: u64, bytes: Range<usize>) {
         self.receive(rank, None, id, bytes);
     }
 
@@ -90,22 +90,22 @@ impl Two {
     }
 
     /// Runs until nothing is on its way.
-    pub fn run(&mut self) {
+    pub(crate) fn run(&mut self) {
         while let Some(next) = self.subnet.next_ns() {
             self.subnet.run_until(next);
         }
     }
 
-    pub fn run_for(&mut self, ns: u64) {
+    pub(crate) fn run_for(&mut self, ns: u64) {
         self.subnet.run_until(self.subnet.now_ns() + ns);
     }
 
-    pub fn completions(&mut self, rank: usize) -> Vec<(u64, Result<u32, Failed>)> {
+    pub(crate) fn completions(&mut self, rank: usize) -> Vec<(u64, Result<u32, Failed>)> {
         std::iter::from_fn(|| self.adapter[rank].poll()).map(|end| (end.id, end.outcome)).collect()
     }
 }
 
 /// The bytes of a region, copied.
-pub fn bytes_of(region: Region) -> Vec<u8> {
+pub(crate) fn bytes_of(region: Region) -> Vec<u8> {
     region.to_vec()
 }

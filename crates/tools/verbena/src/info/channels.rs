@@ -15,7 +15,7 @@ use verbena_wires::registry;
 
 /// The findings about one channel.
 #[derive(Debug, Serialize)]
-pub struct Finding {
+pub(super) struct Finding {
     /// The name of the channel.
     pub channel: String,
     /// The findings of the first of the two processes.
@@ -30,7 +30,7 @@ const PROCESSES: usize = 2;
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// Tries every channel of this build.
-pub fn describe() -> Vec<Finding> {
+pub(super) fn describe() -> Vec<Finding> {
     let outcome = probe();
     let one = |name: &str| match &outcome {
         Ok(found) => {

@@ -5,7 +5,7 @@ use verbena_boot::environment::{Lookup, Plan, Surroundings, plan};
 
 /// The launch that the environment describes.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub struct Launcher {
+pub(super) struct Launcher {
     /// The way an MPI program would start from here.
     pub start: String,
     /// The warning or error that it would give.
@@ -31,7 +31,7 @@ const VARIABLES: [&str; 12] = [
 ];
 
 /// Reads the environment.
-pub fn describe(get: Lookup<'_>) -> Launcher {
+pub(super) fn describe(get: Lookup<'_>) -> Launcher {
     let (start, complaint) = match plan(&Surroundings::of_this_process(get)) {
         Ok(Plan::Singleton { warning }) => ("alone, as a world of one process".to_string(), warning),
         Ok(Plan::Launched(launched)) => (format!("with a launcher: {:?}", launched.line), None),

@@ -11,7 +11,7 @@ use verbena_lab::place;
 /// The library, or why it could not be described.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// The library that was found.
     Found(Library),
     /// The reason why none was found.
@@ -20,7 +20,7 @@ pub enum Outcome {
 
 /// A described library.
 #[derive(Debug, Serialize)]
-pub struct Library {
+pub(crate) struct Library {
     /// The file of the library.
     pub path: PathBuf,
     /// The name that programs ask for, from the file's dynamic section.
@@ -34,7 +34,7 @@ pub struct Library {
 }
 
 /// Describes the library at `path`, or Verbena's own.
-pub fn describe(path: Option<PathBuf>) -> Outcome {
+pub(crate) fn describe(path: Option<PathBuf>) -> Outcome {
     match path.map_or_else(place::library, Ok).and_then(|path| look(&path)) {
         Ok(library) => Outcome::Found(library),
         Err(error) => Outcome::Missing(format!("{error:#}")),
@@ -46,7 +46,7 @@ pub fn describe(path: Option<PathBuf>) -> Outcome {
 ///
 /// # Errors
 /// Its soname is that of the MPICH ABI. A file that cannot be read is left to the ranks.
-pub fn refuse_mpich_abi(path: &Path) -> Result<(), Fault> {
+pub(crate) fn refuse_mpich_abi(path: &Path) -> Result<(), Fault> {
     let bytes = std::fs::read(path).unwrap_or_default();
     let soname = Elf::parse(&bytes).ok().and_then(|elf| elf.soname.map(String::from)).unwrap_or_default();
     if !MPICH_SONAMES.iter().any(|name| soname.starts_with(name)) {

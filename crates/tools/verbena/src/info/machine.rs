@@ -7,7 +7,7 @@ use verbena_lab::place;
 
 /// The findings about the machine.
 #[derive(Debug, Serialize)]
-pub struct Machine {
+pub(super) struct Machine {
     /// The processor's name.
     pub processor: Option<String>,
     /// The kernel's release.
@@ -20,7 +20,7 @@ pub struct Machine {
 }
 
 /// Asks the operating system.
-pub fn describe() -> Machine {
+pub(super) fn describe() -> Machine {
     Machine {
         processor: place::processor_name(),
         kernel: uname().ok().map(|names| names.release().to_string_lossy().into_owned()),

@@ -16,12 +16,12 @@
 
 mod channels;
 mod launcher;
-pub mod library;
+pub(crate) mod library;
 mod machine;
 mod page;
-pub mod probe;
+pub(crate) mod probe;
 mod settings;
-pub mod verbs;
+pub(crate) mod verbs;
 
 use anyhow::Result;
 use clap::Args;
@@ -31,7 +31,7 @@ use verbena_lab::output;
 
 /// The options of `verbena info`.
 #[derive(Args, Debug)]
-pub struct InfoArgs {
+pub(crate) struct InfoArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -60,7 +60,7 @@ struct Info {
 ///
 /// # Errors
 /// Standard output is closed. What cannot be found out is said in its place.
-pub fn run(args: &InfoArgs) -> Result<()> {
+pub(crate) fn run(args: &InfoArgs) -> Result<()> {
     if args.settings {
         return show_settings(args.json);
     }

@@ -9,7 +9,7 @@ use super::verbs::{Port, Verbs};
 use std::fmt::Write;
 
 /// The whole page.
-pub fn render(info: &Info) -> String {
+pub(super) fn render(info: &Info) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "Verbena {}", info.version);
     library(&mut out, info);
@@ -138,7 +138,7 @@ fn set(out: &mut String, info: &Info) {
 }
 
 /// The table of settings, by category.
-pub fn settings(values: &[Value]) -> String {
+pub(super) fn settings(values: &[Value]) -> String {
     let mut out = String::new();
     let mut category = "";
     for value in values {

@@ -15,7 +15,7 @@ use verbena_wires::registry;
 
 /// The probe's command line, written by [`super::channels`].
 #[derive(Args, Debug)]
-pub struct ProbeArgs {
+pub(crate) struct ProbeArgs {
     /// This process's number
     #[arg(long)]
     me: u32,
@@ -29,7 +29,7 @@ pub struct ProbeArgs {
 
 /// The findings about one channel, seen from one process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Found {
+pub(crate) struct Found {
     /// The channel's name.
     pub channel: String,
     /// The reach for the other process; none if the channel does not reach it.
@@ -40,7 +40,7 @@ pub struct Found {
 
 /// The abilities of a channel for a process; see [`verbena_channel::Reach`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reach {
+pub(crate) struct Reach {
     /// The largest packet in bytes; 0 if it moves memory only.
     pub packet_bytes_max: usize,
     /// Reads the other one's memory.
@@ -53,7 +53,7 @@ pub struct Reach {
 ///
 /// # Errors
 /// A channel cannot be opened or connected, or the parent went away.
-pub fn run(args: &ProbeArgs) -> Result<()> {
+pub(crate) fn run(args: &ProbeArgs) -> Result<()> {
     let place = Place { me: args.me, size: args.size, job: args.job.clone() };
     if let Some(wrong) = verbena_settings::load().wrong.first() {
         return Err(wrong.clone().into());

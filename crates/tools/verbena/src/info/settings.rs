@@ -5,7 +5,7 @@ use verbena_settings::{Setting, When, all, load};
 
 /// A setting.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub struct Value {
+pub(super) struct Value {
     /// The environment variable, and the control variable of MPI's tool interface.
     pub name: &'static str,
     /// The present value, in words.
@@ -31,7 +31,7 @@ pub struct Value {
 }
 
 /// Returns every setting and its value.
-pub fn describe() -> Vec<Value> {
+pub(super) fn describe() -> Vec<Value> {
     load();
     all().map(value).collect()
 }

@@ -8,7 +8,7 @@ use verbena_infiniband::rc;
 
 /// The findings about verbs.
 #[derive(Debug, Serialize)]
-pub struct Verbs {
+pub(crate) struct Verbs {
     /// The reason why InfiniBand cannot be used, if neither libibverbs nor a device is there.
     pub missing: Option<String>,
     /// The answer whether a program may fork while memory is registered; none without the library.
@@ -23,7 +23,7 @@ pub struct Verbs {
 
 /// A port.
 #[derive(Debug, Serialize)]
-pub struct Port {
+pub(crate) struct Port {
     /// Device and port, as the setting takes it.
     pub name: String,
     /// The state of the port.
@@ -47,7 +47,7 @@ pub struct Port {
 }
 
 /// Looks at all devices, and opens the one that would be used.
-pub fn describe() -> Verbs {
+pub(crate) fn describe() -> Verbs {
     let (survey, _) = rc::verbs::Verbs::survey(&Options::current());
     let missing = survey.library.as_ref().err().or(survey.bare.as_ref()).map(Fault::to_string);
     Verbs {

@@ -7,7 +7,7 @@ use verbena_lab::components::{COMPONENTS, Row};
 use verbena_lab::metric::format_size;
 
 /// Returns the table, with an explanation for its reader.
-pub fn render(rows: &[Row], logs: &[Log]) -> String {
+pub(super) fn render(rows: &[Row], logs: &[Log]) -> String {
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED);
     let last = ["total", "half round trip", "messages", "overtaken"];

@@ -10,7 +10,7 @@ use verbena_fault::Fault;
 ///
 /// # Errors
 /// The file is there.
-pub fn may_write(path: &Path, force: bool) -> Result<()> {
+pub(super) fn may_write(path: &Path, force: bool) -> Result<()> {
     let is_there = path.symlink_metadata().is_ok();
     let fault = || {
         Fault::new(
@@ -33,7 +33,7 @@ const BUSY_PERCENT_MAX: u64 = 10;
 ///
 /// # Errors
 /// Other programs take too much of the processors' time.
-pub fn is_quiet(busy_ok: bool) -> Result<()> {
+pub(super) fn is_quiet(busy_ok: bool) -> Result<()> {
     let look = || std::fs::read_to_string("/proc/stat").ok().and_then(|text| times(&text));
     let before = look();
     std::thread::sleep(WATCH);

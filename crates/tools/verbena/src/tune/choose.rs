@@ -8,7 +8,7 @@ use verbena_lab::timing::median;
 
 /// A chosen value.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Choice {
+pub(super) struct Choice {
     /// The value.
     pub value: String,
     /// The reason for the choice, in a few lines.
@@ -69,7 +69,7 @@ fn judge(costs: &[Row], chosen: impl Fn(usize) -> usize) -> (f64, f64) {
 }
 
 /// The value for this knob; `None` if too little could be measured.
-pub fn choose(knob: &Knob, candidates: &[Series]) -> Option<Choice> {
+pub(super) fn choose(knob: &Knob, candidates: &[Series]) -> Option<Choice> {
     let costs = costs(knob, candidates);
     if costs.len() < 2 || candidates.is_empty() {
         return None;
@@ -168,7 +168,7 @@ fn line((point, ranks): (Point, usize), candidates: &[Series]) -> String {
 
 /// A profile against the best candidate at one size.
 #[derive(Clone, Debug)]
-pub struct Compared {
+pub(super) struct Compared {
     /// The place of the row.
     pub place: String,
     /// The cost, divided by that of the best candidate.
@@ -178,7 +178,7 @@ pub struct Compared {
 /// The last candidate, at every size, against the best of the others. Samples of one round are
 /// compared with each other, since a machine's speed may change between rounds by more than
 /// candidates differ.
-pub fn compare(knob: &Knob, candidates: &[Series]) -> Vec<Compared> {
+pub(super) fn compare(knob: &Knob, candidates: &[Series]) -> Vec<Compared> {
     let Some((profile, others)) = candidates.split_last() else { return Vec::new() };
     let one = |(at, _): Row| {
         let samples = |series: &Series| series.entry_of(at.0, at.1).map(|entry| entry.samples.clone());

@@ -17,7 +17,7 @@ use verbena_lab::table::format_value;
 
 /// The options of `verbena tune`.
 #[derive(Args, Debug)]
-pub struct TuneArgs {
+pub(crate) struct TuneArgs {
     /// Measure by which settings are judged
     #[arg(long, value_enum, default_value = "latency")]
     by: By,
@@ -70,7 +70,7 @@ struct Trial {
 /// # Errors
 /// Something needed is missing, a file is there already or cannot be written, the machine is busy,
 /// nothing could be measured, or the file that is checked is too far off.
-pub fn run(args: &TuneArgs) -> Result<()> {
+pub(crate) fn run(args: &TuneArgs) -> Result<()> {
     if args.check.is_none() {
         beforehand::may_write(&args.output, args.force)?;
     }

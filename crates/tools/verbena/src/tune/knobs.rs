@@ -18,7 +18,7 @@ use verbena_settings::{Kind, Setting};
 
 /// The settings are judged by one of these measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum By {
+pub(super) enum By {
     /// Latency and bandwidth
     Latency,
     /// The time that a transfer takes from a computation beside it
@@ -27,7 +27,7 @@ pub enum By {
 
 /// The way in which the value of a setting follows from its candidates.
 #[derive(Clone, Copy, Debug)]
-pub enum KnobKind {
+pub(super) enum KnobKind {
     /// A threshold between two ways.
     Threshold {
         /// Both ways in words: the one for the less, and the one for the more.
@@ -43,7 +43,7 @@ pub enum KnobKind {
 
 /// The side of a threshold on which a setting is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Edge {
+pub(super) enum Edge {
     /// The least that goes the second way.
     From,
     /// The most that goes the first way.
@@ -52,7 +52,7 @@ pub enum Edge {
 
 /// The quantity that a threshold counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counts {
+pub(super) enum Counts {
     /// Bytes of a message, or of a block.
     Bytes,
     /// Bytes by the ranks: the share of each.
@@ -65,7 +65,7 @@ pub enum Counts {
 
 impl Counts {
     /// Returns what the setting counts at a point with this many ranks.
-    pub fn of(self, point: Point, ranks: usize) -> usize {
+    pub(super) fn of(self, point: Point, ranks: usize) -> usize {
         match self {
             Counts::Bytes => point.bytes,
             Counts::Share => point.bytes / ranks,
@@ -76,7 +76,7 @@ impl Counts {
 }
 
 /// A setting to be found.
-pub struct Knob {
+pub(super) struct Knob {
     /// The name of the setting without `VERBENA_`.
     pub setting: &'static str,
     /// The choice that the setting decides.
@@ -116,7 +116,7 @@ fn up_to(ways: [&'static str; 2]) -> KnobKind {
 }
 
 /// The knobs, for the most ranks that may take part in a collective.
-pub fn knobs(by: By, network: bool, ranks_max: usize) -> Vec<Knob> {
+pub(super) fn knobs(by: By, network: bool, ranks_max: usize) -> Vec<Knob> {
     let mut knobs = match by {
         By::Latency => node::by_latency(),
         By::Overlap => node::by_overlap(),
@@ -135,7 +135,7 @@ pub fn knobs(by: By, network: bool, ranks_max: usize) -> Vec<Knob> {
 }
 
 /// The knobs that need more ranks.
-pub fn beyond(by: By, network: bool, ranks_max: usize) -> Vec<&'static str> {
+pub(super) fn beyond(by: By, network: bool, ranks_max: usize) -> Vec<&'static str> {
     let has = knobs(by, network, ranks_max);
     let all = knobs(by, network, usize::MAX).into_iter().map(|knob| knob.setting);
     all.filter(|setting| has.iter().all(|knob| knob.setting != *setting)).collect()
@@ -150,17 +150,17 @@ impl Knob {
     }
 
     /// Returns whether it is a threshold of ranks.
-    pub fn counts_ranks(&self) -> bool {
+    pub(super) fn counts_ranks(&self) -> bool {
         matches!(self.kind, KnobKind::Threshold { counts: Counts::Ranks, .. })
     }
 
     /// Returns the points to measure.
-    pub fn points(&self) -> Vec<Point> {
+    pub(super) fn points(&self) -> Vec<Point> {
         points(self.metric, &self.sizes)
     }
 
     /// The values of the candidates, and their names.
-    pub fn values(&self) -> Vec<(String, String)> {
+    pub(super) fn values(&self) -> Vec<(String, String)> {
         match self.kind {
             KnobKind::Threshold { ways: [below, from], .. } => {
                 let [never, always] = self.extremes().map(|value| value.to_string());
@@ -182,7 +182,7 @@ impl Knob {
     ///
     /// # Panics
     /// If it is no number, which a test makes sure of.
-    pub fn range(&self) -> std::ops::RangeInclusive<i64> {
+    pub(super) fn range(&self) -> std::ops::RangeInclusive<i64> {
         match &self.of_table().kind {
             Kind::Number { range, .. } => range.clone(),
             other => panic!("{} is no number but {other:?}", self.setting),
@@ -196,7 +196,7 @@ impl Knob {
 
     /// Returns the experiment: one variant for each value, all under the values found before. If
     /// there is a profile, all run under it, and a last variant leaves the value to it.
-    pub fn experiment(&self, found: &[Set], profile: Option<&str>) -> Experiment {
+    pub(super) fn experiment(&self, found: &[Set], profile: Option<&str>) -> Experiment {
         let place = if self.network { Place::Nodes } else { Place::Node };
         let is_free = |set: &&Set| set.0 != self.setting && self.fixed.iter().all(|fixed| fixed.0 != set.0);
         let file = profile.map(|file| set("SETTINGS", file));

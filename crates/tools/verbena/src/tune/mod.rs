@@ -19,6 +19,6 @@
 
 mod beforehand;
 mod choose;
-pub mod command;
+pub(crate) mod command;
 mod knobs;
 mod profile;

@@ -9,7 +9,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use verbena_lab::report::Report;
 
 /// The text of a profile.
-pub fn text(found: &[(&Knob, &Choice)]) -> String {
+pub(super) fn text(found: &[(&Knob, &Choice)]) -> String {
     let Report { command, machine, started_unix_s, .. } = Report::of_this_command();
     let date = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(started_unix_s));
     let mut out = format!(
@@ -37,7 +37,7 @@ pub fn text(found: &[(&Knob, &Choice)]) -> String {
 ///
 /// # Errors
 /// It cannot be read, is no TOML, or names no setting.
-pub fn names(path: &Path) -> Result<Vec<String>> {
+pub(super) fn names(path: &Path) -> Result<Vec<String>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let table: toml::Table = text.parse().with_context(|| format!("{} is no TOML", path.display()))?;
     if table.is_empty() {

@@ -13,7 +13,7 @@
 //! the word is whole. Of the tail all bytes are compared.
 
 /// Bytes of a flag.
-pub const FLAG_BYTES: usize = 4;
+pub(crate) const FLAG_BYTES: usize = 4;
 
 /// The flag, unless it lies at the tail's place already.
 pub const PRIMARY: u32 = 0x9c3a_51f7;
@@ -25,13 +25,13 @@ const HEAD_BYTES: usize = 8;
 
 /// Returns the offset of the tail flag from the front of the packet.
 #[inline]
-pub fn tail_offset(packet_bytes: usize) -> usize {
+pub(crate) fn tail_offset(packet_bytes: usize) -> usize {
     packet_bytes.next_multiple_of(FLAG_BYTES)
 }
 
 /// Chooses the flag for a packet, given what the sender's own memory has at the tail's place.
 #[inline]
-pub fn choose(own_old: u32, is_cleared: bool) -> u32 {
+pub(crate) fn choose(own_old: u32, is_cleared: bool) -> u32 {
     let old = if is_cleared { 0 } else { own_old };
     if old == PRIMARY { SECONDARY } else { PRIMARY }
 }
@@ -39,7 +39,7 @@ pub fn choose(own_old: u32, is_cleared: bool) -> u32 {
 /// Returns whether the receiver has cleared the place at this offset from the ring's front. Behind
 /// the last slot nothing is cleared.
 #[inline]
-pub fn is_cleared(offset: usize, slot_bytes: usize, slots: usize) -> bool {
+pub(crate) fn is_cleared(offset: usize, slot_bytes: usize, slots: usize) -> bool {
     // Slots are whole multiples of 64 bytes, so most places need no division.
     offset % 64 < HEAD_BYTES && offset % slot_bytes < HEAD_BYTES && offset / slot_bytes < slots
 }

@@ -5,7 +5,7 @@
 
 /// The receiver's tail pointer and the slots freed before it came to them.
 #[derive(Debug)]
-pub struct Freed {
+pub(crate) struct Freed {
     slots: u32,
     tail: u32,
     /// Slots that the tail may pass over.
@@ -16,13 +16,13 @@ pub struct Freed {
 
 impl Freed {
     /// Makes a ring of `slots` slots, all to be written first.
-    pub fn new(slots: u32) -> Freed {
+    pub(crate) fn new(slots: u32) -> Freed {
         Freed { slots, tail: 0, early: vec![0; slots.div_ceil(64) as usize], early_count: 0 }
     }
 
     /// Frees `span` slots from `first` on. Returns how far the tail moved.
     #[inline]
-    pub fn free(&mut self, first: u32, span: u32) -> u32 {
+    pub(crate) fn free(&mut self, first: u32, span: u32) -> u32 {
         if first != self.tail {
             self.keep(first, span);
             return 0;

@@ -15,7 +15,7 @@ use verbena_memory::Region;
 
 /// The progress of the agreement about the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub(crate) enum Stage {
     /// The sender has not said yet whether it will use it.
     Offered,
     /// The ring is in use.
@@ -26,7 +26,7 @@ pub enum Stage {
 
 /// The finding where the next packet must come.
 #[derive(Clone, Copy, Debug)]
-pub enum Found {
+pub(crate) enum Found {
     /// Nothing, or not all of it yet.
     Nothing,
     /// A whole packet, without its tail flag, and the slots that it takes.
@@ -37,7 +37,7 @@ pub enum Found {
 
 /// The receiver's end.
 #[derive(Debug)]
-pub struct Incoming<D> {
+pub(crate) struct Incoming<D> {
     /// The progress of the agreement about it.
     pub stage: Stage,
     /// True if the sender has been told so.
@@ -78,7 +78,7 @@ impl<D> Incoming<D> {
     ///
     /// # Errors
     /// If its memory cannot be registered.
-    pub fn new<A: Adapter<Descriptor = D>>(
+    pub(crate) fn new<A: Adapter<Descriptor = D>>(
         adapter: &mut A,
         geometry: Geometry,
     ) -> Result<Incoming<D>, Fault> {
@@ -104,28 +104,28 @@ impl<D> Incoming<D> {
     }
 
     /// Returns the memory, when the ring is used no more.
-    pub fn into_memory(self) -> Pinned {
+    pub(crate) fn into_memory(self) -> Pinned {
         self.memory
     }
 
     /// Returns the bytes of its memory.
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.memory.region().len()
     }
 
     /// Returns its place, for the sender.
-    pub fn remote(&self) -> Remote {
+    pub(crate) fn remote(&self) -> Remote {
         Remote { address: self.memory.region().address(), key: self.memory.remote_key() }
     }
 
     /// Returns its layout.
-    pub fn geometry(&self) -> &Geometry {
+    pub(crate) fn geometry(&self) -> &Geometry {
         &self.geometry
     }
 
     /// Returns the address of the word that changes when a packet comes, and its value until then.
     #[inline]
-    pub fn watch(&self) -> (u64, u64) {
+    pub(crate) fn watch(&self) -> (u64, u64) {
         let front = self.memory.region().address();
         match &self.pointer {
             None => (front + self.geometry.offset(self.head) as u64, 0),
@@ -135,7 +135,7 @@ impl<D> Incoming<D> {
 
     /// Looks for the next packet. It stays where it is until [`Incoming::take`].
     #[inline(always)]
-    pub fn look(&self) -> Found {
+    pub(crate) fn look(&self) -> Found {
         let at = self.geometry.offset(self.head);
         if let Some(pointer) = &self.pointer {
             let written = self.memory.word(self.geometry.replica_offset()).load(Ordering::Acquire);
@@ -171,7 +171,7 @@ impl<D> Incoming<D> {
     /// and the head words of its slots are cleared, so that they can be seen to change. The slots
     /// are still in use; returns the first.
     #[inline(always)]
-    pub fn take(&mut self, span: u32) -> u32 {
+    pub(crate) fn take(&mut self, span: u32) -> u32 {
         let first = self.head;
         // Those behind the last slot are never looked at, and the sender knows that they are not
         // cleared.
@@ -187,7 +187,7 @@ impl<D> Incoming<D> {
 
     /// Frees slots, in any order (paper 1, 4.4).
     #[inline(always)]
-    pub fn free(&mut self, first: u32, span: u32) {
+    pub(crate) fn free(&mut self, first: u32, span: u32) {
         let passed = self.freed.free(first, span);
         match &mut self.pointer {
             // A sender can owe more than there are only if it has none to write into.
@@ -199,45 +199,45 @@ impl<D> Incoming<D> {
     /// Returns whether the sender should be told of freed slots although nothing else goes that
     /// way.
     #[inline]
-    pub fn is_worth_telling(&self) -> bool {
+    pub(crate) fn is_worth_telling(&self) -> bool {
         u32::from(self.owed) >= self.worth
     }
 
     /// Notes the sender's place for the tail pointer, and with it that of the word (`resting.rs`).
-    pub fn set_tail<A: Adapter<Descriptor = D>>(&mut self, adapter: &mut A, remote: Remote, peer: Peer) {
+    pub(crate) fn set_tail<A: Adapter<Descriptor = D>>(&mut self, adapter: &mut A, to: Remote, peer: Peer) {
         let (word_at, tail_at) = (self.geometry.word_offset(), self.geometry.replica_offset());
         let describe = |value: usize| {
             let at = word_at + WORD_BYTES * value;
             self.memory.word(at).store(value as u64, Ordering::Relaxed);
             let (local, local_key) = (self.memory.region().part(at, WORD_BYTES), self.memory.local_key());
-            let address = remote.address + (word_at - tail_at) as u64;
-            let operation = Operation::Write(Remote { address, key: remote.key });
+            let address = to.address + (word_at - tail_at) as u64;
+            let operation = Operation::Write(Remote { address, key: to.key });
             adapter.describe(&Work { id: Id::Ring(peer).word(), operation, local, local_key })
         };
         self.words = (0..2).map(describe).collect();
         let Some(pointer) = &mut self.pointer else { return };
         let describe = |slot: u32| {
             let local = self.memory.region().part(self.geometry.pointer_offset(slot), POINTER_BYTES);
-            let (operation, local_key) = (Operation::Write(remote), self.memory.local_key());
+            let (operation, local_key) = (Operation::Write(to), self.memory.local_key());
             adapter.describe(&Work { id: Id::Ring(peer).word(), operation, local, local_key })
         };
         pointer.descriptors = (0..self.geometry.slots).map(describe).collect();
     }
 
     /// Returns the descriptor that writes the word.
-    pub fn word(&mut self, up: bool) -> Option<&mut D> {
+    pub(crate) fn word(&mut self, up: bool) -> Option<&mut D> {
         self.words.get_mut(usize::from(up))
     }
 
     /// Returns whether a tail pointer is to be written (paper 2, 4.2).
     #[inline]
-    pub fn owes_pointer(&self) -> bool {
+    pub(crate) fn owes_pointer(&self) -> bool {
         self.pointer.as_ref().is_some_and(|pointer| pointer.told != pointer.freed)
     }
 
     /// Returns the descriptor that writes the tail pointer now. Once it is posted,
     /// [`Incoming::pointer_told`] says so.
-    pub fn pointer(&mut self) -> Option<&mut D> {
+    pub(crate) fn pointer(&mut self) -> Option<&mut D> {
         let pointer = self.pointer.as_mut()?;
         // The next ones come from other places, so the device may read this one late.
         let slot = (pointer.freed % u64::from(self.geometry.slots)) as u32;
@@ -246,7 +246,7 @@ impl<D> Incoming<D> {
     }
 
     /// Notes that the tail pointer is posted.
-    pub fn pointer_told(&mut self) {
+    pub(crate) fn pointer_told(&mut self) {
         if let Some(pointer) = &mut self.pointer {
             pointer.told = pointer.freed;
         }

@@ -16,7 +16,7 @@ use verbena_memory::Region;
 
 /// The progress of the agreement about the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub(crate) enum Stage {
     /// The receiver does not know yet that it is used.
     Accepting,
     /// The ring is in use.
@@ -29,7 +29,7 @@ pub enum Stage {
 
 /// The manner in which work on it is posted.
 #[derive(Clone, Copy, Debug)]
-pub struct Manner {
+pub(crate) struct Manner {
     /// The queue pair.
     pub pair: QueuePair,
     /// The most bytes that are posted inline.
@@ -40,7 +40,7 @@ pub struct Manner {
 
 /// The sender's end.
 #[derive(Debug)]
-pub struct Outgoing<D> {
+pub(crate) struct Outgoing<D> {
     /// The progress of the agreement about it.
     pub stage: Stage,
     /// True while packets are only put in place.
@@ -65,7 +65,7 @@ pub struct Outgoing<D> {
 
 /// The room that a packet takes in the ring, worked out once.
 #[derive(Clone, Copy, Debug)]
-pub struct Fit {
+pub(crate) struct Fit {
     /// The bytes that are written, its tail flag among them.
     bytes: usize,
     /// The number of slots.
@@ -74,7 +74,7 @@ pub struct Fit {
 
 /// A packet that is written to its place, except for its tail flag.
 #[derive(Clone, Copy, Debug)]
-pub struct Placed {
+pub(crate) struct Placed {
     /// The room that the packet takes.
     pub fit: Fit,
     /// The packet's place.
@@ -105,7 +105,7 @@ impl<D> Outgoing<D> {
     ///
     /// # Errors
     /// If its memory cannot be registered.
-    pub fn new<A: Adapter<Descriptor = D>>(
+    pub(crate) fn new<A: Adapter<Descriptor = D>>(
         adapter: &mut A,
         geometry: Geometry,
         remote: Remote,
@@ -148,29 +148,29 @@ impl<D> Outgoing<D> {
     }
 
     /// Returns the memory, when the ring is used no more.
-    pub fn into_memory(self) -> Pinned {
+    pub(crate) fn into_memory(self) -> Pinned {
         self.memory
     }
 
     /// Returns the bytes of its memory.
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.memory.region().len() + self.geometry.slots as usize * (size_of::<D>() + size_of::<[u64; 4]>())
     }
 
     /// Returns the number of slots.
     #[inline]
-    pub fn slots(&self) -> u32 {
+    pub(crate) fn slots(&self) -> u32 {
         self.geometry.slots
     }
 
     /// Returns the longest body of a packet.
-    pub fn body_bytes_max(&self) -> usize {
+    pub(crate) fn body_bytes_max(&self) -> usize {
         self.geometry.body_bytes_max()
     }
 
     /// Returns whether nothing waits to be posted.
     #[inline]
-    pub fn is_posted(&self) -> bool {
+    pub(crate) fn is_posted(&self) -> bool {
         self.waiting_slots == 0 && self.pointer.as_ref().is_none_or(|pointer| !pointer.due)
     }
 
@@ -178,7 +178,7 @@ impl<D> Outgoing<D> {
     /// they are more than are in use.
     #[inline]
     #[must_use]
-    pub fn credit(&mut self, slots: u16) -> bool {
+    pub(crate) fn credit(&mut self, slots: u16) -> bool {
         let is_possible = u32::from(slots) <= self.geometry.slots - self.free;
         self.free += if is_possible { u32::from(slots) } else { 0 };
         is_possible
@@ -186,7 +186,7 @@ impl<D> Outgoing<D> {
 
     /// Returns the packets in place that the receiver has not told to have taken. Their slots are
     /// not used again until it has.
-    pub fn uncredited(&mut self) -> Vec<(Header, Vec<u8>)> {
+    pub(crate) fn uncredited(&mut self) -> Vec<(Header, Vec<u8>)> {
         if self.pointer.is_some() {
             self.read_tail();
         }
@@ -210,7 +210,7 @@ impl<D> Outgoing<D> {
     }
 
     /// Returns the place where the receiver writes its tail pointer, with [`Notify::Pointer`].
-    pub fn tail(&self) -> Remote {
+    pub(crate) fn tail(&self) -> Remote {
         let address = self.memory.region().address() + self.geometry.replica_offset() as u64;
         Remote { address, key: self.memory.remote_key() }
     }
@@ -218,7 +218,7 @@ impl<D> Outgoing<D> {
     /// Returns whether the receiver rests, by what it has said so far: it must be rung
     /// (`resting.rs`).
     #[inline(always)]
-    pub fn peer_rests(&self) -> bool {
+    pub(crate) fn peer_rests(&self) -> bool {
         // The packet is posted before this looks; the receiver raises the word before it looks for
         // packets.
         fence(Ordering::SeqCst);
@@ -228,14 +228,14 @@ impl<D> Outgoing<D> {
     /// Returns [`Outgoing::peer_rests`] before a packet is posted: a bell might be needed, so there
     /// must be room for one.
     #[inline(always)]
-    pub fn peer_may_rest(&self) -> bool {
+    pub(crate) fn peer_may_rest(&self) -> bool {
         self.memory.word(self.word_at).load(Ordering::Relaxed) != 0
     }
 
     /// Returns what a packet of `packet_bytes` with its prefix takes of the ring; `None` if it may
     /// not go there.
     #[inline(always)]
-    pub fn fit(&self, packet_bytes: usize) -> Option<Fit> {
+    pub(crate) fn fit(&self, packet_bytes: usize) -> Option<Fit> {
         let bytes = self.geometry.written_bytes(packet_bytes);
         let span = self.geometry.span_of(bytes);
         (self.stage == Stage::Open && span <= self.geometry.span_max).then_some(Fit { bytes, span })
@@ -243,7 +243,7 @@ impl<D> Outgoing<D> {
 
     /// Returns whether such a packet goes into the ring now.
     #[inline(always)]
-    pub fn has_room(&mut self, fit: Fit) -> bool {
+    pub(crate) fn has_room(&mut self, fit: Fit) -> bool {
         let wanted = if self.held { fit.span.max(self.turn_slots()) } else { fit.span };
         if self.free < wanted && self.pointer.is_some() {
             self.read_tail();
@@ -279,14 +279,14 @@ impl<D> Outgoing<D> {
 
     /// Returns the place of the next packet.
     #[inline(always)]
-    pub fn place(&self, fit: Fit) -> Region {
+    pub(crate) fn place(&self, fit: Fit) -> Region {
         self.memory.region().part(self.geometry.offset(self.head), fit.bytes)
     }
 
     /// Returns the head flag of the packet that is to be written here, the next one (anything, with
     /// [`Notify::Pointer`]).
     #[inline(always)]
-    pub fn flag(&self, place: Region) -> u32 {
+    pub(crate) fn flag(&self, place: Region) -> u32 {
         if self.pointer.is_some() {
             return flags::PRIMARY;
         }
@@ -299,7 +299,7 @@ impl<D> Outgoing<D> {
     /// Enters the packet that is written to its place, except for its tail flag. From now on it is
     /// in the ring, and [`Outgoing::post`] posts it.
     #[inline(always)]
-    pub fn put(&mut self, packet: Placed) {
+    pub(crate) fn put(&mut self, packet: Placed) {
         if self.pointer.is_none() {
             packet.write_tail();
         }
@@ -321,7 +321,7 @@ impl<D> Outgoing<D> {
     /// # Errors
     /// The errors of [`Outgoing::post`]. The packet is in the ring nevertheless.
     #[inline(always)]
-    pub fn put_and_post<A: Adapter<Descriptor = D>>(
+    pub(crate) fn put_and_post<A: Adapter<Descriptor = D>>(
         &mut self,
         packet: Placed,
         adapter: &mut A,
@@ -350,7 +350,7 @@ impl<D> Outgoing<D> {
     /// # Errors
     /// [`Refused::Full`] if something remains, to be posted later.
     #[inline]
-    pub fn post<A: Adapter<Descriptor = D>>(
+    pub(crate) fn post<A: Adapter<Descriptor = D>>(
         &mut self,
         adapter: &mut A,
         queue: &mut SendQueue,

@@ -17,7 +17,7 @@ use verbena_verbs::raw::{IBV_SEND_SIGNALED, IBV_WC_RECV, IBV_WC_SUCCESS, ibv_sge
 use verbena_verbs::{AddressHandle, CompletionQueue, DatagramRun, EventChannel, MemoryRegion, QueuePair};
 
 /// The longest datagram in bytes: what the smallest MTU carries.
-pub const BYTES_MAX: usize = 256;
+pub(super) const BYTES_MAX: usize = 256;
 /// The room for a global header before each datagram received, used or not (InfiniBand
 /// specification, 11.4.1.2).
 const HEADER_BYTES: usize = 40;
@@ -32,7 +32,7 @@ const HANDLES_MAX: usize = 256;
 
 /// The datagram side of an adapter. Fields are dropped in this order: the queue pair before its
 /// memory.
-pub struct Datagrams {
+pub(super) struct Datagrams {
     queue: QueuePair,
     /// The run that is posted, one datagram at a time.
     run: DatagramRun,
@@ -53,7 +53,7 @@ pub struct Datagrams {
 
 impl Datagrams {
     /// Returns the completion queue.
-    pub fn completions(&self) -> &CompletionQueue {
+    pub(super) fn completions(&self) -> &CompletionQueue {
         &self.completions
     }
 
@@ -61,7 +61,7 @@ impl Datagrams {
     ///
     /// # Errors
     /// The refusal of the device.
-    pub fn open(port: &OpenPort, events: Option<Arc<EventChannel>>) -> Result<Datagrams, Fault> {
+    pub(super) fn open(port: &OpenPort, events: Option<Arc<EventChannel>>) -> Result<Datagrams, Fault> {
         let entries = (RECEIVES + SENDS) as u32;
         let completions = CompletionQueue::reporting(port.domain.context(), entries, events)?;
         let plan = Plan {
@@ -101,7 +101,7 @@ impl Datagrams {
     }
 
     /// Returns the address to which datagrams for this one go.
-    pub fn datagram_address(&self, port: &OpenPort) -> DatagramAddress {
+    pub(super) fn datagram_address(&self, port: &OpenPort) -> DatagramAddress {
         DatagramAddress { site: port.site, pair: self.queue.number(), q_key: self.q_key }
     }
 
@@ -126,7 +126,12 @@ impl Datagrams {
     ///
     /// # Errors
     /// All buffers are in use, or the address leads nowhere.
-    pub fn send(&mut self, port: &OpenPort, to: &DatagramAddress, bytes: &[u8]) -> Result<(), Refused> {
+    pub(super) fn send(
+        &mut self,
+        port: &OpenPort,
+        to: &DatagramAddress,
+        bytes: &[u8],
+    ) -> Result<(), Refused> {
         self.collect(port);
         if let Some(fault) = &self.broken {
             return Err(Refused::Broken(fault.clone()));
@@ -168,7 +173,7 @@ impl Datagrams {
     }
 
     /// Returns the next datagram that has arrived.
-    pub fn receive(&mut self, port: &OpenPort) -> Option<Vec<u8>> {
+    pub(super) fn receive(&mut self, port: &OpenPort) -> Option<Vec<u8>> {
         if self.arrived.is_empty() {
             self.collect(port);
         }

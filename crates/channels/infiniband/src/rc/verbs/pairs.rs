@@ -17,7 +17,7 @@ use verbena_verbs::{CompletionQueue, EventChannel, ProtectionDomain, SharedRecei
 const ENTRIES_MIN: u32 = 256;
 
 /// An open queue pair.
-pub struct Pair {
+pub(super) struct Pair {
     /// The device's.
     pub queue: verbena_verbs::QueuePair,
     /// The number of its first packet.
@@ -30,7 +30,7 @@ pub struct Pair {
 
 /// The sizes with which queue pairs are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sizes {
+pub(super) struct Sizes {
     /// The places of the send queue, reads included.
     pub sends: u32,
     /// The receive buffers of a queue.
@@ -42,7 +42,7 @@ pub struct Sizes {
 }
 
 /// All queue pairs of connections.
-pub struct Pairs {
+pub(super) struct Pairs {
     open: HashMap<u32, Pair, BuildHasherDefault<Scatter>>,
     domain: Arc<ProtectionDomain>,
     completions: Arc<CompletionQueue>,
@@ -57,7 +57,7 @@ impl Pairs {
     ///
     /// # Errors
     /// The device makes no completion queue or no queue pair.
-    pub fn new(
+    pub(super) fn new(
         domain: &Arc<ProtectionDomain>,
         sizes: Sizes,
         events: Option<Arc<EventChannel>>,
@@ -71,13 +71,13 @@ impl Pairs {
     }
 
     /// Returns the sizes, as the device takes them.
-    pub fn sizes(&self) -> Sizes {
+    pub(super) fn sizes(&self) -> Sizes {
         self.sizes
     }
 
     /// Returns the completion queue.
     #[inline]
-    pub fn completions(&self) -> &CompletionQueue {
+    pub(super) fn completions(&self) -> &CompletionQueue {
         &self.completions
     }
 
@@ -109,7 +109,7 @@ impl Pairs {
     ///
     /// # Errors
     /// The device has none.
-    pub fn shared(&mut self) -> Result<&Arc<SharedReceiveQueue>, Fault> {
+    pub(super) fn shared(&mut self) -> Result<&Arc<SharedReceiveQueue>, Fault> {
         if self.shared.is_none() {
             self.make_room(self.sizes.receives)?;
             self.shared = Some(SharedReceiveQueue::new(&self.domain, self.sizes.receives)?);
@@ -121,7 +121,7 @@ impl Pairs {
     ///
     /// # Errors
     /// The device has no more, or its completion queue cannot grow.
-    pub fn open(&mut self, shared: bool, psn: u32) -> Result<&Pair, Fault> {
+    pub(super) fn open(&mut self, shared: bool, psn: u32) -> Result<&Pair, Fault> {
         let queue = if shared { Some(Arc::clone(self.shared()?)) } else { None };
         let plan = self.plan(queue);
         let entries = self.sizes.sends + plan.receives_max;
@@ -162,12 +162,12 @@ impl Pairs {
 
     /// Finds one by its number.
     #[inline]
-    pub fn get(&self, pair: QueuePair) -> Option<&Pair> {
+    pub(super) fn get(&self, pair: QueuePair) -> Option<&Pair> {
         self.open.get(&pair.0)
     }
 
     /// Destroys one; returns whether it received from the shared queue.
-    pub fn close(&mut self, pair: QueuePair) -> Option<bool> {
+    pub(super) fn close(&mut self, pair: QueuePair) -> Option<bool> {
         let closed = self.open.remove(&pair.0)?;
         self.entries -= closed.entries;
         Some(closed.shared)
@@ -176,7 +176,11 @@ impl Pairs {
 
 impl Sizes {
     /// Returns what the options ask for, within what the device can do.
-    pub fn within(options: &Options, reads: u32, device: &verbena_verbs::raw::ibv_device_attr) -> Sizes {
+    pub(super) fn within(
+        options: &Options,
+        reads: u32,
+        device: &verbena_verbs::raw::ibv_device_attr,
+    ) -> Sizes {
         let positive = |number: i32| u32::try_from(number).unwrap_or(0).max(1);
         let receives = positive(device.max_srq_wr.max(device.max_qp_wr));
         Sizes {
@@ -191,7 +195,7 @@ impl Sizes {
 /// A hasher for numbers of queue pairs. They differ in their low bits; one multiplication
 /// (Fibonacci hashing) brings these to the top.
 #[derive(Default)]
-pub struct Scatter(u64);
+pub(super) struct Scatter(u64);
 
 impl Hasher for Scatter {
     fn finish(&self) -> u64 {

@@ -5,9 +5,9 @@ use crate::reliable::{Ack, Link, NEVER, Piece, Rules, Shot, Turn, Verdict};
 use std::collections::BTreeMap;
 
 /// The wire's latency.
-pub const LATENCY_NS: u64 = 4000;
+pub(super) const LATENCY_NS: u64 = 4000;
 /// The first wait for an acknowledgement, by the rules of the tests.
-pub const FIRST_NS: u64 = 200_000;
+pub(super) const FIRST_NS: u64 = 200_000;
 /// Bytes of a fragment that is not the last of its group.
 const FRAGMENT_BYTES: usize = 8;
 /// Steps after which a run counts as hanging.
@@ -15,7 +15,7 @@ const STEPS_MAX: u32 = 200_000;
 
 /// The behaviour of the wire.
 #[derive(Clone, Debug, Default)]
-pub struct Wire {
+pub(super) struct Wire {
     /// The datagrams with these numbers, counted from 0, are lost.
     pub lost: Vec<u64>,
     /// All datagrams from this one on are lost.
@@ -27,24 +27,24 @@ pub struct Wire {
 }
 
 impl Wire {
-    pub fn clean() -> Wire {
+    pub(super) fn clean() -> Wire {
         Wire { seed: 1, ..Wire::default() }
     }
 
-    pub fn losing(which: &[u64]) -> Wire {
+    pub(super) fn losing(which: &[u64]) -> Wire {
         Wire { lost: which.to_vec(), ..Wire::clean() }
     }
 
-    pub fn losing_from(first: u64) -> Wire {
+    pub(super) fn losing_from(first: u64) -> Wire {
         Wire { lost_from: Some(first), ..Wire::clean() }
     }
 
-    pub fn dead() -> Wire {
+    pub(super) fn dead() -> Wire {
         Wire::losing_from(0)
     }
 
     /// Makes a wire with up to 20% loss, half of all doubled, everything swapped.
-    pub fn random(seed: u64) -> Wire {
+    pub(super) fn random(seed: u64) -> Wire {
         let mut wire = Wire { seed: seed * 2 + 1, ..Wire::default() };
         wire.lost_percent = wire.below(21);
         wire.doubled_percent = wire.below(51);
@@ -69,7 +69,7 @@ struct Datagram {
 }
 
 /// Two ends.
-pub struct Pair {
+pub(super) struct Pair {
     rules: Rules,
     pub links: [Link; 2],
     pub now_ns: u64,
@@ -87,7 +87,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    pub fn new(rules: Rules, wire: Wire) -> Pair {
+    pub(super) fn new(rules: Rules, wire: Wire) -> Pair {
         Pair {
             links: [0, 1].map(|_| Link::new(&rules)),
             rules,
@@ -105,12 +105,12 @@ impl Pair {
     }
 
     /// Returns the groups that arrived at this end, with their fragments, in the order of arrival.
-    pub fn delivered(&self, at: usize) -> Vec<(u32, usize)> {
+    pub(super) fn delivered(&self, at: usize) -> Vec<(u32, usize)> {
         self.delivered[at].clone()
     }
 
     /// Hands a group over whose bytes tell its number, then its length.
-    pub fn send(&mut self, from: usize, fragments: u8) {
+    pub(super) fn send(&mut self, from: usize, fragments: u8) {
         let group = self.groups[from];
         self.groups[from] += 1;
         for index in 0..fragments {
@@ -125,7 +125,7 @@ impl Pair {
     }
 
     /// Lets both ends send something as soon as they may.
-    pub fn exchange(&mut self) {
+    pub(super) fn exchange(&mut self) {
         for from in 0..2 {
             for _ in 0..STEPS_MAX {
                 if self.links[from].outgoing.takes_group() {
@@ -197,7 +197,7 @@ impl Pair {
     }
 
     /// Does the next thing: an arrival, or a timer.
-    pub fn step(&mut self) {
+    pub(super) fn step(&mut self) {
         let arrival_ns = self.flying.first_key_value().map_or(NEVER, |((at_ns, _), _)| *at_ns);
         let due_ns = self.links.iter().map(Link::due_ns).min().expect("two");
         if arrival_ns.min(due_ns) == NEVER {
@@ -228,7 +228,7 @@ impl Pair {
     }
 
     /// Lets everything happen that is due until then.
-    pub fn run_until(&mut self, until_ns: u64) {
+    pub(super) fn run_until(&mut self, until_ns: u64) {
         loop {
             let arrival_ns = self.flying.first_key_value().map_or(NEVER, |((at_ns, _), _)| *at_ns);
             let due_ns = self.links.iter().map(Link::due_ns).min().expect("two");
@@ -241,7 +241,7 @@ impl Pair {
     }
 
     /// Lets everything happen until nothing is left to do.
-    pub fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         for _ in 0..STEPS_MAX {
             if self.flying.is_empty() && self.is_quiet() {
                 return;
@@ -251,7 +251,7 @@ impl Pair {
         panic!("no end after {STEPS_MAX} steps: {:?}", self.links);
     }
 
-    pub fn is_quiet(&self) -> bool {
+    pub(super) fn is_quiet(&self) -> bool {
         self.links.iter().all(Link::is_quiet)
     }
 }

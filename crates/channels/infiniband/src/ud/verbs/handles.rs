@@ -16,7 +16,7 @@ struct Slot {
 }
 
 /// The handles.
-pub struct Handles {
+pub(super) struct Handles {
     slots: Vec<Slot>,
     by_site: HashMap<Site, u32>,
     most: usize,
@@ -29,26 +29,31 @@ pub struct Handles {
 
 impl Handles {
     /// Makes none yet; at most `most` later.
-    pub fn new(most: usize) -> Handles {
+    pub(super) fn new(most: usize) -> Handles {
         let (slots, by_site, retired) = (Vec::new(), HashMap::new(), VecDeque::new());
         Handles { slots, by_site, most: most.max(1), oldest: 0, generations: 0, retired }
     }
 
     /// Returns the handle that the aim leads to, if it is still there.
     #[inline]
-    pub fn get(&self, aim: Aim) -> Option<&AddressHandle> {
+    pub(super) fn get(&self, aim: Aim) -> Option<&AddressHandle> {
         let slot = self.slots.get(aim.place as usize)?;
         (slot.generation == aim.generation).then_some(&slot.handle)
     }
 
     /// Returns the aim at a port, if there is a handle for it.
-    pub fn find(&self, site: &Site) -> Option<Aim> {
+    pub(super) fn find(&self, site: &Site) -> Option<Aim> {
         let place = *self.by_site.get(site)?;
         Some(Aim { place, generation: self.slots[place as usize].generation })
     }
 
     /// Keeps a new handle. `posted` counts what was posted so far on each queue pair.
-    pub fn keep(&mut self, site: Site, handle: AddressHandle, posted: impl FnOnce() -> Vec<u64>) -> Aim {
+    pub(super) fn keep(
+        &mut self,
+        site: Site,
+        handle: AddressHandle,
+        posted: impl FnOnce() -> Vec<u64>,
+    ) -> Aim {
         self.generations += 1;
         let slot = Slot { handle: Arc::new(handle), site, generation: self.generations };
         let place = if self.slots.len() < self.most {
@@ -68,12 +73,12 @@ impl Handles {
 
     /// Returns whether handles wait to go.
     #[inline]
-    pub fn has_retired(&self) -> bool {
+    pub(super) fn has_retired(&self) -> bool {
         !self.retired.is_empty()
     }
 
     /// Frees handles that nothing needs any more, given how many posts of each queue pair are done.
-    pub fn tidy(&mut self, done: &[u64]) {
+    pub(super) fn tidy(&mut self, done: &[u64]) {
         while let Some((_, posted)) = self.retired.front()
             && posted.iter().zip(done).all(|(posted, done)| done >= posted)
         {

@@ -3,7 +3,7 @@
 /// A rank's place in the binomial tree of `size` ranks rooted at `root`. The subtree of virtual
 /// rank `v` holds virtual ranks `v` to `v + span`, so it is a run of ranks (modulo the size).
 #[derive(Clone, Copy)]
-pub struct Tree {
+pub(super) struct Tree {
     size: usize,
     root: usize,
     /// This rank, counted from the root.
@@ -14,7 +14,7 @@ pub struct Tree {
 
 impl Tree {
     /// The place of `rank`.
-    pub fn new(rank: usize, size: usize, root: usize) -> Tree {
+    pub(super) fn new(rank: usize, size: usize, root: usize) -> Tree {
         let virtual_rank = (rank + size - root) % size;
         let low_bit =
             if virtual_rank == 0 { size.next_power_of_two() } else { 1 << virtual_rank.trailing_zeros() };
@@ -22,22 +22,22 @@ impl Tree {
     }
 
     /// The rank with this virtual rank.
-    pub fn rank(&self, virtual_rank: usize) -> usize {
+    pub(super) fn rank(&self, virtual_rank: usize) -> usize {
         (virtual_rank + self.root) % self.size
     }
 
     /// The parent's rank; `None` for the root.
-    pub fn parent(&self) -> Option<usize> {
+    pub(super) fn parent(&self) -> Option<usize> {
         (self.virtual_rank != 0).then(|| self.rank(self.virtual_rank - self.low_bit))
     }
 
     /// Number of ranks in this rank's subtree.
-    pub fn span(&self) -> usize {
+    pub(super) fn span(&self) -> usize {
         self.low_bit.min(self.size - self.virtual_rank)
     }
 
     /// The children, nearest first: virtual rank, and number of ranks in the subtree.
-    pub fn children(&self) -> impl DoubleEndedIterator<Item = (usize, usize)> + use<> {
+    pub(super) fn children(&self) -> impl DoubleEndedIterator<Item = (usize, usize)> + use<> {
         let Tree { size, virtual_rank, low_bit, .. } = *self;
         (0..low_bit.trailing_zeros())
             .map(move |bit| (virtual_rank + (1 << bit), 1 << bit))

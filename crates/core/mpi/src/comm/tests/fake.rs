@@ -18,7 +18,7 @@ struct Hub {
 }
 
 /// One rank's view of the hub.
-pub struct Fake {
+pub(crate) struct Fake {
     hub: Arc<Hub>,
     me: Peer,
     contexts: Cell<u64>,
@@ -91,7 +91,7 @@ impl Exchange for Fake {
 
 /// Runs `body` on `size` ranks at once, each with its world communicator, and returns what each
 /// returned.
-pub fn run<T: Send>(size: u32, body: impl Fn(&Comm, &Fake) -> T + Sync) -> Vec<T> {
+pub(crate) fn run<T: Send>(size: u32, body: impl Fn(&Comm, &Fake) -> T + Sync) -> Vec<T> {
     let hub = Arc::new(Hub::default());
     std::thread::scope(|scope| {
         let start = |me| {
@@ -108,7 +108,7 @@ pub fn run<T: Send>(size: u32, body: impl Fn(&Comm, &Fake) -> T + Sync) -> Vec<T
 
 /// Lets the ranks of `comm` meet, which fails if they are not all of it, or share a context with
 /// others.
-pub fn meet(comm: &Comm, fake: &Fake) {
+pub(crate) fn meet(comm: &Comm, fake: &Fake) {
     let inner = comm.inner();
     let all = fake.allgather(inner, &inner.rank().to_le_bytes()).unwrap();
     let expected: Vec<Vec<u8>> = (0..inner.size()).map(|rank| rank.to_le_bytes().to_vec()).collect();

@@ -20,7 +20,7 @@ fn threshold(ways: [&'static str; 2], edge: Edge, counts: Counts) -> KnobKind {
 /// Returns the knobs for ranks of one node, over a board and in each other's memory. The short
 /// vectors come last: their limit depends on the best other way, and no other knob looks at vectors
 /// so short.
-pub fn on_a_node() -> Vec<Knob> {
+pub(super) fn on_a_node() -> Vec<Knob> {
     of_two().into_iter().chain(of_more()).chain(short()).collect()
 }
 
@@ -159,7 +159,7 @@ fn of_more() -> Vec<Knob> {
 
 /// Returns the knobs for collectives by messages: between nodes if there are some, else within one
 /// without boards.
-pub fn by_messages(network: bool) -> Vec<Knob> {
+pub(super) fn by_messages(network: bool) -> Vec<Knob> {
     let all =
         broadcasts().into_iter().chain(reductions()).chain(rooted()).chain(exchanges()).chain(by_ranks());
     let place = |mut knob: Knob| {

@@ -5,12 +5,12 @@ use verbena_lab::experiment::variant::{Set, set};
 use verbena_lab::metric::Metric;
 
 /// Returns the knobs that latency decides.
-pub fn by_latency() -> Vec<Knob> {
+pub(super) fn by_latency() -> Vec<Knob> {
     [over_rc(Metric::Latency), over_ud(), over_ofi()].into_iter().flatten().collect()
 }
 
 /// Returns the knobs that are decided by the cost of a transfer for a computation beside it.
-pub fn by_overlap() -> Vec<Knob> {
+pub(super) fn by_overlap() -> Vec<Knob> {
     let thread = knob(
         "PROGRESS_THREAD",
         "progress by a helper thread while the program computes",

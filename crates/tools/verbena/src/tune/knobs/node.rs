@@ -5,12 +5,12 @@ use verbena_lab::experiment::variant::set;
 use verbena_lab::metric::Metric;
 
 /// Returns the knobs that latency and bandwidth decide.
-pub fn by_latency() -> Vec<Knob> {
+pub(super) fn by_latency() -> Vec<Knob> {
     pairs(Metric::Latency, Metric::Bandwidth, 10..=20)
 }
 
 /// Returns the knobs that are decided by the cost of a transfer for a computation beside it.
-pub fn by_overlap() -> Vec<Knob> {
+pub(super) fn by_overlap() -> Vec<Knob> {
     let mut knobs = pairs(Metric::OverlapTime, Metric::OverlapTime, 16..=22);
     knobs.push(Knob {
         setting: "PROGRESS_THREAD",

@@ -324,7 +324,8 @@ fn what_was_unused_longest_makes_room() {
     // Eight blocks beside three: two of those go.
     let long = used(3, 8);
     assert_eq!(used(3, 8), long);
-    assert_eq!((cache.counts().entries, cache.counts().evicted), (3, 3));
+    let counts = cache.counts();
+    assert_eq!((counts.entries, counts.evicted), (3, 3), "{counts:?}");
     // More than the cache may hold at all is not kept, and costs nothing of what is.
     let huge = map(20 * BYTES);
     let first = operate(&mut cache, &mut fake, region(huge, 20 * BYTES));

@@ -66,7 +66,7 @@ fn nothing_runs(name: &str) {
     }
 }
 
-/// Returns the processes whose command line has this text, whoever started them.
+/// Returns all processes whose command line has this text, those of other jobs too.
 fn running(text: &str) -> Vec<String> {
     let proc = std::fs::read_dir("/proc").expect("/proc").flatten();
     let lines = proc.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());

@@ -102,7 +102,6 @@ impl<B: AsRef<Bell> + Whereabouts> Sleeper<B> {
     /// A rank that it waits for gives the core back in microseconds. Another program keeps it for a
     /// whole time slice, in which the answer lies unread: 16 KiB took 300 microseconds beside a
     /// busy process, and 1.6 without yields. So it yields only if another rank is on its core.
-    /// yields only if another rank is on its core.
     fn yields_at(&self, patience: Patience, round: u32) -> Option<Others> {
         if !patience.yields_at(round) || patience.is_over(round) {
             return None;

@@ -130,7 +130,7 @@ pub enum Family {
     Everyone,
     /// Measured between three of four ranks on two nodes.
     Mixed,
-    /// Measured between two ranks, one of which computes.
+    /// The point is measured between two ranks; one of them computes.
     Overlap,
     /// Measured from outside, around the launcher.
     Startup,

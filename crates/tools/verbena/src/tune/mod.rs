@@ -1,11 +1,11 @@
 //! `verbena tune`: finds the settings that are best on this machine, and writes them into a file
 //! that later runs read (`VERBENA_SETTINGS=FILE`; paper 3, section 4).
 //!
-//! A *knob* is a setting and the candidates among which it chooses: two ways, one of which is
-//! better for long messages (then it is their threshold), or a few values. Candidates take turns,
-//! knob after knob, each under the values found before. The better quartiles of their samples
-//! decide; the file says why. `--by latency` goes by latency and bandwidth (paper 3, 4.1.1),
-//! `--by overlap` by the time that a transfer takes from a computation beside it (4.1.2).
+//! A *knob* is a setting and its candidates. The candidates are a few values, or two ways of moving
+//! a message; then the setting is the size from which the second way is better. Candidates take
+//! turns, knob after knob, each under the values found before. The better quartiles of their
+//! samples decide; the file says why. `--by latency` goes by latency and bandwidth (paper 3,
+//! 4.1.1), `--by overlap` by the time that a transfer takes from a computation beside it (4.1.2).
 //! `--check FILE` measures again and compares the file with the best candidate at every size,
 //! sample by sample of the same round.
 //!

@@ -103,15 +103,12 @@ pub fn meet_world(process: &Process) -> Result<()> {
     unreceived::take_back(process, has_sessions);
     drain(process);
     meet_members(process, &world).map_err(named)?;
-    check_received(process)
+    // The collectives of a session may go on.
+    if has_sessions { Ok(()) } else { check_received(process) }
 }
 
-/// Refuses messages of collectives that nobody received, now that all ranks have ended theirs. Not
-/// where there are sessions: their collectives may go on.
+/// Refuses messages of collectives that nobody received, now that all ranks have ended theirs.
 fn check_received(process: &Process) -> Result<()> {
-    if *USERS.lock().unwrap() > 1 {
-        return Ok(());
-    }
     let error_on = |comm: &Comm| coll::unreceived::mismatch_error(process, comm);
     let Some(handle) = COMMS.find(|comm| error_on(comm).is_some()) else { return Ok(()) };
     error_on(&*COMMS.get(handle)?).map_or(Ok(()), |error| Err(on_comm(error, Owner::Comm(handle))))

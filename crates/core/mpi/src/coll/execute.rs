@@ -164,6 +164,7 @@ impl Collective {
         if self.is_idle() {
             self.rewind();
             self.schedule.clear();
+            // Where the pool is gone, so is this one.
             let _ = POOL.try_with(|pool| {
                 let mut pool = pool.borrow_mut();
                 if pool.len() < KEPT_MAX {

@@ -3,10 +3,10 @@
 
 use crate::args::Out;
 use crate::calls::{errhandler, op};
+use crate::fast_path::mpich::{attach, end_receive, receive, waitall_rest};
 use crate::generated::entries::FUNCTIONS;
 use crate::generated::mpich::CALLS;
 use crate::handles::COMMS;
-use crate::quick::mpich::{attach, end_receive, receive, waitall_rest};
 use crate::report::{Failed, Owner, raise};
 use crate::state;
 use std::ffi::{c_int, c_void};

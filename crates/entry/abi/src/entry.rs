@@ -2,14 +2,14 @@
 //! replace.
 
 /// An entry point that checks its arguments, calls a body and returns an error code. If it has a
-/// fast path ([`crate::quick`]), the general way is a function of its own, which costs the fast
+/// fast path ([`crate::fast_path`]), the general way is a function of its own, which costs the fast
 /// path no register.
 macro_rules! entry {
     (ladder $rungs:tt $arguments:tt; $mpi:ident $pmpi:ident($($name:ident: $type:ty),*) $owner:expr => { $($body:tt)* }) => {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $pmpi($($name: $type),*) -> std::ffi::c_int {
             general! { $mpi($($name: $type),*) $owner => { $($body)* } }
-            ladder! { $crate::quick::standard::Standard; $rungs $arguments; general($($name: $type),*) }
+            ladder! { $crate::fast_path::standard::Standard; $rungs $arguments; general($($name: $type),*) }
         }
 
         twin! { $mpi $pmpi($($name: $type),*) -> std::ffi::c_int }
@@ -29,7 +29,7 @@ macro_rules! entry {
 macro_rules! ladder {
     ($face:ty; [$rung:ident] $arguments:tt; $general:ident($($name:ident: $type:ty),*)) => {
         // SAFETY: the program passes what the MPI standard says.
-        unsafe { $crate::quick::Rungs::<$face>::$rung $arguments.unwrap_or_else(|| $general($($name),*)) }
+        unsafe { $crate::fast_path::Rungs::<$face>::$rung $arguments.unwrap_or_else(|| $general($($name),*)) }
     };
     ($face:ty; [$rung:ident, $($more:ident),+] $arguments:tt; $general:ident($($name:ident: $type:ty),*)) => {{
         #[inline(never)]
@@ -48,9 +48,9 @@ macro_rules! jump {
             #[inline(always)]
             unsafe fn general($($name: $type),*) -> std::ffi::c_int {
                 // SAFETY: the program passes what the MPI standard says.
-                unsafe { ($crate::quick::mpich::fallbacks().calls.$call)($($name),*) }
+                unsafe { ($crate::fast_path::mpich::fallbacks().calls.$call)($($name),*) }
             }
-            ladder! { $crate::quick::mpich::Mpich; $rungs $arguments; general($($name: $type),*) }
+            ladder! { $crate::fast_path::mpich::Mpich; $rungs $arguments; general($($name: $type),*) }
         }
     };
 }

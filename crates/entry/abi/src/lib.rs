@@ -16,13 +16,13 @@ pub mod collectives;
 pub mod entries;
 #[rustfmt::skip]
 pub mod generated;
+pub mod fast_path;
 pub mod handles;
 mod host;
 mod info_env;
 mod panic;
 pub mod predefined;
 mod progress_thread;
-pub mod quick;
 pub mod report;
 mod reporter;
 pub mod requests;

@@ -32,7 +32,7 @@ static PROCESS: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
 static OPEN: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
 /// Like `OPEN`, but also null if several threads may be in MPI, or messages are traced or say their
 /// types. So a fast path needs one look.
-static QUICK: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
+static FAST_PATH: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
 /// The number of the system's process that made [`PROCESS`], 0 before.
 static PID: AtomicU32 = AtomicU32::new(0);
 static WORLD: AtomicU8 = AtomicU8::new(World::Before as u8);
@@ -58,7 +58,7 @@ pub fn set_process(process: Process) {
 /// call, has passed the look.
 extern "C" fn close_in_child() {
     OPEN.store(std::ptr::null_mut(), Ordering::Release);
-    QUICK.store(std::ptr::null_mut(), Ordering::Release);
+    FAST_PATH.store(std::ptr::null_mut(), Ordering::Release);
 }
 
 /// Returns whether this is a child of the process that initialised MPI. A system call: what ends
@@ -90,12 +90,12 @@ pub fn set_open(open: bool) {
     OPEN.store(process, Ordering::Release);
     // Threads come to share before the library is opened to them, never after. One of a session
     // that was opened before may be inside with the old value.
-    let quick = if is_shared() || trace::is_on() || verbena_settings::CHECK_TYPES.get() {
+    let open_to_fast_path = if is_shared() || trace::is_on() || verbena_settings::CHECK_TYPES.get() {
         std::ptr::null_mut()
     } else {
         process
     };
-    QUICK.store(quick, Ordering::Release);
+    FAST_PATH.store(open_to_fast_path, Ordering::Release);
 }
 
 /// Returns `Ok` between initialisation and finalisation, else `MPI_ERR_OTHER`.
@@ -110,7 +110,7 @@ pub fn process_alone() -> Option<(&'static Process, SingleThread)> {
     // SAFETY: null, or what `PROCESS` holds: see `try_process`. Not null only while threads do not
     // share (`set_open`). A fast path does not notice threads that come to share between this and
     // its lock (`Lock::lock_alone`).
-    unsafe { Some((QUICK.load(Ordering::Acquire).as_ref()?, SingleThread::known())) }
+    unsafe { Some((FAST_PATH.load(Ordering::Acquire).as_ref()?, SingleThread::known())) }
 }
 
 /// The state of the world model.

@@ -72,7 +72,7 @@ fn imports(entries: &str) -> String {
         ]),
     );
     line("crate::collectives", pick(&["Run"]));
-    line("crate::quick", pick(&["Incoming", "Outgoing"]));
+    line("crate::fast_path", pick(&["Incoming", "Outgoing"]));
     if entries.contains("MPI_") {
         line("crate::generated::types", vec!["*"]);
     }

@@ -61,7 +61,7 @@ pub(crate) struct Function {
     /// Version of the standard that deprecated it.
     pub deprecated: Option<String>,
     /// The rungs of its fast path in the order in which they are tried
-    /// (`crates/entry/abi/src/quick`).
+    /// (`crates/entry/abi/src/fast_path`).
     pub rungs: Vec<String>,
 }
 

@@ -2,7 +2,7 @@
 #![allow(missing_docs, non_snake_case)]
 
 use crate::args::{Address, InOut, Out, OutFlag, StatusOut};
-use crate::quick::{Incoming, Outgoing};
+use crate::fast_path::{Incoming, Outgoing};
 use crate::generated::types::*;
 use crate::report::Owner;
 use crate::{args, calls, handles, state};

@@ -1,6 +1,6 @@
 //! Writes the constants of both faces, and the functions that translate them.
 
-use super::facts::{Class, Facts, Pair, Sort};
+use super::facts::{Class, Facts, Pair, Values};
 use crate::IN_BUILD;
 use crate::table::Table;
 use anyhow::{Context, Result};
@@ -146,20 +146,20 @@ fn write_class(text: &mut String, class: &Class) -> Result<()> {
     let back: Vec<(i64, i64)> = class.pairs.iter().map(|pair| (pair.native, pair.face)).collect();
     let [native, face] = ["native", "face"].map(|way| format!("{}_{way}", class.name));
     let negative = forth.iter().all(|pair| pair.0 < 0 && pair.1 < 0);
-    match class.sort {
-        Sort::Flags => {
+    match class.values {
+        Values::Flags => {
             write_flags(text, &native, &forth)?;
             write_flags(text, &face, &back)
         }
-        Sort::Open if negative => {
+        Values::Open if negative => {
             write_special(text, &native, int, &forth, Rest::Unknown)?;
             write_special(text, &face, int, &back, Rest::Same)
         }
-        Sort::Open => {
+        Values::Open => {
             write_match(text, "pub ", &native, int, &forth, Rest::SameUnlessConstant)?;
             write_match(text, "pub ", &face, int, &back, Rest::Same)
         }
-        Sort::Closed => {
+        Values::Closed => {
             write_match(text, "pub ", &native, int, &forth, Rest::Unknown)?;
             write_match(text, "pub ", &face, int, &back, Rest::Same)
         }

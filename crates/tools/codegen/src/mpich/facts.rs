@@ -42,7 +42,7 @@ pub(super) struct Pair {
 
 /// The use of the values of a class.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sort {
+pub(super) enum Values {
     /// Any number may stand there, not only the constants.
     Open,
     /// Only the constants may stand there.
@@ -56,7 +56,7 @@ pub(super) struct Class {
     /// The word of `parameters.toml`.
     pub name: String,
     /// The use of the values.
-    pub sort: Sort,
+    pub values: Values,
     /// The constants.
     pub pairs: Vec<Pair>,
 }
@@ -68,10 +68,10 @@ impl Facts {
         let parameters = read(&folder.join("parameters.toml"))?;
         let addresses = section(&parameters, "addresses")?;
         let mut classes = Vec::new();
-        for (word, sort) in [("open", Sort::Open), ("closed", Sort::Closed), ("flags", Sort::Flags)] {
+        for (word, values) in [("open", Values::Open), ("closed", Values::Closed), ("flags", Values::Flags)] {
             let section = section(&constants, word)?;
             for name in section.keys() {
-                classes.push(Class { name: name.clone(), sort, pairs: pairs(section, name, table)? });
+                classes.push(Class { name: name.clone(), values, pairs: pairs(section, name, table)? });
             }
         }
         Ok(Facts {

@@ -102,7 +102,7 @@ fn jumps(table: &Table) -> String {
     let mut text = format!(
         "//! The calls with a fast path on the MPICH face. {IN_TREE}\n\
          #![allow(missing_docs, non_camel_case_types)]\n\n\
-         use crate::quick::{{Incoming, Outgoing}};\n\
+         use crate::fast_path::{{Incoming, Outgoing}};\n\
          use verbena_faces::Calls;\n\
          use verbena_faces::mpich::Status as MPI_Status;\n{TYPES}\n"
     );

@@ -380,12 +380,16 @@ settings! {
     PREFIX: Text("the installation that mpicc lies in"), Compiler, None, Process, Start, "";
 }
 
+/// The variable with the process id of the `mpiexec` that started this rank, or of its agent on
+/// this host. That process is the parent of each rank and an ancestor of all that a rank starts.
+pub const LAUNCHER_PID: &str = "VERBENA_LAUNCHER_PID";
+
 /// Variables that begin with `VERBENA_` and are no settings: what `mpiexec` tells the ranks, and
 /// what the project's own tests read.
 pub const OTHERS: &[&str] = &[
     "VERBENA_JOB",
     "VERBENA_CREW",
-    "VERBENA_LAUNCHER_PID",
+    LAUNCHER_PID,
     "VERBENA_PMI_SOCKET",
     "VERBENA_APPNUM",
     "VERBENA_LOCAL_RANK",

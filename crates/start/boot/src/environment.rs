@@ -16,13 +16,10 @@
 use crate::error::BootError;
 use crate::link;
 use verbena_fault::Fault;
+use verbena_settings::LAUNCHER_PID;
 
 /// Looks a variable up.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
-
-/// The variable with the process id of the `mpiexec` that started this rank, or of its agent on
-/// this host. That process is the parent of each rank and an ancestor of all that a rank starts.
-pub const LAUNCHER_PID: &str = "VERBENA_LAUNCHER_PID";
 
 /// The variable with the number and the inode of the socket that our `mpiexec` gave to this rank.
 pub const PMI_SOCKET: &str = "VERBENA_PMI_SOCKET";

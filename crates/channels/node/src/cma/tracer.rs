@@ -4,8 +4,7 @@
 //! that process and all its descendants, which include the ranks of the node, and nobody else.
 //! Other launchers do not say which process that would be.
 
-/// The variable in which our `mpiexec` and its agents tell ranks their process number.
-const LAUNCHER_PID: &str = "VERBENA_LAUNCHER_PID";
+use verbena_settings::LAUNCHER_PID;
 
 /// The processes that are admitted beside ancestors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,8 +11,9 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{ChildStdin, Command, Stdio};
-use verbena_boot::environment::{LAUNCHER_PID, PMI_SOCKET};
+use verbena_boot::environment::PMI_SOCKET;
 use verbena_fault::Fault;
+use verbena_settings::LAUNCHER_PID;
 
 /// Variables of other launchers that would mislead a rank.
 const FOREIGN: [&str; 8] = [

@@ -234,8 +234,7 @@ impl<A: Adapter> RcChannel<A> {
     pub(super) fn free_ring(&mut self, peer: Peer, span: u32) {
         let Some(connection) = self.peers.get(peer) else { return };
         let Some(ring) = &mut connection.ring_in else { return };
-        let first = ring.take(span);
-        ring.free(first, span);
+        ring.free(span);
         let rests = ring.rest != Rest::Awake;
         if ring.is_worth_telling() || (ring.owes_pointer() && self.post_tail_pointer(peer).is_none()) {
             self.enlist(peer);

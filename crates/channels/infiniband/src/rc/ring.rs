@@ -9,18 +9,22 @@
 //! | [`flags`] | the head and tail flags, which show that a packet is there |
 //! | [`outgoing`] | the sender's end |
 //! | [`incoming`] | the receiver's end |
-//! | [`freed`] | slots that are freed out of order |
 //!
 //! A packet longer than a slot takes several in a row. One that begins in a late slot may reach
 //! past the last: the memory has room behind it for the longest packet. The slots from the first on
 //! that the packet would otherwise have taken stay unused for this round. So every packet is one
 //! write to contiguous memory, and both ends agree on where the next one begins.
 //!
+//! Slots are freed in the order in which packets are taken. Paper 1 (4.1) also frees them out of
+//! order, since a packet that no receive waits for stays in its slot there. Here the engine copies
+//! such a packet out before the next one is taken. One packet that stays would hold the tail
+//! pointer, and with it all slots behind it: after the rest of the ring (31 packets of 2 KiB by
+//! default) its sender goes by send and receive, until the program asks for the first.
+//!
 //! With [`Notify::Pointer`](super::settings::Notify) there are no flags: after each packet the
 //! sender writes a head pointer, and the receiver a tail pointer back (paper 2, 4.2).
 
 pub(super) mod flags;
-pub(super) mod freed;
 pub(super) mod incoming;
 pub(super) mod outgoing;
 

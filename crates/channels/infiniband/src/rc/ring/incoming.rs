@@ -1,6 +1,5 @@
 //! The receiver's end of a ring.
 
-use super::freed::Freed;
 use super::{Geometry, POINTER_BYTES, WORD_BYTES, flags};
 use crate::rc::adapter::{Adapter, Operation, Remote, Work};
 use crate::rc::frame::{PREFIX_BYTES, packet_bytes};
@@ -52,7 +51,6 @@ pub(crate) struct Incoming<D> {
     memory: Pinned,
     /// The head pointer: where the next packet must come.
     head: u32,
-    freed: Freed,
     /// The descriptors that write the word for this: down, and up. Empty until the sender has said
     /// where.
     words: Vec<D>,
@@ -62,10 +60,9 @@ pub(crate) struct Incoming<D> {
 /// The further state for [`Notify::Pointer`].
 #[derive(Debug)]
 struct Pointer<D> {
-    /// Slots ever taken; the sender's head pointer is ahead of it if there is a packet.
+    /// Slots ever taken and freed: the tail pointer. The sender's head pointer is ahead of it if
+    /// there is a packet.
     taken: u64,
-    /// Slots ever freed: the tail pointer.
-    freed: u64,
     /// The part of it that the sender has been told.
     told: u64,
     /// One descriptor for each slot, to write the tail pointer; empty until the sender has said
@@ -84,7 +81,6 @@ impl<D> Incoming<D> {
     ) -> Result<Incoming<D>, Fault> {
         let pointer = (geometry.notify == Notify::Pointer).then(|| Pointer {
             taken: 0,
-            freed: 0,
             told: 0,
             descriptors: Vec::new(),
         });
@@ -98,7 +94,6 @@ impl<D> Incoming<D> {
             geometry,
             memory: Pinned::new(adapter, geometry.bytes(), Access::WRITE)?,
             head: 0,
-            freed: Freed::new(geometry.slots),
             pointer,
         })
     }
@@ -133,7 +128,7 @@ impl<D> Incoming<D> {
         }
     }
 
-    /// Looks for the next packet. It stays where it is until [`Incoming::take`].
+    /// Looks for the next packet. It stays where it is until [`Incoming::free`].
     #[inline(always)]
     pub(crate) fn look(&self) -> Found {
         let at = self.geometry.offset(self.head);
@@ -167,11 +162,11 @@ impl<D> Incoming<D> {
         Found::Packet(packet.part(0, packet_bytes), span)
     }
 
-    /// Takes the packet of `span` slots that [`Incoming::look`] found: the head pointer moves on,
-    /// and the head words of its slots are cleared, so that they can be seen to change. The slots
-    /// are still in use; returns the first.
+    /// Frees the slots of the packet that [`Incoming::look`] found (paper 1, 4.4): the head pointer
+    /// moves on over `span` slots, and their head words are cleared, so that they can be seen to
+    /// change.
     #[inline(always)]
-    pub(crate) fn take(&mut self, span: u32) -> u32 {
+    pub(crate) fn free(&mut self, span: u32) {
         let first = self.head;
         // Those behind the last slot are never looked at, and the sender knows that they are not
         // cleared.
@@ -179,20 +174,10 @@ impl<D> Incoming<D> {
             self.memory.word(self.geometry.offset(slot)).store(0, Ordering::Relaxed);
         }
         self.head = self.geometry.after(first, span);
-        if let Some(pointer) = &mut self.pointer {
-            pointer.taken += u64::from(span);
-        }
-        first
-    }
-
-    /// Frees slots, in any order (paper 1, 4.4).
-    #[inline(always)]
-    pub(crate) fn free(&mut self, first: u32, span: u32) {
-        let passed = self.freed.free(first, span);
         match &mut self.pointer {
             // A sender can owe more than there are only if it has none to write into.
-            None => self.owed = self.owed.saturating_add(passed as u16),
-            Some(pointer) => pointer.freed += u64::from(passed),
+            None => self.owed = self.owed.saturating_add(span as u16),
+            Some(pointer) => pointer.taken += u64::from(span),
         }
     }
 
@@ -232,7 +217,7 @@ impl<D> Incoming<D> {
     /// Returns whether a tail pointer is to be written (paper 2, 4.2).
     #[inline]
     pub(crate) fn owes_pointer(&self) -> bool {
-        self.pointer.as_ref().is_some_and(|pointer| pointer.told != pointer.freed)
+        self.pointer.as_ref().is_some_and(|pointer| pointer.told != pointer.taken)
     }
 
     /// Returns the descriptor that writes the tail pointer now. Once it is posted,
@@ -240,15 +225,15 @@ impl<D> Incoming<D> {
     pub(crate) fn pointer(&mut self) -> Option<&mut D> {
         let pointer = self.pointer.as_mut()?;
         // The next ones come from other places, so the device may read this one late.
-        let slot = (pointer.freed % u64::from(self.geometry.slots)) as u32;
-        self.memory.word(self.geometry.pointer_offset(slot)).store(pointer.freed, Ordering::Relaxed);
+        let slot = (pointer.taken % u64::from(self.geometry.slots)) as u32;
+        self.memory.word(self.geometry.pointer_offset(slot)).store(pointer.taken, Ordering::Relaxed);
         pointer.descriptors.get_mut(slot as usize)
     }
 
     /// Notes that the tail pointer is posted.
     pub(crate) fn pointer_told(&mut self) {
         if let Some(pointer) = &mut self.pointer {
-            pointer.told = pointer.freed;
+            pointer.told = pointer.taken;
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::threshold::ways;
 use clap::ValueEnum;
 use verbena_lab::experiment::axis::Axis;
-use verbena_lab::experiment::goal::{Bound, Goal};
+use verbena_lab::experiment::goal::{self, Bound, Goal};
 use verbena_lab::experiment::variant::{Place, Set, Variant, set};
 use verbena_lab::experiment::{Experiment, Measured, points};
 use verbena_lab::metric::{Metric, Point};
@@ -17,6 +17,8 @@ pub(crate) enum Name {
     Multi,
     /// One rail and two
     Rails,
+    /// One array sent again and arrays that move, with the registration cache and without it
+    Arrays,
     /// A computation beside a long transfer, with and without the progress thread
     Overlap,
 }
@@ -51,6 +53,7 @@ impl Name {
             Name::PingPong => ping_pong(),
             Name::Multi => multi(),
             Name::Rails => rails(),
+            Name::Arrays => arrays(),
             Name::Overlap => ways::overlap(),
         }
     }
@@ -145,6 +148,25 @@ fn rails() -> Experiment {
                 .map(goal)
                 .collect()
         },
+    }
+}
+
+/// Returns the experiment about the cost of registration: it is paid once for an array that is sent
+/// again, and each time for arrays that move (section 5).
+fn arrays() -> Experiment {
+    let of = |(name, cache): (&str, usize)| {
+        Variant::ours(name, Place::Nodes, vec![set("CHANNELS", "rc"), set("RC_CACHE", cache)])
+    };
+    let long = [BULK_BYTES_MIN, 1 << 20, 4 << 20];
+    Experiment {
+        name: "arrays",
+        title: "One array sent again and arrays that move, by registration cache (paper 5, section 5)",
+        ranks: vec![2],
+        window: 1,
+        points: [points(Metric::PingPongStaying, &long), points(Metric::PingPongMoving, &long)].concat(),
+        variants: [("cache", 1), ("no cache", 0)].map(of).to_vec(),
+        axis: None,
+        goals: goal::none,
     }
 }
 

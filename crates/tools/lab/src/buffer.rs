@@ -3,30 +3,55 @@
 //! MPI writes into a buffer through its address, so the contents are never borrowed as a Rust
 //! slice: the type hands out addresses only, and fills and checks bytes by volatile access.
 
+use nix::sys::mman::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ffi::{c_int, c_void};
+use std::num::NonZeroUsize;
 use std::ptr::NonNull;
 
 const PAGE_BYTES: usize = 4096;
+
+/// The place that the memory came from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    Allocator,
+    Mapping,
+}
 
 /// Page-aligned memory. Every page has been written once.
 pub struct Buffer {
     start: NonNull<u8>,
     layout: Layout,
+    origin: Origin,
 }
 
 impl Buffer {
     /// Allocates `bytes` (at least a page) and touches every page, so that no page fault is
     /// measured.
     pub fn new(bytes: usize) -> Buffer {
-        let bytes = bytes.max(PAGE_BYTES).next_multiple_of(PAGE_BYTES);
-        let layout = Layout::from_size_align(bytes, PAGE_BYTES).expect("the size of a benchmark's buffer");
+        let layout = pages(bytes);
         // SAFETY: the layout's size is at least a page.
         let start =
             NonNull::new(unsafe { alloc_zeroed(layout) }).unwrap_or_else(|| handle_alloc_error(layout));
-        let buffer = Buffer { start, layout };
-        (0..bytes).step_by(PAGE_BYTES).for_each(|at| buffer.set(at, 0));
-        buffer
+        Buffer { start, layout, origin: Origin::Allocator }.touched()
+    }
+
+    /// Maps `bytes` (at least a page) that the allocator neither had before nor gets, and touches
+    /// every page. They are unmapped when the buffer is dropped.
+    pub fn mapped(bytes: usize) -> Buffer {
+        let layout = pages(bytes);
+        let length = NonZeroUsize::new(layout.size()).expect("a page at least");
+        let (access, flags) = (ProtFlags::PROT_READ | ProtFlags::PROT_WRITE, MapFlags::MAP_PRIVATE);
+        // SAFETY: a new private mapping at an address of the kernel's choice touches no memory that
+        // is in use.
+        let start = unsafe { mmap_anonymous(None, length, access, flags) };
+        let start = start.unwrap_or_else(|_| handle_alloc_error(layout)).cast();
+        Buffer { start, layout, origin: Origin::Mapping }.touched()
+    }
+
+    fn touched(self) -> Buffer {
+        (0..self.layout.size()).step_by(PAGE_BYTES).for_each(|at| self.set(at, 0));
+        self
     }
 
     /// The address of the first byte.
@@ -74,9 +99,21 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        // SAFETY: allocated with this very layout, and not freed before.
-        unsafe { dealloc(self.start.as_ptr(), self.layout) }
+        match self.origin {
+            // SAFETY: allocated with this very layout, and not freed before.
+            Origin::Allocator => unsafe { dealloc(self.start.as_ptr(), self.layout) },
+            Origin::Mapping => {
+                // SAFETY: mapped with this very length, and not unmapped before.
+                unsafe { munmap(self.start.cast(), self.layout.size()) }.expect("a mapping of ours");
+            }
+        }
     }
+}
+
+/// The whole pages that hold `bytes`, one at least.
+fn pages(bytes: usize) -> Layout {
+    let bytes = bytes.max(PAGE_BYTES).next_multiple_of(PAGE_BYTES);
+    Layout::from_size_align(bytes, PAGE_BYTES).expect("the size of a benchmark's buffer")
 }
 
 #[cfg(test)]
@@ -90,5 +127,8 @@ mod tests {
         assert_eq!((buffer.double(0), buffer.double(511)), (1.5, 1.5));
         assert_eq!(buffer.address() as usize % PAGE_BYTES, 0);
         assert!(std::panic::catch_unwind(|| Buffer::new(10).count(4096, 2)).is_err());
+        let mapped = Buffer::mapped(PAGE_BYTES + 1);
+        mapped.fill_doubles(2.5);
+        assert_eq!((mapped.double(1023), mapped.address() as usize % PAGE_BYTES), (2.5, 0));
     }
 }

@@ -17,6 +17,11 @@ pub enum Metric {
     Bidirectional,
     /// Payload over half the round trip of a ping-pong.
     PingPong,
+    /// The ping-pong of one array that stays, while another is allocated and freed around each
+    /// round trip: what [`PingPongMoving`](Metric::PingPongMoving) does beside its messages.
+    PingPongStaying,
+    /// The ping-pong of arrays that are allocated before each round trip and freed after it.
+    PingPongMoving,
     /// The ping-pong of several pairs of ranks at once, all together.
     MultiPingPong,
     /// Messages per second of a one-way stream of windows.
@@ -140,11 +145,13 @@ pub enum Family {
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Metric; 47] = [
+    pub const ALL: [Metric; 49] = [
         Metric::Latency,
         Metric::Bandwidth,
         Metric::Bidirectional,
         Metric::PingPong,
+        Metric::PingPongStaying,
+        Metric::PingPongMoving,
         Metric::MultiPingPong,
         Metric::Rate,
         Metric::Rate1Thread,
@@ -197,6 +204,8 @@ impl Metric {
             Metric::Bandwidth => "bandwidth",
             Metric::Bidirectional => "bidirectional",
             Metric::PingPong => "ping_pong",
+            Metric::PingPongStaying => "ping_pong_staying",
+            Metric::PingPongMoving => "ping_pong_moving",
             Metric::MultiPingPong => "multi_ping_pong",
             Metric::Rate => "rate",
             Metric::Rate1Thread => "rate_1_thread",
@@ -248,6 +257,7 @@ impl Metric {
         match self {
             Metric::Rate | Metric::Rate1Thread | Metric::Rate2Threads | Metric::Rate4Threads => "Mmsg/s",
             Metric::Bandwidth | Metric::Bidirectional | Metric::PingPong | Metric::MultiPingPong => "GB/s",
+            Metric::PingPongStaying | Metric::PingPongMoving => "GB/s",
             Metric::Copy | Metric::CopyBoth | Metric::Read | Metric::ReadBoth => "GB/s",
             Metric::Startup | Metric::Connect | Metric::ConnectProcessor => "ms",
             Metric::ConnectMemory => "MiB",
@@ -265,7 +275,8 @@ impl Metric {
     pub fn family(self) -> Family {
         match self {
             Metric::Latency | Metric::Bandwidth | Metric::Bidirectional => Family::Pair,
-            Metric::PingPong | Metric::Rate => Family::Pair,
+            Metric::PingPong | Metric::PingPongStaying | Metric::PingPongMoving => Family::Pair,
+            Metric::Rate => Family::Pair,
             Metric::MultiPingPong => Family::Pairs,
             _ if self.threads().is_some() => Family::Threads,
             Metric::KernelIs | Metric::KernelCg | Metric::KernelMg | Metric::KernelLu => Family::Kernel,

@@ -2,6 +2,9 @@
 //!
 //! - *Latency*: `MPI_Send` there, `MPI_Recv` back; half of the mean round trip.
 //! - *Ping-pong bandwidth*: the same; payload bytes of one message over half the round trip.
+//! - *Ping-pong of arrays that move*: the same, from and to memory that is mapped before each round
+//!   trip and unmapped after it, so that its pages are new to the device. *That stay*: the same
+//!   mapping and unmapping beside messages of one array, so that nothing else differs.
 //! - *Bandwidth*: rank 0 starts a window of [`Effort::window`] `MPI_Isend`s and waits for all; rank
 //!   1 does the same with `MPI_Irecv`s and then acknowledges with an empty message. Payload bytes
 //!   over rank 0's time.
@@ -9,9 +12,9 @@
 //!   for all and exchange acknowledgements; the payload of both directions counts.
 //! - *Message rate*: as bandwidth; messages over rank 0's time.
 //!
-//! Each message of a window comes from and goes to the same page-aligned memory, touched before, so
-//! that what is measured is the library and not the size of the machine's caches. Rank 0's clock
-//! counts.
+//! But for those arrays, each message comes from and goes to the same page-aligned memory, touched
+//! before, so that what is measured is the library and not the size of the machine's caches. Rank
+//! 0's clock counts.
 
 use super::metric::{Metric, Point};
 use super::timing::{Clock, Effort, Samples, measure};
@@ -35,6 +38,13 @@ pub(crate) fn run(world: &World, point: Point, effort: Effort) -> Result<(Vec<f6
         for _ in 0..iterations {
             match point.metric {
                 Metric::Latency | Metric::PingPong => ping_pong(world, &from, &to, bytes)?,
+                Metric::PingPongStaying => {
+                    let _others = (Buffer::mapped(bytes), Buffer::mapped(bytes));
+                    ping_pong(world, &from, &to, bytes)?;
+                }
+                Metric::PingPongMoving => {
+                    ping_pong(world, &Buffer::mapped(bytes), &Buffer::mapped(bytes), bytes)?;
+                }
                 Metric::Bidirectional => exchange(world, &mut window, &from, &to, bytes, effort.window)?,
                 _ => stream(world.rank(), &mut window, &from, &to, bytes, effort.window)?,
             }
@@ -102,7 +112,9 @@ fn in_unit(point: Point, window: usize, samples: &Samples) -> Vec<f64> {
     let messages = window as f64;
     let convert = |seconds: &f64| match point.metric {
         Metric::Latency => seconds / 2.0 * 1e6,
-        Metric::PingPong => 2.0 * point.bytes as f64 / seconds / 1e9,
+        Metric::PingPong | Metric::PingPongStaying | Metric::PingPongMoving => {
+            2.0 * point.bytes as f64 / seconds / 1e9
+        }
         Metric::Rate => messages / seconds / 1e6,
         Metric::Bidirectional => 2.0 * messages * point.bytes as f64 / seconds / 1e9,
         _ => messages * point.bytes as f64 / seconds / 1e9,

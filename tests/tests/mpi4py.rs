@@ -36,8 +36,7 @@ const TOGETHER_SECONDS_MAX: u32 = 2700;
 const TOGETHER: usize = 8;
 
 /// Modules that ask nothing of another rank and compute for half a minute in Python (`datatype` in
-/// `pickle`, which looks for a function in all modules): they run at one number of ranks on either
-/// face.
+/// `pickle`, which looks for a function in all modules): they run at one rank on either face.
 const ALIKE_AT_ALL_RANKS: [&str; 2] = ["datatype", "util_dtlib"];
 
 #[derive(Deserialize)]
@@ -197,50 +196,60 @@ fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs the whole suite, without the modules that are alike at all ranks unless they are asked for.
-fn suite(ranks: u32, face: Face, with_alike: bool) {
+/// Runs the suite without the modules that are alike at all ranks.
+fn suite(ranks: u32, face: Face) {
+    let alike = |module: &String| ALIKE_AT_ALL_RANKS.contains(&module.as_str());
+    run_all(modules().into_iter().filter(|module| !alike(module)), ranks, face);
+}
+
+/// Runs these modules at this number of ranks.
+fn run_all(modules: impl Iterator<Item = String>, ranks: u32, face: Face) {
     let expectations = expectations();
     let (mut wrong, start) = (String::new(), Instant::now());
-    let alike = |module: &String| ALIKE_AT_ALL_RANKS.contains(&module.as_str());
-    let modules = modules().into_iter().filter(|module| with_alike || !alike(module));
     let runs = modules.flat_map(|module| runs(&module, ranks, &expectations)).collect();
     for run in together(runs) {
         let _ = write!(wrong, "{}", check(&run, ranks, face));
     }
-    println!("{:6.1} s  the suite at {ranks} ranks", start.elapsed().as_secs_f64());
+    println!("{:6.1} s  all of this at {ranks} ranks ({face:?})", start.elapsed().as_secs_f64());
     assert!(wrong.is_empty(), "\n{wrong}");
 }
 
 /// One process more beside another suite takes no turn.
 #[test]
 fn the_suite_at_1_rank() {
-    suite(1, Face::Standard, true);
+    run_all(modules().into_iter(), 1, Face::Standard);
+}
+
+/// One process more, too.
+#[test]
+fn modules_alike_at_all_ranks_with_the_stock_wheel() {
+    run_all(ALIKE_AT_ALL_RANKS.map(String::from).into_iter(), 1, Face::Mpich);
 }
 
 #[test]
 fn the_suite_at_2_ranks() {
     let _turn = turn();
-    suite(2, Face::Standard, false);
+    suite(2, Face::Standard);
 }
 
 #[test]
 fn the_suite_at_3_ranks() {
     let _turn = turn();
-    suite(3, Face::Standard, false);
+    suite(3, Face::Standard);
 }
 
 #[test]
 fn the_suite_at_4_ranks() {
     let _turn = turn();
-    suite(4, Face::Standard, false);
+    suite(4, Face::Standard);
 }
 
 #[test]
 fn the_suite_with_the_stock_wheel() {
     let ranks = std::env::var("VERBENA_STOCK_RANKS").unwrap_or("2".into());
     let _turn = turn();
-    for (at, ranks) in ranks.split(',').enumerate() {
-        suite(ranks.trim().parse().expect("a number of ranks"), Face::Mpich, at == 0);
+    for ranks in ranks.split(',') {
+        suite(ranks.trim().parse().expect("a number of ranks"), Face::Mpich);
     }
 }
 

@@ -201,7 +201,8 @@ fn count_of(said: &str, name: &str) -> u64 {
 /// The program that tries the real device, `crates/channels/infiniband/examples/adapter_check`.
 fn adapter_check() -> String {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-    command.args(["build", "--quiet", "--package", "verbena-infiniband", "--example", "adapter_check"]);
+    // With the features of the whole workspace, `cargo test` has built it already.
+    command.args(["build", "--quiet", "--workspace", "--example", "adapter_check"]);
     assert!(command.current_dir(top()).status().expect("cargo starts").success());
     // A guest has all that the program may lack elsewhere.
     format!("VERBENA_NO_SKIP=1 {}", top().join("target/debug/examples/adapter_check").display())

@@ -6,7 +6,9 @@
 //! simulated devices.
 
 use crate::packet::{Header, Kind};
-use crate::{Access, Channel, Key, Payload, Peer, Reach, RemoteMemory, SendError, Sink, Transfer};
+use crate::{
+    ATOMIC_BYTES, Access, Atomic, Channel, Key, Payload, Peer, Reach, RemoteMemory, SendError, Sink, Transfer,
+};
 use std::time::{Duration, Instant};
 use verbena_fault::Fault;
 use verbena_memory::{Owned, Region};
@@ -318,6 +320,45 @@ pub fn memory_is_written(ends: &mut dyn Ends) {
         written[..offset].iter().chain(&written[offset + MOVED..]).all(|byte| *byte == 0),
         "more was written"
     );
+}
+
+/// Checks that atomic operations change eight bytes of exposed memory and nothing beside them, tell
+/// what was there before, and are refused at a place that is no multiple of eight bytes.
+///
+/// # Panics
+/// If not, or if the channel has no atomic operations.
+pub fn memory_is_changed_atomically(ends: &mut dyn Ends) {
+    const COUNTER: u64 = 16;
+    let mut trial = Trial::new(ends);
+    trial.meet();
+    let (theirs, ours) = (Owned::from(&[0xff; 64][..]), Owned::zeroed(ATOMIC_BYTES));
+    theirs.lend().write(COUNTER as usize, &7_u64.to_ne_bytes());
+    let key = expose(&mut trial, theirs.lend(), Access::EVERYTHING);
+    let swap = |expected, desired| Atomic::CompareSwap { expected, desired };
+    let begin = |trial: &mut Trial<'_>, offset, operation| {
+        let (channel, peer) = trial.ends.channel(0);
+        let atomics = memory(channel).atomics().expect("a device with atomic operations");
+        atomics.atomic(peer, &key, offset, operation, ours.lend(), TOKEN)
+    };
+    let steps = [
+        (Atomic::FetchAdd(5), 7, 12),
+        (Atomic::FetchAdd(u64::MAX), 12, 11),
+        (swap(12, 1), 11, 11),
+        (swap(11, 1 << 63), 11, 1 << 63),
+        (Atomic::FetchAdd(1 << 63), 1 << 63, 0),
+    ];
+    for (operation, former, later) in steps {
+        let started = begin(&mut trial, COUNTER, operation);
+        finish(&mut trial, started);
+        trial.arrived[0].ended.clear();
+        assert_eq!(ours.lend().to_vec(), u64::to_ne_bytes(former), "what was there before {operation:?}");
+        let mut expected = [0xff; 64];
+        expected[COUNTER as usize..][..ATOMIC_BYTES].copy_from_slice(&u64::to_ne_bytes(later));
+        assert_eq!(theirs.lend().to_vec(), expected, "after {operation:?}");
+    }
+    assert!(begin(&mut trial, COUNTER + 4, Atomic::FetchAdd(1)).is_err(), "not aligned");
+    assert!(begin(&mut trial, 64, Atomic::FetchAdd(1)).is_err(), "behind the memory");
+    conceal(&mut trial, &key);
 }
 
 /// Checks that the channel tells, once, when the peer is gone: by `Broken`, or to the sink. After

@@ -29,7 +29,10 @@ pub mod wrapper;
 pub use connections::{Connection, Connections};
 pub use failover::Failover;
 pub use opening::{Opening, Place};
-pub use remote_memory::{Access, Choice, Cost, Direction, Key, RemoteMemory, Started, Transfer};
+pub use remote_memory::{
+    ATOMIC_BYTES, Access, Atomic, AtomicScope, Atomics, Choice, Cost, Direction, Key, RemoteMemory, Started,
+    Transfer,
+};
 pub use report::{Counts, Registrations, Report};
 pub use sharing::{Division, End, PARTS_MAX, Shared, Sharing};
 pub use streams::Streams;

@@ -23,24 +23,36 @@ pub struct Access {
     pub read: bool,
     /// True if the peer may write it ([`RemoteMemory::put`]).
     pub write: bool,
+    /// True if the peer may carry out atomic operations there ([`Atomics`]).
+    pub atomic: bool,
 }
 
 impl Access {
     /// Memory of this process alone.
-    pub const NONE: Access = Access { read: false, write: false };
+    pub const NONE: Access = Access { read: false, write: false, atomic: false };
     /// The memory of a message that is sent.
-    pub const READ: Access = Access { read: true, write: false };
+    pub const READ: Access = Access { read: true, ..Access::NONE };
     /// The memory of a message that is received.
-    pub const WRITE: Access = Access { read: false, write: true };
+    pub const WRITE: Access = Access { write: true, ..Access::NONE };
     /// Memory that peers use as they like.
-    pub const READ_WRITE: Access = Access { read: true, write: true };
+    pub const READ_WRITE: Access = Access { read: true, write: true, atomic: false };
+    /// Memory that peers read, write and change atomically, as that of a window.
+    pub const EVERYTHING: Access = Access { read: true, write: true, atomic: true };
 
     /// Every combination of rights.
-    pub const ALL: [Access; 4] = [Access::NONE, Access::READ, Access::WRITE, Access::READ_WRITE];
+    pub const ALL: [Access; 8] = {
+        let mut all = [Access::NONE; 8];
+        let mut at = 0;
+        while at < all.len() {
+            all[at] = Access { read: at & 1 != 0, write: at & 2 != 0, atomic: at & 4 != 0 };
+            at += 1;
+        }
+        all
+    };
 
     /// The index in [`Access::ALL`].
     pub fn index(self) -> usize {
-        usize::from(self.read) | usize::from(self.write) << 1
+        usize::from(self.read) | usize::from(self.write) << 1 | usize::from(self.atomic) << 2
     }
 }
 
@@ -93,6 +105,55 @@ pub struct Choice {
     pub class: u8,
 }
 
+/// The number of bytes that an atomic operation works on.
+pub const ATOMIC_BYTES: usize = 8;
+
+/// An operation on eight bytes, which are one number in the order of bytes of this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Atomic {
+    /// Adds this number, without regard to overflow.
+    FetchAdd(u64),
+    /// Puts `desired` there if `expected` is there.
+    CompareSwap {
+        /// The number that must be there.
+        expected: u64,
+        /// The number to put there.
+        desired: u64,
+    },
+}
+
+/// The operations that never come between the two halves (read and write) of an atomic one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtomicScope {
+    /// Atomic operations through the same device of the target, and nothing else.
+    Device,
+    /// Also those of the target's processors, and of its other devices.
+    Host,
+}
+
+/// Atomic operations on the memory of a peer, carried out by its device.
+pub trait Atomics {
+    /// Returns which other operations leave these undivided.
+    fn scope(&self) -> AtomicScope;
+
+    /// Carries out `operation` at `offset` of the memory that the peer exposed with
+    /// [`Access::atomic`]. Writes the number of before into `former`, which has [`ATOMIC_BYTES`].
+    /// The end is told as that of a [`get`](RemoteMemory::get).
+    ///
+    /// # Errors
+    /// Those of [`get`](RemoteMemory::get); also if the place is not a multiple of
+    /// [`ATOMIC_BYTES`]. Whether the operation was carried out is not known after a failure.
+    fn atomic(
+        &mut self,
+        peer: Peer,
+        key: &Key,
+        offset: u64,
+        operation: Atomic,
+        former: Region,
+        token: u64,
+    ) -> Started;
+}
+
 /// A channel that moves memory. Where the peer's [`Reach`](crate::Reach) tells no cost of a
 /// direction, that direction may fail with a fault.
 pub trait RemoteMemory {
@@ -115,6 +176,11 @@ pub trait RemoteMemory {
     /// # Errors
     /// Those of [`get`](RemoteMemory::get); nothing is promised about the peer's memory.
     fn put(&mut self, peer: Peer, key: &Key, offset: u64, from: Region, token: u64) -> Started;
+
+    /// The atomic operations; `None` if the device has none.
+    fn atomics(&mut self) -> Option<&mut dyn Atomics> {
+        None
+    }
 
     /// Chooses who moves a message of this many bytes to this process, where both can. It goes by
     /// the times of earlier ones, which the costs in [`Reach`](crate::Reach) (whose answer is

@@ -118,8 +118,11 @@ impl Device {
         let Some(raw) = NonNull::new(raw) else {
             return Err(fault("a verbs device cannot be opened", &self.name, errno()));
         };
-        let context = Context { library: self.list.library, raw, name: self.name.clone() };
+        let (library, name) = (self.list.library, self.name.clone());
+        let mut context = Context { library, raw, name, has_atomics: false };
         context.let_events_not_block()?;
+        context.has_atomics =
+            matches!(context.attributes()?.atomic_cap, raw::IBV_ATOMIC_HCA | raw::IBV_ATOMIC_GLOB);
         Ok(Arc::new(context))
     }
 }
@@ -129,6 +132,7 @@ pub struct Context {
     library: &'static Library,
     raw: NonNull<ibv_context>,
     name: String,
+    has_atomics: bool,
 }
 
 // SAFETY: libibverbs may be called from any thread, and several at once.
@@ -199,6 +203,11 @@ impl Context {
     /// Returns the device's name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Returns whether peers can carry out atomic operations on memory through the device.
+    pub fn has_atomics(&self) -> bool {
+        self.has_atomics
     }
 
     fn let_events_not_block(&self) -> Result<(), Fault> {

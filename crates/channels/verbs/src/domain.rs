@@ -60,17 +60,21 @@ pub struct Access {
     pub remote_read: bool,
     /// Peers may write it; only where this process's own work may.
     pub remote_write: bool,
+    /// Peers may carry out atomic operations there; only where this process's own work may write.
+    pub remote_atomic: bool,
 }
 
 impl Access {
     /// The rights of own work alone, which may write.
-    pub const LOCAL: Access = Access { local_write: true, remote_read: false, remote_write: false };
+    pub const LOCAL: Access =
+        Access { local_write: true, remote_read: false, remote_write: false, remote_atomic: false };
 
     fn flags(self) -> u32 {
         let granted = [
             (self.local_write, raw::IBV_ACCESS_LOCAL_WRITE),
             (self.remote_read, raw::IBV_ACCESS_REMOTE_READ),
             (self.remote_write, raw::IBV_ACCESS_REMOTE_WRITE),
+            (self.remote_atomic, raw::IBV_ACCESS_REMOTE_ATOMIC),
         ];
         granted.into_iter().filter(|(is_granted, _)| *is_granted).map(|(_, flag)| flag).sum()
     }

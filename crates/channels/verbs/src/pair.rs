@@ -132,7 +132,8 @@ impl QueuePair {
     }
 
     /// Initialises one of the Reliable Connection service: it takes receive buffers from now on,
-    /// and peers may read and write registered memory through it once it is connected.
+    /// and peers may read and write registered memory through it once it is connected, and change
+    /// it atomically if the device can.
     ///
     /// # Errors
     /// No such port or partition key.
@@ -143,6 +144,9 @@ impl QueuePair {
         attributes.pkey_index = partition;
         attributes.qp_access_flags =
             raw::IBV_ACCESS_LOCAL_WRITE | raw::IBV_ACCESS_REMOTE_WRITE | raw::IBV_ACCESS_REMOTE_READ;
+        if self.domain.context().has_atomics() {
+            attributes.qp_access_flags |= raw::IBV_ACCESS_REMOTE_ATOMIC;
+        }
         let mask = raw::IBV_QP_STATE | raw::IBV_QP_PKEY_INDEX | raw::IBV_QP_PORT | raw::IBV_QP_ACCESS_FLAGS;
         self.modify(&mut attributes, mask, "take receive buffers")
     }

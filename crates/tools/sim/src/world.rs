@@ -405,7 +405,7 @@ impl World {
 
     fn move_bytes(&mut self, rank: Rank, moving: &Moving) {
         let allowed = |exposed: &&Exposed| {
-            let Access { read, write } = exposed.access;
+            let Access { read, write, .. } = exposed.access;
             if moving.put { write } else { read }
         };
         let Some(&Exposed { region, .. }) = self.exposed.get(&moving.key).filter(allowed) else {

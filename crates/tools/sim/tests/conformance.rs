@@ -38,7 +38,11 @@ const CHECKS: [Check; 3] =
 #[test]
 fn reliable_connections_keep_the_promises_of_a_channel() {
     let faults = RcFaults::none();
-    let memory: [Check; 2] = [conformance::memory_is_read, conformance::memory_is_written];
+    let memory: [Check; 3] = [
+        conformance::memory_is_read,
+        conformance::memory_is_written,
+        conformance::memory_is_changed_atomically,
+    ];
     for (seed, check) in (1..).zip(CHECKS.into_iter().chain(memory)) {
         let subnet = Subnet::new(seed, 2, faults.costs, faults.device);
         let mut channels = over_rc::channels(&subnet, |_| faults.settings.clone(), 2);

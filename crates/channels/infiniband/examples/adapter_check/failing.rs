@@ -1,7 +1,7 @@
 //! Checks of what fails, and how it says so.
 
 use crate::pairing::{Both, Memory, SIGNALLED, completion, done, failed, post, silent};
-use verbena_channel::Access;
+use verbena_channel::{Access, Atomic};
 use verbena_infiniband::device::{Failed, Post, Refused, Trouble};
 use verbena_infiniband::rc::adapter::{Adapter, Operation, Remote};
 use verbena_memory::Region;
@@ -77,9 +77,23 @@ pub(crate) fn remote_access(both: &mut Both) {
     done(&mut both.a, 3);
 }
 
+fn refuse_atomic(both: &mut Both, access: Access) {
+    if both.a.limits().atomics.is_none() {
+        return;
+    }
+    let (here, _) = both.connect(true);
+    let (mine, theirs) = (Memory::new(&mut both.a, 8), Memory::shown_for(access, &mut both.b, 64));
+    let remote = Remote { address: theirs.region.address(), key: theirs.registration.remote_key };
+    let add = Operation::Atomic(remote, Atomic::FetchAdd(1));
+    post(&mut both.a, here, &mine, (1, add), 8, SIGNALLED);
+    assert_eq!(failed(&mut both.a, 1), Failed::RemoteAccess, "atomically, {access:?}");
+    assert_eq!(theirs.bytes(0, 64), [0; 64]);
+}
+
 /// Checks that a key gives no more rights than it was made for.
 pub(crate) fn remote_rights(both: &mut Both) {
     for access in [Access::NONE, Access::READ, Access::WRITE] {
+        refuse_atomic(both, access);
         let (here, _) = both.connect(true);
         let mine = Memory::new(&mut both.a, 64);
         let theirs = Memory::shown_for(access, &mut both.b, 64);

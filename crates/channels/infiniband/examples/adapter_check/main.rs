@@ -34,6 +34,7 @@ const CHECKS: &[Check] = &[
     ("read 1 MiB", moving::read),
     ("write and read 9 MiB at once", moving::long),
     ("both ways at once", moving::both_ways),
+    ("atomic operations", moving::atomics),
     ("memory that may only be read", moving::read_only_memory),
     ("registrations come and go", moving::registrations),
     ("receive queues fill up", failing::full_receives),

@@ -2,7 +2,7 @@
 
 use crate::pairing::{Both, Memory, SIGNALLED, completion, done, pattern, post, silent, until};
 use std::time::{Duration, Instant};
-use verbena_channel::Access;
+use verbena_channel::{Access, Atomic};
 use verbena_infiniband::device::Post;
 use verbena_infiniband::rc::adapter::{Adapter, Operation, Remote};
 use verbena_infiniband::rc::verbs::Verbs;
@@ -185,6 +185,34 @@ pub(crate) fn both_ways(both: &mut Both) {
     }
     assert!(theirs.bytes(half as usize, half as usize) == pattern(half as usize, 4));
     assert!(mine.bytes(half as usize, half as usize) == pattern(half as usize, 5));
+}
+
+/// One side adds to a number of the other and swaps it, and is told what was there before.
+pub(crate) fn atomics(both: &mut Both) {
+    if both.a.limits().atomics.is_none() {
+        return eprintln!("the device has no atomic operations");
+    }
+    const ROUNDS: u64 = 50;
+    let (here, _) = both.connect(true);
+    let theirs = Memory::shown_for(Access::EVERYTHING, &mut both.b, 64);
+    let former = Memory::new(&mut both.a, 64);
+    let at = remote(&theirs, 8);
+    for round in 1..=ROUNDS {
+        let add = Operation::Atomic(at, Atomic::FetchAdd(round));
+        post(&mut both.a, here, &former, (round, add), 8, UNSIGNALLED);
+        assert_eq!(done(&mut both.a, round), 0);
+        assert_eq!(former.bytes(0, 8), u64::to_ne_bytes(round * (round - 1) / 2), "before round {round}");
+    }
+    let sum = ROUNDS * (ROUNDS + 1) / 2;
+    for (expected, seen, later) in [(sum + 1, sum, sum), (sum, sum, 9)] {
+        let swap = Operation::Atomic(at, Atomic::CompareSwap { expected, desired: 9 });
+        post(&mut both.a, here, &former, (expected, swap), 8, SIGNALLED);
+        done(&mut both.a, expected);
+        assert_eq!(former.bytes(0, 8), u64::to_ne_bytes(seen));
+        assert_eq!(theirs.bytes(8, 8), u64::to_ne_bytes(later));
+    }
+    assert_eq!((theirs.bytes(0, 8), theirs.bytes(16, 48)), (vec![0; 8], vec![0; 48]));
+    silent(&mut both.b);
 }
 
 /// A constant in a page that the process may only read.

@@ -13,7 +13,7 @@
 use crate::cache::Registrar;
 use crate::device::{Address, Completion, Endpoint, Post, QueuePair, Refused, Registration, Trouble};
 use std::os::fd::RawFd;
-use verbena_channel::Access;
+use verbena_channel::{Access, Atomic, AtomicScope};
 use verbena_fault::Fault;
 use verbena_memory::Region;
 
@@ -35,6 +35,18 @@ pub enum Operation {
     Write(Remote),
     /// RDMA read. Always signalled.
     Read(Remote),
+    /// An atomic operation on eight bytes of the peer; those of before come back. Always signalled,
+    /// never inline; it takes the place of a read.
+    Atomic(Remote, Atomic),
+}
+
+impl Operation {
+    /// Returns whether the peer's device answers with bytes. Such work has places of its own
+    /// ([`Limits::reads_max`]), and ends with a completion always.
+    #[inline]
+    pub fn is_answered(&self) -> bool {
+        matches!(self, Operation::Read(_) | Operation::Atomic(..))
+    }
 }
 
 /// Work to be posted.
@@ -56,9 +68,9 @@ pub struct Work {
 pub struct Limits {
     /// Bytes that a post may copy inline.
     pub inline_bytes_max: usize,
-    /// The most work under way on one queue pair, apart from RDMA reads.
+    /// The most work under way on one queue pair, apart from RDMA reads and atomic operations.
     pub work_max: u32,
-    /// The most RDMA reads under way on one queue pair.
+    /// The most RDMA reads and atomic operations under way on one queue pair.
     pub reads_max: u32,
     /// The most receive buffers posted at once (in the shared queue, or for one queue pair).
     pub receives_max: u32,
@@ -71,6 +83,8 @@ pub struct Limits {
     /// True if one process may read what another writes to it at the same time. Otherwise all long
     /// messages are read, unless the user wants them written.
     pub mixes: bool,
+    /// The operations that leave its atomic ones undivided; `None` if it has no atomic operations.
+    pub atomics: Option<AtomicScope>,
 }
 
 /// A verbs device as `rc` sees it: one device, one port, one protection domain, one completion

@@ -22,7 +22,8 @@ use slab::Slab;
 use std::collections::VecDeque;
 use verbena_channel::key::ExposedMemory;
 use verbena_channel::{
-    Access, Choice, Direction, Key, Peer, Registrations, RemoteMemory, Sink, Started, Transfer,
+    ATOMIC_BYTES, Access, Atomic, AtomicScope, Atomics, Choice, Direction, Key, Peer, Registrations,
+    RemoteMemory, Sink, Started, Transfer,
 };
 use verbena_fault::Fault;
 use verbena_memory::Region;
@@ -47,7 +48,7 @@ pub(super) struct Memory {
 struct Move {
     token: u64,
     peer: Peer,
-    is_read: bool,
+    motion: Motion,
     local: Region,
     remote: Remote,
     lease: Lease,
@@ -57,11 +58,21 @@ struct Move {
     under_way: u32,
 }
 
+/// The direction of a transfer.
+#[derive(Clone, Copy, Debug)]
+enum Motion {
+    Read,
+    Write,
+    /// An atomic operation; only the number of before moves.
+    Atomic(Atomic),
+}
+
 /// The transfers that one peer has under way.
 #[derive(Debug, Default)]
 pub(super) struct Moves {
     /// Transfers with pieces to post, oldest first.
     waiting: VecDeque<u32>,
+    /// Reads and atomic operations.
     reads: u32,
     writes: u32,
 }
@@ -94,11 +105,15 @@ impl<A: Adapter> RemoteMemory for RcChannel<A> {
     }
 
     fn get(&mut self, peer: Peer, key: &Key, offset: u64, into: Region, token: u64) -> Started {
-        self.move_memory(peer, true, key, offset, into, token)
+        self.move_memory(peer, Motion::Read, key, offset, into, token)
     }
 
     fn put(&mut self, peer: Peer, key: &Key, offset: u64, from: Region, token: u64) -> Started {
-        self.move_memory(peer, false, key, offset, from, token)
+        self.move_memory(peer, Motion::Write, key, offset, from, token)
+    }
+
+    fn atomics(&mut self) -> Option<&mut dyn Atomics> {
+        self.limits.atomics.is_some().then_some(self as &mut dyn Atomics)
     }
 
     fn choose_direction(&mut self, bytes: u64, estimate: Direction) -> Option<Choice> {
@@ -117,6 +132,27 @@ impl<A: Adapter> RemoteMemory for RcChannel<A> {
     }
 }
 
+impl<A: Adapter> Atomics for RcChannel<A> {
+    fn scope(&self) -> AtomicScope {
+        self.limits.atomics.expect("a device with atomic operations")
+    }
+
+    fn atomic(
+        &mut self,
+        peer: Peer,
+        key: &Key,
+        offset: u64,
+        operation: Atomic,
+        former: Region,
+        token: u64,
+    ) -> Started {
+        if former.len() != ATOMIC_BYTES {
+            return Err(out_of_range(peer));
+        }
+        self.move_memory(peer, Motion::Atomic(operation), key, offset, former, token)
+    }
+}
+
 impl<A: Adapter> RcChannel<A> {
     /// Begins a transfer between `local` and the memory that `key` exposes.
     ///
@@ -126,7 +162,7 @@ impl<A: Adapter> RcChannel<A> {
     fn move_memory(
         &mut self,
         peer: Peer,
-        is_read: bool,
+        motion: Motion,
         key: &Key,
         offset: u64,
         local: Region,
@@ -134,6 +170,9 @@ impl<A: Adapter> RcChannel<A> {
     ) -> Started {
         let exposed = ExposedMemory::of(key);
         let address = exposed.part(offset, local.len()).ok_or_else(|| out_of_range(peer))?;
+        if matches!(motion, Motion::Atomic(_)) && !address.is_multiple_of(ATOMIC_BYTES as u64) {
+            return Err(unaligned(peer, address));
+        }
         let remote = Remote { address, key: exposed.key as u32 };
         if self.peers.look(peer).is_none_or(|connection| !connection.is_up()) {
             return Err(not_connected(peer));
@@ -142,9 +181,9 @@ impl<A: Adapter> RcChannel<A> {
             return Ok(Transfer::Done);
         }
         let memory = &mut self.memory;
-        let purpose = Purpose::Work(if is_read { Access::WRITE } else { Access::READ });
+        let purpose = Purpose::Work(if motion.is_answered() { Access::WRITE } else { Access::READ });
         let lease = memory.cache.lease(&mut self.adapter, local, purpose)?;
-        let begun = Move { token, peer, is_read, local, remote, lease, posted: 0, under_way: 0 };
+        let begun = Move { token, peer, motion, local, remote, lease, posted: 0, under_way: 0 };
         let number = memory.moves.insert(begun) as u32;
         self.peers.get(peer).expect("connected").moves.waiting.push_back(number);
         self.post_moves(peer);
@@ -184,7 +223,7 @@ impl<A: Adapter> RcChannel<A> {
             return Ok(false);
         };
         let moving = &mut self.memory.moves[number as usize];
-        if !connection.has_room_for(moving.is_read, self.limits.reads_max) {
+        if !connection.has_room_for(moving.motion.is_answered(), self.limits.reads_max) {
             return Ok(false);
         }
         let work = moving.next_piece(peer, number, self.settings.piece_bytes);
@@ -196,7 +235,7 @@ impl<A: Adapter> RcChannel<A> {
         if moving.posted == moving.local.len() {
             connection.moves.waiting.pop_front();
         }
-        match moving.is_read {
+        match moving.motion.is_answered() {
             true => connection.moves.reads += 1,
             false => {
                 connection.moves.writes += 1;
@@ -221,13 +260,13 @@ impl<A: Adapter> RcChannel<A> {
         let Some(moving) = self.memory.moves.get_mut(number as usize) else { return };
         moving.under_way -= 1;
         let has_ended = moving.under_way == 0 && moving.posted == moving.local.len();
-        match moving.is_read {
+        match moving.motion.is_answered() {
             true => connection.moves.reads -= 1,
             false => connection.moves.writes -= 1,
         }
         match completion.outcome {
             Err(failed) => return self.work_failed(peer, failed),
-            Ok(_) if moving.is_read => {}
+            Ok(_) if moving.motion.is_answered() => {}
             Ok(_) => self.done(peer, completion),
         }
         if has_ended {
@@ -281,13 +320,24 @@ impl<A: Adapter> RcChannel<A> {
     }
 }
 
+impl Motion {
+    /// Returns whether bytes come back from the peer's device.
+    fn is_answered(self) -> bool {
+        !matches!(self, Motion::Write)
+    }
+}
+
 impl Move {
     fn next_piece(&self, peer: Peer, number: u32, piece_bytes: usize) -> Work {
         let bytes = piece_bytes.min(self.local.len() - self.posted);
         let remote = Remote { address: self.remote.address + self.posted as u64, ..self.remote };
         Work {
             id: Id::Memory(peer, number).word(),
-            operation: if self.is_read { Operation::Read(remote) } else { Operation::Write(remote) },
+            operation: match self.motion {
+                Motion::Read => Operation::Read(remote),
+                Motion::Write => Operation::Write(remote),
+                Motion::Atomic(atomic) => Operation::Atomic(remote, atomic),
+            },
             local: self.local.part(self.posted, bytes),
             local_key: self.lease.local_key,
         }
@@ -309,8 +359,8 @@ impl Moves {
 impl<D> Connection<D> {
     /// Returns whether there is room for a piece. Reads have places of their own on the device;
     /// writes share the send queue with packets, and leave some to them.
-    fn has_room_for(&self, is_read: bool, reads_max: u32) -> bool {
-        match is_read {
+    fn has_room_for(&self, is_answered: bool, reads_max: u32) -> bool {
+        match is_answered {
             true => self.moves.reads < reads_max.clamp(1, PIECES_MAX),
             false if self.moves.writes == 0 => self.queue.has_room(1),
             false => self.moves.writes < PIECES_MAX && self.queue.has_room(1 + PLACES_LEFT),
@@ -324,6 +374,15 @@ fn out_of_range(peer: Peer) -> Fault {
         format!("process {peer}"),
         "the key was damaged on its way, or the protocol asked for too much: a defect of Verbena",
         "please report it; VERBENA_LARGE=pipeline avoids it meanwhile",
+    )
+}
+
+fn unaligned(peer: Peer, address: u64) -> Fault {
+    Fault::new(
+        "an atomic operation is not at a multiple of eight bytes",
+        format!("process {peer}, address {address:#x}"),
+        "devices carry out atomic operations on aligned numbers of eight bytes only",
+        "align the memory, or use packets: a defect of Verbena unless the program chose the address",
     )
 }
 

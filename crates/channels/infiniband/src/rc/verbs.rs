@@ -29,7 +29,7 @@ use datagrams::Datagrams;
 use pairs::{Pairs, Sizes};
 use std::os::fd::RawFd;
 use std::sync::Arc;
-use verbena_channel::Access;
+use verbena_channel::{Access, AtomicScope};
 use verbena_fault::Fault;
 use verbena_memory::Region;
 use verbena_verbs::GidEntry;
@@ -38,6 +38,7 @@ use verbena_verbs::explain::fault;
 use verbena_verbs::memlock::Locked;
 use verbena_verbs::pair::Connection;
 use verbena_verbs::queues::ReceiveBuffer;
+use verbena_verbs::raw::{IBV_ATOMIC_GLOB, IBV_ATOMIC_HCA};
 use verbena_verbs::{Context, EventChannel, MemoryRegion, Port};
 use work::Descriptor;
 
@@ -125,6 +126,11 @@ impl Verbs {
             register_bytes_max: locked.left(),
             shared_receives: device.max_srq > 0,
             mixes: device.vendor_id != SOFT_ROCE,
+            atomics: match device.atomic_cap {
+                IBV_ATOMIC_HCA => Some(AtomicScope::Device),
+                IBV_ATOMIC_GLOB => Some(AtomicScope::Host),
+                _ => None,
+            },
         };
         Ok(Verbs {
             pairs,
@@ -252,11 +258,11 @@ impl Adapter for Verbs {
     }
 
     fn register(&mut self, region: Region, access: Access) -> Result<Registration, Fault> {
-        let Access { read: remote_read, write: remote_write } = access;
-        let wanted = verbs::Access { local_write: true, remote_read, remote_write };
+        let Access { read: remote_read, write: remote_write, atomic: remote_atomic } = access;
+        let wanted = verbs::Access { local_write: true, remote_read, remote_write, remote_atomic };
         let registered = match self.port.try_register(region, wanted) {
             // A program may send from memory that it cannot write.
-            Err(libc::EFAULT) if !remote_write => {
+            Err(libc::EFAULT) if !remote_write && !remote_atomic => {
                 self.port.try_register(region, verbs::Access { local_write: false, ..wanted })
             }
             outcome => outcome,

@@ -230,6 +230,14 @@ structures! {
         rkey: u32,
     }
 
+    /// The destination and the operands of an atomic operation.
+    whole ibv_atomic_target = "__typeof__(((struct ibv_send_wr *)0)->wr.atomic)" {
+        remote_addr: u64,
+        compare_add: u64,
+        swap: u64,
+        rkey: u32,
+    }
+
     /// The destination of a datagram.
     whole ibv_datagram_target = "__typeof__(((struct ibv_send_wr *)0)->wr.ud)" {
         ah: *mut ibv_ah,
@@ -337,6 +345,7 @@ structures! {
 #[derive(Clone, Copy)]
 pub union ibv_target {
     pub rdma: ibv_rdma_target,
+    pub atomic: ibv_atomic_target,
     pub ud: ibv_datagram_target,
     _all: [u64; 4],
 }

@@ -4,7 +4,7 @@ use super::pair::{Pair, Receive, State, Work};
 use super::subnet::{Event, Inner, Subnet};
 use crate::Rank;
 use crate::world::fault;
-use verbena_channel::Access;
+use verbena_channel::{ATOMIC_BYTES, Access};
 use verbena_fault::Fault;
 use verbena_infiniband::device::{
     Address, Completion, Endpoint, Failed, Post, QueuePair, Refused, Registration, Trouble,
@@ -227,7 +227,7 @@ impl Inner {
     ) -> Result<(), Refused> {
         self.check_up(rank).map_err(Refused::Broken)?;
         let limits = self.faults.limits;
-        let is_read = matches!(work.operation, Operation::Read(_));
+        let is_read = work.operation.is_answered();
         let refuses = self.faults.refuses_in_error;
         let broken = |what: &str| Err(Refused::Broken(fault(what, rank)));
         let Some(pair) = self.device(rank).pairs.get_mut(&number) else {
@@ -271,6 +271,7 @@ impl Inner {
             }
             Operation::Write(_) => counts.writes += 1,
             Operation::Read(_) => counts.reads += 1,
+            Operation::Atomic(..) => counts.atomics += 1,
         }
         counts.signalled += u64::from(how.signalled);
         counts.inline += u64::from(how.inline);
@@ -329,6 +330,14 @@ fn wrong_post(state: State, work: &rc::Work, bytes: usize, how: Post, limits: &L
     }
     if bytes > work.local.len() {
         return Some(format!("{bytes} bytes of memory of {}", work.local.len()));
+    }
+    if let Operation::Atomic(remote, _) = work.operation {
+        if bytes != ATOMIC_BYTES || !remote.address.is_multiple_of(ATOMIC_BYTES as u64) {
+            return Some(format!("an atomic operation on {bytes} bytes at {:#x}", remote.address));
+        }
+        if limits.atomics.is_none() {
+            return Some("an atomic operation, which the device does not have".into());
+        }
     }
     (how.inline && bytes > limits.inline_bytes_max).then(|| format!("{bytes} bytes inline"))
 }

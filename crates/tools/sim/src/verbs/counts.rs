@@ -12,6 +12,8 @@ pub struct Counts {
     pub writes: u64,
     /// RDMA reads posted.
     pub reads: u64,
+    /// Atomic operations posted.
+    pub atomics: u64,
     /// Posts of any sort that ask for a completion.
     pub signalled: u64,
     /// Posts whose bytes were copied at once.
@@ -50,6 +52,7 @@ impl Counts {
             packets: std::array::from_fn(|kind| self.packets[kind] - then.packets[kind]),
             writes: self.writes - then.writes,
             reads: self.reads - then.reads,
+            atomics: self.atomics - then.atomics,
             signalled: self.signalled - then.signalled,
             inline: self.inline - then.inline,
             full: self.full - then.full,

@@ -109,6 +109,7 @@ impl Device {
         }
         let (whole, granted) = *self.by_remote_key.get(&key)?;
         let may = granted.read >= wanted.read && granted.write >= wanted.write;
+        let may = may && granted.atomic >= wanted.atomic;
         let within = may && lies_within(whole, address, len);
         within.then(|| whole.part((address - whole.address()) as usize, len))
     }

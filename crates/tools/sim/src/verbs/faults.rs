@@ -2,6 +2,7 @@
 
 use super::canary::Canary;
 use crate::random::Random;
+use verbena_channel::AtomicScope;
 use verbena_infiniband::rc::adapter::Limits;
 
 /// The misdeeds of the devices towards their users. Percentages are of single events.
@@ -62,6 +63,7 @@ impl DeviceFaults {
             register_bytes_max: u64::MAX,
             shared_receives: true,
             mixes: true,
+            atomics: Some(AtomicScope::Device),
         },
         delay_ns_max: 0,
         pieces_max: 1,

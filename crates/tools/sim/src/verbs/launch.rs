@@ -16,7 +16,7 @@ impl Inner {
     pub(super) fn launch(&mut self, rank: Rank, number: u32, mut work: Work) {
         self.blink(rank);
         let stage = self.stage(work.operation);
-        let is_read = matches!(work.operation, Operation::Read(_));
+        let is_read = work.operation.is_answered();
         let wire_ns = if is_read { 0 } else { self.wire_ns(rank, work.local.len()) };
         let issue_ns = self.time_ns(rank).max(self.device(rank).out_free_ns);
         let device = self.device(rank);
@@ -72,7 +72,7 @@ impl Inner {
         match operation {
             Operation::Send => self.costs.send,
             Operation::Write(_) => self.costs.write,
-            Operation::Read(_) => self.costs.read,
+            Operation::Read(_) | Operation::Atomic(..) => self.costs.read,
         }
     }
 

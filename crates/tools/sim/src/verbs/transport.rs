@@ -6,7 +6,7 @@ use super::pair::{Pair, State, Work};
 use super::subnet::{Event, Inner, Posted};
 use crate::Rank;
 use crate::world::fault;
-use verbena_channel::Access;
+use verbena_channel::{Access, Atomic};
 use verbena_infiniband::device::{Failed, QueuePair, Trouble};
 use verbena_infiniband::rc::adapter::{Operation, Remote};
 use verbena_memory::Region;
@@ -114,6 +114,7 @@ impl Inner {
             Operation::Write(remote) => self.step_write(posted, other, remote),
             Operation::Read(_) if self.is_unheard(posted) => self.again(posted),
             Operation::Read(remote) => self.step_read(posted, other, remote),
+            Operation::Atomic(remote, atomic) => self.step_atomic(posted, other, remote, atomic),
         }
     }
 
@@ -236,6 +237,42 @@ impl Inner {
         let (is_last, piece_ns) = (work.pieces.is_empty(), work.piece_ns);
         local.part(offset, len).copy_from(region.part(offset, len));
         if is_last { Step::Done } else { Step::Again(piece_ns) }
+    }
+
+    /// The first step is at the peer, whose device carries the operation out; the other is where
+    /// the number of before arrives. A device that hears no answer asks again, and the peer's
+    /// device answers without carrying it out twice.
+    fn step_atomic(&mut self, posted: Posted, other: Other, remote: Remote, atomic: Atomic) -> Step {
+        let work = self.work(posted).expect("its turn");
+        let (local, local_key, executed) = (work.local, work.local_key, work.executed);
+        if executed {
+            if self.is_unheard(posted) {
+                return self.again(posted);
+            }
+            let former = self.work(posted).and_then(|work| work.inline.take()).expect("carried out");
+            local.write(0, &former);
+            return Step::Done;
+        }
+        let wanted = Access { atomic: true, ..Access::NONE };
+        let exposed = self.device(other.rank).exposed(remote.address, remote.key, local.len(), wanted);
+        let Some(region) = exposed else {
+            return self.refuse_access(posted, other, "changes");
+        };
+        if !self.device(posted.rank).may_use(local_key, local) {
+            return self.no_local_access(posted);
+        }
+        let mut number = [0; 8];
+        region.read(0, &mut number);
+        let former = u64::from_ne_bytes(number);
+        let later = match atomic {
+            Atomic::FetchAdd(added) => former.wrapping_add(added),
+            Atomic::CompareSwap { expected, desired } if former == expected => desired,
+            Atomic::CompareSwap { .. } => former,
+        };
+        region.write(0, &later.to_ne_bytes());
+        self.work(posted).expect("its turn").inline = Some(number.to_vec());
+        self.executed(posted);
+        Step::Again(self.answer_ns(posted.rank, other.rank, local.len()))
     }
 
     /// Copies a part of the work's bytes to where they go; `false` if they lie in memory that is

@@ -2,8 +2,8 @@
 //! connection and knows the key.
 
 use super::rig::{Rig, settings};
-use verbena_channel::{Access, Key, RemoteMemory, Transfer};
-use verbena_memory::Owned;
+use verbena_channel::{Access, Atomic, Key, RemoteMemory, Transfer};
+use verbena_memory::{Owned, Region};
 use verbena_sim::over_rc::keep_registrations;
 use verbena_sim::verbs::DeviceFaults;
 
@@ -61,5 +61,39 @@ fn no_key_opens_the_other_direction() {
             assert_eq!((bytes, broken), ([1, 2], 1), "{uses:?}");
             assert_eq!(rig.subnet.violations().len(), 1);
         }
+    }
+}
+
+/// An atomic operation needs a right of its own, and with it a number is added to. Reads, writes
+/// and atomic operations that are under way at once keep to the device's limits.
+#[test]
+fn no_key_but_an_atomic_one_opens_atomic_operations() {
+    for access in Access::ALL {
+        let mut rig = connected();
+        let [there, here] = [8 * 50, 8 * 50].map(Owned::zeroed);
+        let (theirs, mine) = (there.lend(), here.lend());
+        let key = rig.channels[1].expose(0, theirs, access).expect("shown");
+        let adds = if access.atomic { 50 } else { 1 };
+        for at in 0..adds {
+            let former = mine.part(8 * at, 8);
+            let atomics = rig.channels[0].atomics().expect("the simulated device has them");
+            let begun = atomics.atomic(1, &key, 8, Atomic::FetchAdd(3), former, at as u64);
+            assert_eq!(begun.expect("begun"), Transfer::Pending);
+        }
+        rig.steps(2000);
+        let number = |region: Region, at| {
+            let mut bytes = [0; 8];
+            region.read(8 * at, &mut bytes);
+            u64::from_ne_bytes(bytes)
+        };
+        let refused = usize::from(!access.atomic);
+        assert_eq!(number(theirs, 1), if access.atomic { 150 } else { 0 }, "{access:?}");
+        assert_eq!((0..adds).map(|at| number(mine, at)).max(), Some(147 * u64::from(access.atomic)));
+        assert_eq!(
+            (rig.logs[0].broken.len(), rig.subnet.violations().len()),
+            (refused, refused),
+            "{access:?}"
+        );
+        assert_eq!(rig.subnet.counts().atomics, adds as u64);
     }
 }

@@ -4,14 +4,17 @@
 use crate::device::Post;
 use crate::rc::adapter::{Operation, Work};
 use std::ptr::null_mut;
+use verbena_channel::Atomic;
 use verbena_verbs::QueuePair;
-use verbena_verbs::raw::{self, ibv_rdma_target, ibv_send_wr, ibv_sge, ibv_target};
+use verbena_verbs::raw::{self, ibv_atomic_target, ibv_rdma_target, ibv_send_wr, ibv_sge, ibv_target};
 
 /// A work request and its only segment.
 pub struct Descriptor {
     request: ibv_send_wr,
     segment: ibv_sge,
     bytes_max: usize,
+    /// True if the peer's device answers with bytes.
+    is_answered: bool,
 }
 
 // SAFETY: the pointers within are set when the work is posted, to the descriptor itself.
@@ -33,9 +36,22 @@ impl Descriptor {
                 request.opcode = raw::IBV_WR_RDMA_READ;
                 request.wr = to(remote.address, remote.key);
             }
+            Operation::Atomic(remote, operation) => {
+                let (opcode, compare_add, swap) = match operation {
+                    Atomic::FetchAdd(added) => (raw::IBV_WR_ATOMIC_FETCH_AND_ADD, added, 0),
+                    Atomic::CompareSwap { expected, desired } => {
+                        (raw::IBV_WR_ATOMIC_CMP_AND_SWP, expected, desired)
+                    }
+                };
+                let (remote_addr, rkey) = (remote.address, remote.key);
+                request.opcode = opcode;
+                let atomic = ibv_atomic_target { remote_addr, compare_add, swap, rkey };
+                request.wr = ibv_target { atomic };
+            }
         }
         let segment = ibv_sge { addr: work.local.address(), length: 0, lkey: work.local_key };
-        Descriptor { request, segment, bytes_max: work.local.len() }
+        let is_answered = work.operation.is_answered();
+        Descriptor { request, segment, bytes_max: work.local.len(), is_answered }
     }
 
     /// Posts it over the first `bytes` bytes.
@@ -53,8 +69,7 @@ impl Descriptor {
         how: Post,
         inline_bytes_max: usize,
     ) -> Result<(), i32> {
-        let read = self.request.opcode == raw::IBV_WR_RDMA_READ;
-        let inline = how.inline && !read;
+        let inline = how.inline && !self.is_answered;
         assert!(
             bytes <= self.bytes_max && u32::try_from(bytes).is_ok(),
             "{bytes} bytes of {}",
@@ -66,8 +81,8 @@ impl Descriptor {
         // A segment of length 0 would mean 2^31 bytes to some devices.
         self.request.num_sge = i32::from(bytes != 0);
         self.request.next = null_mut();
-        self.request.send_flags =
-            flag(how.signalled || read, raw::IBV_SEND_SIGNALED) | flag(inline, raw::IBV_SEND_INLINE);
+        self.request.send_flags = flag(how.signalled || self.is_answered, raw::IBV_SEND_SIGNALED)
+            | flag(inline, raw::IBV_SEND_INLINE);
         // SAFETY: the segment lies in the region of the work, which stays valid until the work is
         // complete, as the region's creator promised; if inline, it is read now.
         unsafe { on.post(&mut self.request) }

@@ -35,7 +35,7 @@ pub(crate) struct Args {
     /// Seconds after which an entry is given up
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     timeout: u64,
-    /// How often an entry whose time was up is run again, alone and with more time
+    /// Repetitions of an entry whose time was up, alone and with more time
     #[arg(long, default_value_t = 1)]
     retries: u64,
     /// Write all results to this file

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// The options of `cargo xtask soak`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// How long, in minutes, after everything is built
+    /// The time in minutes, after everything is built
     #[arg(long, default_value_t = 10)]
     minutes: u64,
     /// Only this part; may be repeated

@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// Only these applications, as in hpcc,fftw
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Where they run
+    /// The places to run them
     #[arg(long = "where", value_enum, value_delimiter = ',', default_value = "here,nodes")]
     places: Vec<Place>,
     /// A folder of the NAS Parallel Benchmarks 3.4 (MPI) with programs of the classes S and W in
@@ -40,12 +40,12 @@ pub(crate) struct Args {
     /// Time them beside MPICH and Open MPI, in turns, instead of checking them
     #[arg(long)]
     peers: bool,
-    /// How often each library has its turn, with --peers
+    /// Turns of each library, with --peers
     #[arg(long, default_value_t = 5)]
     rounds: usize,
 }
 
-/// Where applications run.
+/// The place of a run.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     /// On this machine, over shared memory

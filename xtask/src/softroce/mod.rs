@@ -72,7 +72,7 @@ pub(crate) struct Args {
     /// The installation of Verbena that the command finds first
     #[arg(long, value_name = "DIR", default_value = "target/stage")]
     stage: PathBuf,
-    /// How QEMU runs the guest
+    /// The way in which QEMU runs the guest
     #[arg(long, value_enum, default_value_t = Accelerator::Tcg)]
     accelerator: Accelerator,
     /// The command, as in: -- mpiexec -n 4 spread ./program
@@ -90,7 +90,7 @@ enum Shape {
     Many,
 }
 
-/// How QEMU runs the guest's instructions.
+/// The way in which QEMU runs the guest's instructions.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum Accelerator {
     /// In software: works everywhere

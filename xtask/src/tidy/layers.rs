@@ -90,7 +90,11 @@ fn dependencies(manifest: &Table) -> Vec<String> {
     let platforms = platforms.into_iter().flat_map(Table::values).filter_map(Value::as_table);
     let tables = std::iter::once(manifest).chain(platforms);
     let kinds = tables.flat_map(|table| ["dependencies", "build-dependencies"].map(|kind| table.get(kind)));
-    kinds.flatten().filter_map(Value::as_table).flat_map(Table::keys).cloned().collect()
+    let entries = kinds.flatten().filter_map(Value::as_table).flatten();
+    // A crate may be known under another name.
+    let name =
+        |(key, value): (&String, &Value)| value.get("package").and_then(Value::as_str).unwrap_or(key).into();
+    entries.map(name).collect()
 }
 
 #[cfg(test)]
@@ -108,6 +112,9 @@ mod tests {
         let high = "[package]\nname = \"high\"\n[dependencies]\nlow = \"1\"\nlibc = \"1\"\n";
         assert_eq!(findings(high), [""; 0]);
         let low = "[package]\nname = \"low\"\n[target.'cfg(unix)'.dependencies]\nhigh = { path = \"..\" }\n";
+        assert_eq!(findings(low), ["low may not know high"]);
+        let low =
+            "[package]\nname = \"low\"\n[dependencies]\nother = { package = \"high\", path = \"..\" }\n";
         assert_eq!(findings(low), ["low may not know high"]);
     }
 

@@ -1,5 +1,5 @@
-//! Names of types and files use the glossary's terms: the words that its table forbids occur in
-//! none.
+//! Names of types, files and folders use the glossary's terms: the words that its table forbids
+//! occur in none.
 
 use super::Finding;
 use super::rules::Rules;
@@ -44,9 +44,10 @@ fn forbidden(glossary: &str) -> Vec<Synonym> {
 }
 
 fn of_file(file: &File, forbidden: &[Synonym]) -> Vec<Finding> {
-    let stem = Path::new(&file.path).file_stem().and_then(|stem| stem.to_str()).unwrap_or("");
+    let place = Path::new(&file.path).with_extension("");
+    let parts: Vec<&str> = place.iter().filter_map(|part| part.to_str()).collect();
     let types = (1..).zip(file.text.lines()).filter_map(|(number, line)| Some((number, declared(line)?)));
-    let names = std::iter::once((0, stem)).chain(types);
+    let names = parts.into_iter().map(|part| (0, part)).chain(types);
     let found = names.flat_map(|(line, name)| {
         let words = words(name);
         let hits = forbidden.iter().filter(move |(word, _)| words.contains(word));
@@ -62,8 +63,10 @@ fn of_file(file: &File, forbidden: &[Synonym]) -> Vec<Finding> {
 
 /// The type that a line declares.
 fn declared(line: &str) -> Option<&str> {
-    let mut words = line.split_whitespace();
-    let keyword = words.find(|word| !matches!(*word, "pub" | "unsafe") && !word.starts_with("pub("))?;
+    let line = line.trim_start();
+    let scope = line.strip_prefix("pub(").and_then(|rest| rest.split_once(')'));
+    let mut words = scope.map_or(line, |(_, rest)| rest).split_whitespace();
+    let keyword = words.find(|word| !matches!(*word, "pub" | "unsafe"))?;
     let name = words.next().filter(|_| matches!(keyword, "struct" | "enum" | "trait" | "type" | "union"))?;
     let end = name.find(|next: char| !next.is_alphanumeric() && next != '_').unwrap_or(name.len());
     Some(&name[..end])
@@ -103,6 +106,8 @@ mod tests {
         let what = "MsgQueue: the glossary has no \"msg\"; it says message";
         assert_eq!(found("a/ring.rs", text), [(2, what.to_string())]);
         assert_eq!(found("a/mail_box.rs", "")[0].0, 0);
+        assert_eq!(found("a/mail/mod.rs", "")[0].0, 0);
+        assert_eq!(found("a/b.rs", "pub(in crate::a) struct MsgQueue;\n").len(), 1);
         assert_eq!(found("a/mail_box.md", ""), []);
         assert_eq!(found("a/mailbox.rs", "unsafe trait Message {}\n"), []);
     }

@@ -5,6 +5,9 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+/// The rule about the number of lines that knows no exception.
+pub(super) const FILE_LINES_HARD: &str = "file-lines-hard";
+
 /// The whole of the data.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

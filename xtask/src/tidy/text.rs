@@ -1,7 +1,7 @@
 //! The rules of a file that need no understanding of it.
 
 use super::Finding;
-use super::rules::Rules;
+use super::rules::{FILE_LINES_HARD, Rules};
 use super::tree::File;
 
 /// Runs the checks on one file.
@@ -53,7 +53,7 @@ fn length(file: &File, rules: &Rules) -> Option<Finding> {
     }
     let (lines, limits) = (file.text.lines().count(), &rules.limits);
     let rule = match lines {
-        n if n > limits.file_lines_hard => "file-lines-hard",
+        n if n > limits.file_lines_hard => FILE_LINES_HARD,
         n if n > limits.file_lines => "file-lines",
         _ => return None,
     };

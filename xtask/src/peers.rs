@@ -35,7 +35,7 @@ use summary::Summary;
 /// The options of `cargo xtask peers`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// How often each library has its turn
+    /// Turns of each library
     #[arg(long, default_value_t = 5)]
     rounds: usize,
     /// One round, 10 ms a point: shows that everything works, not who is faster

@@ -11,7 +11,9 @@ const LEVEL: f64 = 0.95;
 /// The method, and what the numbers do not say.
 const METHOD: &str = "\
 1. One program, `verbena bench`, measures every library: it opens the library at run time, under
-   that library's own launcher. Each library is used as its package comes, untuned.
+   that library's own launcher. Each peer is the wheel of PyPI as it comes: MPICH with device
+   `ch4:ucx,ofi` and error checking, Open MPI, and Intel MPI with `I_MPI_FABRICS=shm`, since it
+   looks for a fabric otherwise. None is configured for more ranks than cores.
 2. The libraries take turns, round by round, in an order that rotates. A machine's speed drifts from
    minute to minute, so only values of one table may be compared.
 3. A point is warmed up and repeated; the median of its repetitions is the round's value, and the
@@ -58,11 +60,13 @@ pub(super) fn text(summary: &Summary) -> String {
     let _ = writeln!(out, "*Ahead by* compares with the best peer; above 1 Verbena is better.\n");
     let failures = failures(summary);
     if !failures.is_empty() {
+        out += "A star: the library failed at this point in some rounds, for the reason below; the value is the\n";
+        out += "median of the others.\n\n";
         let _ = writeln!(out, "```text\n{failures}```\n");
     }
     let _ = writeln!(out, "## Where Verbena is behind\n\n{}", behind(summary));
     let _ = writeln!(out, "## Method\n\n{METHOD}");
-    let _ = writeln!(out, "## How to repeat\n\n```sh\n{}", summary.command);
+    let _ = writeln!(out, "## How to repeat\n\n```sh\n{}", repeated(&summary.command));
     let _ = writeln!(out, "cargo xtask benchmarks-page RESULT.json    # the file that --json named\n```");
     out
 }
@@ -82,11 +86,32 @@ fn distance(summary: &Summary) -> String {
     }
 }
 
-/// Says at how many points Verbena is ahead.
+/// Says at how many points Verbena is ahead, level and behind, with a core for each of two ranks
+/// and without.
 fn overview(summary: &Summary) -> String {
-    let ratios: Vec<f64> = summary.rows.iter().filter_map(Row::ratio).collect();
-    let ahead = ratios.iter().filter(|ratio| **ratio > 1.0).count();
-    format!("Verbena is ahead of the best peer at {ahead} of {} points.", ratios.len())
+    let count = |what: &str, wanted: &dyn Fn(&Row) -> bool| {
+        let rows = summary.rows.iter().filter(|row| wanted(row));
+        let ratios: Vec<f64> = rows.filter_map(Row::ratio).collect();
+        let ahead = ratios.iter().filter(|ratio| **ratio > 1.0 / LEVEL).count();
+        let behind = ratios.iter().filter(|ratio| **ratio < LEVEL).count();
+        let (all, level) = (ratios.len(), ratios.len() - ahead - behind);
+        format!(
+            "{what}: ahead of the best peer at {ahead} of {all} points, level within 5% at {level},\nbehind at {behind}."
+        )
+    };
+    let two = |row: &Row| row.ranks == 2 && row.busy == 0;
+    let others = count("With more ranks, or beside busy processes", &|row| !two(row));
+    format!("{}\n{others}", count("With 2 ranks Verbena is", &two).replacen("is: ", "is ", 1))
+}
+
+/// Returns the command with the name of the result file that the page uses.
+fn repeated(command: &str) -> String {
+    let words = command.split(' ').scan(false, |is_file, word| {
+        let shown = if *is_file { "RESULT.json" } else { word };
+        *is_file = word == "--json";
+        Some(shown)
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the first words of a library's version text, which may be a whole page.
@@ -122,7 +147,9 @@ mod tests {
     #[test]
     fn the_page_says_what_where_and_where_we_are_behind() {
         let page = text(&result());
-        assert!(page.contains("ahead of the best peer at 21 of 22 points"), "{page}");
+        assert!(page.contains("With 2 ranks Verbena is ahead of the best peer at"), "{page}");
+        assert!(page.contains("or beside busy processes: ahead of the best peer at"), "{page}");
+        assert_eq!(repeated("a --json /tmp/x --b"), "a --json RESULT.json --b");
         assert!(page.contains("a machine, 2 usable") && page.contains("  - mpich: MPICH 5\n"), "{page}");
         assert!(page.contains("- latency 8 B, 2 ranks: 0.50 of mpich\n"), "{page}");
         assert!(page.contains("4 beside 2 busy"), "{page}");

@@ -11,7 +11,7 @@ const HEIGHT: f64 = 280.0;
 const LEGEND: f64 = 40.0;
 /// Pixels around the plot of a panel: left, right, above, below.
 const MARGINS: (f64, f64, f64, f64) = (56.0, 12.0, 34.0, 34.0);
-/// Colours that colour-blind readers tell apart (after M. Okabe and K. Ito), in the order of the
+/// Colours that color-blind readers tell apart (after M. Okabe and K. Ito), in the order of the
 /// series.
 const COLOURS: [&str; 4] = ["#0072b2", "#e69f00", "#009e73", "#cc79a7"];
 
@@ -46,8 +46,7 @@ pub(super) fn chart(series: &[String], panels: &[Panel], columns: usize) -> Stri
     );
     for (at, name) in series.iter().enumerate() {
         let x = MARGINS.0 + at as f64 * 130.0;
-        let _ =
-            writeln!(out, "<rect x=\"{x}\" y=\"14\" width=\"14\" height=\"14\" fill=\"{}\"/>", colour(at));
+        let _ = writeln!(out, "<rect x=\"{x}\" y=\"14\" width=\"14\" height=\"14\" fill=\"{}\"/>", color(at));
         let _ = writeln!(out, "<text x=\"{}\" y=\"26\">{}</text>", x + 20.0, escaped(name));
     }
     let width = WIDTH / columns as f64;
@@ -59,7 +58,7 @@ pub(super) fn chart(series: &[String], panels: &[Panel], columns: usize) -> Stri
     out
 }
 
-fn colour(series: usize) -> &'static str {
+fn color(series: usize) -> &'static str {
     COLOURS[series % COLOURS.len()]
 }
 
@@ -121,14 +120,14 @@ impl Plot<'_> {
             let points: Vec<String> = points
                 .filter_map(|(at, value)| Some(format!("{:.1},{:.1}", self.along(at), self.up((*value)?))))
                 .collect();
-            let (colour, width) = (colour(series), if series == 0 { 3 } else { 2 });
+            let (color, width) = (color(series), if series == 0 { 3 } else { 2 });
             let _ = writeln!(
                 out,
-                "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\"/>",
+                "<polyline points=\"{}\" fill=\"none\" stroke=\"{color}\" stroke-width=\"{width}\"/>",
                 points.join(" ")
             );
             for (x, y) in points.iter().filter_map(|point| point.split_once(',')) {
-                let _ = writeln!(out, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{width}\" fill=\"{colour}\"/>");
+                let _ = writeln!(out, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{width}\" fill=\"{color}\"/>");
             }
         }
     }
@@ -141,18 +140,18 @@ impl Plot<'_> {
         for (at, _) in self.panel.places.iter().enumerate() {
             for (number, values) in self.panel.values.iter().enumerate() {
                 let x = self.along(at) - group / 2.0 + number as f64 * width;
-                let colour = colour(number);
+                let color = color(number);
                 let _ = match values.get(at).copied().flatten() {
                     Some(value) => writeln!(
                         out,
-                        "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{colour}\"/>",
+                        "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{color}\"/>",
                         self.up(value),
                         width * 0.9,
                         (self.bottom - self.up(value)).max(1.0)
                     ),
                     None => writeln!(
                         out,
-                        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" fill=\"{colour}\">×</text>",
+                        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" fill=\"{color}\">×</text>",
                         x + width / 2.0,
                         self.bottom - 4.0
                     ),

@@ -152,20 +152,24 @@ pub(crate) fn title(point: &str) -> String {
     }
 }
 
-/// Returns the reasons of the failures, each once.
+/// Returns the reasons of the failures, each with all its points.
 pub(crate) fn failures(summary: &Summary) -> String {
-    let mut seen: Vec<(&String, &String)> = Vec::new();
-    let mut out = String::new();
+    let mut points: Vec<(&String, &String, Vec<String>)> = Vec::new();
     for row in &summary.rows {
         for (name, cell) in &row.cells {
             let Some(reason) = &cell.failure else { continue };
-            if !seen.contains(&(name, reason)) {
-                seen.push((name, reason));
-                let _ = writeln!(out, "{name}, {} at {} ranks: {reason}", title(&row.point), row.ranks);
+            let beside = if row.busy > 0 { format!(" beside {} busy", row.busy) } else { String::new() };
+            let point = format!("{} at {} ranks{beside}", title(&row.point), row.ranks);
+            match points.iter_mut().find(|(of, why, _)| (*of, *why) == (name, reason)) {
+                Some((_, _, all)) => all.push(point),
+                None => points.push((name, reason, vec![point])),
             }
         }
     }
-    out
+    let line = |(name, reason, all): &(&String, &String, Vec<String>)| {
+        format!("{name}, {}: {reason}\n", all.join(", "))
+    };
+    points.iter().map(line).collect()
 }
 
 #[cfg(test)]

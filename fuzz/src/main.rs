@@ -19,7 +19,7 @@ struct Arguments {
     /// Number from which the inputs are made.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Where inputs are kept, and one that breaks a target is written.
+    /// The folder of inputs; one that breaks a target is written there.
     #[arg(long)]
     corpus: Option<PathBuf>,
     /// Lists the targets and does nothing else.

@@ -8,7 +8,7 @@ use verbena_lab::experiment::variant::{Place, Set, Variant, set};
 use verbena_lab::experiment::{Experiment, Measured, points};
 use verbena_lab::metric::{Metric, Point};
 
-/// Which experiment.
+/// The experiment to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Name {
     /// Ping-pong: eager limits of 0 and 64 KiB, bulk transfer on and off

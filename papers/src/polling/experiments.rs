@@ -8,7 +8,7 @@ use verbena_lab::experiment::{Experiment, Measured};
 use verbena_lab::metric::{Metric, Point};
 use verbena_sim::figures::polling::{RATIOS, UPDATES};
 
-/// Which experiment.
+/// The experiment to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Name {
     /// Latency within the node and over the network, by the ratio of polls

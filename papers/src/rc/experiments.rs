@@ -9,7 +9,7 @@ use verbena_lab::experiment::variant::{Place, Set, UcxTransport, Variant, set};
 use verbena_lab::experiment::{Experiment, goal, points};
 use verbena_lab::metric::{Metric, Point};
 
-/// Which experiment.
+/// The experiment to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Name {
     /// RDMA eager against send/receive: latency

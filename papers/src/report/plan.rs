@@ -15,7 +15,7 @@ pub(super) enum Section {
     Sim,
     /// This machine's shared memory
     Node,
-    /// Where the time of a message goes
+    /// The parts of a message's time
     Trace,
     /// The NAS programs of --npb
     Npb,

@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use verbena_lab::metric::parse_size;
 
-/// Which experiment.
+/// The experiment to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Name {
     /// Latency and bandwidth by size

@@ -36,8 +36,8 @@ impl Scratch {
         region
     }
 
-    /// Takes all pieces back. Several blocks become one, so that the next operation of this size
-    /// fits.
+    /// Makes all memory free for the next operation. Several blocks become one as long as all of
+    /// them.
     pub fn clear(&mut self) {
         self.used = 0;
         let total: usize = self.blocks.iter().map(Owned::len).sum();

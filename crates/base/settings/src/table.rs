@@ -388,7 +388,7 @@ pub const LAUNCHER_PID: &str = "VERBENA_LAUNCHER_PID";
 /// what the project's own tests read.
 pub const OTHERS: &[&str] = &[
     "VERBENA_JOB",
-    "VERBENA_CREW",
+    "VERBENA_LOCAL_RANKS",
     LAUNCHER_PID,
     "VERBENA_PMI_SOCKET",
     "VERBENA_APPNUM",

@@ -22,7 +22,7 @@ pub struct Bell {
     fence: AtomicU32,
     /// The name of the socket that it sleeps on (`events.rs`); 0 if it waits on the word.
     socket: AtomicU64,
-    /// The secret that must be sent there.
+    /// The secret that a sender writes to the socket; a datagram without it wakes nobody.
     secret: AtomicU64,
 }
 

@@ -12,7 +12,7 @@ use super::whereabouts::Whereabouts;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// A yield of at least this length went to a process that used its time slice.
+/// The time from which a yield counts as long: another process used its time slice.
 const LONG: Duration = Duration::from_millis(1);
 /// The number of waits without yields after the first long yield; below, the most.
 const WAITS_MIN: u32 = 64;

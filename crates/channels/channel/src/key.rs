@@ -3,7 +3,7 @@
 use crate::Key;
 use verbena_memory::Region;
 
-/// ExposedMemory memory, as its key describes it.
+/// Memory that a process exposed, as the key tells the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExposedMemory {
     /// The base of offsets, as the device takes it: an address, or 0.

@@ -31,13 +31,14 @@ pub enum Kind {
     Matched = 3,
     /// Rendezvous: announces a long message.
     RequestToSend = 4,
-    /// Rendezvous: the receiver is ready for `Data`, or for the sender's help by `put`.
+    /// Rendezvous: the receiver asks for `Data`, or shows memory for the sender to write, whole or
+    /// in parts.
     ClearToSend = 5,
     /// Rendezvous: a part of the message.
     Data = 6,
-    /// Rendezvous: the receiver (or sender) has all; the other side's request is complete.
+    /// Rendezvous: the receiver has all; the sender's request is complete.
     Finish = 7,
-    /// Rendezvous: the sender has copied a part, or could not.
+    /// Rendezvous: the sender has written a part, or all, or could not.
     Copied = 8,
     /// The receiver's unexpected memory is full (flags 1) or has room again (flags 0).
     Throttle = 9,

@@ -10,7 +10,7 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 use verbena_fault::Fault;
 
-/// Why an operation was not begun.
+/// The reason why an operation was not begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// No room, or not connected yet: try again after progress.

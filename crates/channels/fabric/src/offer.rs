@@ -221,12 +221,6 @@ impl Offer {
         unsafe { (*self.info().tx_attr).inject_size }
     }
 
-    /// Returns the longest message in bytes.
-    pub fn message_bytes_max(&self) -> usize {
-        // SAFETY: an offer has all its parts.
-        unsafe { (*self.info().ep_attr).max_msg_size }
-    }
-
     /// Returns how many operations may be under way in each direction.
     pub fn operations_max(&self) -> (usize, usize) {
         // SAFETY: an offer has all its parts.

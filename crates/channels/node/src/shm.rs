@@ -57,7 +57,8 @@ const EMPTY_NS: u32 = 5;
 /// damaged: within a second where nothing moves.
 const INSPECT_EVERY: u32 = 8;
 
-/// The channel, connected.
+/// The channel `shm` after start-up: the segment, this rank's incoming rings, and the way to each
+/// peer.
 #[derive(Debug)]
 pub struct ShmChannel {
     control: Arc<Control>,

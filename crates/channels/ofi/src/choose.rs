@@ -18,7 +18,7 @@ pub struct Candidate {
     pub provider: String,
     /// The interface or device.
     pub domain: String,
-    /// The address, if it is one of the Internet's.
+    /// The IPv4 or IPv6 address; `None` for other kinds.
     pub ip: Option<IpAddr>,
     /// True if messages keep their order.
     pub is_ordered: bool,

@@ -66,7 +66,7 @@ impl Wire {
         }
     }
 
-    /// Returns whether a glance tells all.
+    /// Returns whether `is_silent` is certain: no poll is needed to know that nothing came.
     #[inline]
     pub fn shows(&self) -> bool {
         !matches!(self, Wire::Rc(_) | Wire::Other(_))

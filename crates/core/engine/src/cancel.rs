@@ -2,11 +2,11 @@
 //! The request completes either way.
 
 use crate::Engine;
+use crate::control::Control;
 use crate::peer::Waiting;
 use crate::request::{Request, State, not_done};
 use crate::slab::Id;
 use crate::state::EngineState;
-use crate::wire::Control;
 use crate::{RequestId, SendUnderWay};
 use verbena_channel::packet::{Header, Kind};
 

@@ -25,10 +25,10 @@
 //! again, and doubles are dropped by their numbers.
 
 use crate::Engine;
+use crate::control::{Control, name_hash};
 use crate::peer::{PeerState, Route, choose_route};
 use crate::request::State;
 use crate::state::EngineState;
-use crate::wire::{Control, name_hash};
 use crate::work::{Leave, PeerEvent};
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{Connection, Connections, Peer, Reach};

@@ -27,11 +27,11 @@
 //! expected: the highest bit is the opposite of that of the numbers around.
 
 use crate::Engine;
+use crate::control::name_hash;
 use crate::event::{Event, EventKind};
 use crate::fault;
 use crate::peer::{Early, LostChannels, PeerState, Route, Waiting, choose_route};
 use crate::state::EngineState;
-use crate::wire::name_hash;
 use crate::work::{Lost, PeerEvent};
 use verbena_channel::packet::{HEADER_BYTES, Header, Kind};
 use verbena_channel::{CONTROL_BYTES_MAX, Peer};

@@ -19,6 +19,7 @@
 mod arrival;
 mod cancel;
 mod connections;
+mod control;
 mod counters;
 mod describe;
 mod direct_receive;
@@ -45,7 +46,6 @@ mod slab;
 mod state;
 mod take;
 mod unexpected;
-mod wire;
 mod work;
 
 use arrival::Arrivals;

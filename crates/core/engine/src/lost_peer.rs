@@ -11,7 +11,7 @@ use crate::state::EngineState;
 use crate::{ANY_SOURCE, Engine, Failure};
 use verbena_channel::Peer;
 
-/// Tells whether messages of this context may come from this process.
+/// Tells whether `peer` may send messages in `context`.
 pub type MaySend = fn(context: u64, peer: Peer) -> bool;
 
 impl Engine {

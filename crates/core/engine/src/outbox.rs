@@ -1,10 +1,10 @@
 //! Sends packets: to the channel at once if it has room, else through the peer's outbox, in order.
 
 use crate::Engine;
+use crate::control::fitting_bytes;
 use crate::counters::ChannelCounters;
 use crate::fault;
 use crate::peer::{Early, PeerState, Route, Waiting, choose_route};
-use crate::wire::fitting_bytes;
 use verbena_channel::packet::Header;
 use verbena_channel::{Payload, Peer, SendError};
 use verbena_fault::Fault;

@@ -1,8 +1,8 @@
 //! The state of one peer, made at the first message from or to it.
 
+use crate::control::Control;
 use crate::rendezvous::Speeds;
 use crate::slab::Id;
-use crate::wire::Control;
 use crate::work::Lost;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

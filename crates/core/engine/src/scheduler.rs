@@ -263,7 +263,7 @@ impl Scheduler {
     }
 }
 
-/// How many times larger one is than the other, as a period.
+/// The number of times that one is larger than the other, as a period.
 fn times(one: u32, other: u32) -> u32 {
     let (one, other) = (u64::from(one), u64::from(other.max(1)));
     ((one + other / 2) / other).clamp(1, u64::from(PERIOD_MAX)) as u32

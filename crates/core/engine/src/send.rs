@@ -1,5 +1,6 @@
 //! Sending: at once where the channel takes the whole message, else by request.
 
+use crate::control::{Control, MEMORY, MEMORY_BYTES, Memory, WRITE, name_hash};
 use crate::fault;
 use crate::outbox::{HandOver, hand_over, hand_over_inlined};
 use crate::peer::Waiting;
@@ -7,7 +8,6 @@ use crate::rendezvous::Outgoing;
 use crate::request::{Request, State, not_done, sent};
 use crate::slab::Id;
 use crate::state::EngineState;
-use crate::wire::{Control, MEMORY, MEMORY_BYTES, Memory, WRITE, name_hash};
 use crate::{Engine, Failure, Mode, Posted, SendRequest};
 use verbena_channel::mark::Mark;
 use verbena_channel::packet::{Header, Kind};

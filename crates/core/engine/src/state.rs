@@ -4,6 +4,7 @@
 //! What needs a channel (answers, transfers of memory) is noted here and done by [`crate::Engine`]
 //! after the poll.
 
+use crate::control::{Control, Memory};
 use crate::counters::{ChannelCounters, Counters};
 use crate::event::{Event, EventKind, Listener};
 use crate::matching::MatchKey;
@@ -15,7 +16,6 @@ use crate::request::{Request, State, not_done, unlike};
 use crate::requests::Requests;
 use crate::slab::{Id, Slab};
 use crate::unexpected::Arrived;
-use crate::wire::{Control, Memory};
 use crate::work::Work;
 use crate::{Completion, Failure, Settings};
 use verbena_channel::Peer;

@@ -1,9 +1,9 @@
 //! Messages that came before their receive, and the bound on the memory that they take.
 
+use crate::control::{Control, MEMORY, Memory, WRITE};
 use crate::event::{Event, EventKind};
 use crate::matching::MatchKey;
 use crate::state::EngineState;
-use crate::wire::{Control, MEMORY, Memory, WRITE};
 use verbena_channel::Peer;
 use verbena_channel::mark::Mark;
 use verbena_channel::packet::Kind;

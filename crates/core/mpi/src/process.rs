@@ -441,8 +441,8 @@ impl Process {
     }
 }
 
-/// Returns what `ended` makes of source, tag and bytes, or of `None` for a request that did not end
-/// as usual; of a pending one what `pending` gives.
+/// Calls `ended` for a request that is over (with source, tag and bytes, or `None` if it did not
+/// end as usual), else `pending`.
 #[inline(always)]
 fn by_state<R>(found: Plain, ended: impl Fn(Option<(i32, i32, u64)>) -> R, pending: impl FnOnce() -> R) -> R {
     match found {

@@ -1,5 +1,5 @@
-//! When a job ends, why, and with which exit code. No I/O and no clock: the supervisor tells what
-//! happened and when, and asks what to do.
+//! The end of a job: its time, its reason and its exit code. No I/O and no clock: the
+//! supervisor tells what happened and when, and asks what to do.
 //!
 //! Call the `handle_*` methods for what happened, then [`Job::settle`] once, then
 //! [`Job::poll_action`] until it is empty. [`Job::deadline`] says when to call [`Job::settle`] even

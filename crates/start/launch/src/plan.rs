@@ -28,7 +28,7 @@ pub struct Assignment {
     pub part: u32,
 }
 
-/// Which variables go to other hosts, besides those whose name begins with `VERBENA_`.
+/// The variables that go to other hosts, besides those whose name begins with `VERBENA_`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exports {
     /// All but those that describe this host and this session.

@@ -14,7 +14,7 @@ use verbena_lab::report::Report;
 use verbena_lab::timing::Effort;
 use verbena_lab::{chart, kernels, output, place, table};
 
-/// Which group of metrics to measure.
+/// The group of metrics to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum What {
     /// Ping-pong between two ranks
@@ -53,7 +53,7 @@ pub(crate) struct BenchArgs {
     /// Exactly these points instead of WHAT and --sizes, as in latency:8,bcast:1M,barrier
     #[arg(long, value_delimiter = ',', conflicts_with = "sizes")]
     points: Vec<Point>,
-    /// How often to repeat the whole
+    /// Repetitions of the whole
     #[arg(long, default_value_t = 1)]
     rounds: usize,
     /// Time for the repetitions of one point, in milliseconds

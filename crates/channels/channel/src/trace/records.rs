@@ -35,13 +35,13 @@ pub struct Sent {
     pub bytes: u64,
     /// The way that it went.
     pub way: Way,
-    /// When the program called MPI.
+    /// The time at which the program called MPI.
     pub entered: u64,
-    /// When the engine got it.
+    /// The time at which the engine got it.
     pub engine: u64,
-    /// When its posting began.
+    /// The time at which its posting began.
     pub posting: u64,
-    /// When its posting ended.
+    /// The time at which its posting ended.
     pub posted: u64,
 }
 
@@ -56,15 +56,15 @@ pub struct Received {
     pub bytes: u64,
     /// The way that it came.
     pub way: Way,
-    /// When the look that found it began.
+    /// The time at which the look that found it began.
     pub looked: u64,
-    /// When it was found.
+    /// The time at which it was found.
     pub seen: u64,
-    /// When the engine got it.
+    /// The time at which the engine got it.
     pub handed: u64,
-    /// When the engine had delivered it.
+    /// The time at which the engine had delivered it.
     pub delivered: u64,
-    /// When the call during which it was delivered returned; 0 if it has not.
+    /// The time at which the call during which it was delivered returned; 0 if it has not.
     pub left: u64,
     /// True if that call waits for a message (`MPI_Recv`, `MPI_Wait`).
     pub awaited: bool,

@@ -70,7 +70,7 @@ pub trait Watch: Send {
     fn changes(&mut self) -> std::result::Result<Vec<Span>, Missed>;
 }
 
-/// The watch of this process, as one cache sees it.
+/// One cache's view of the process's `userfaultfd`: how far it has read the changes.
 #[derive(Debug)]
 pub struct KernelWatch {
     kernel: &'static Kernel,

@@ -104,7 +104,7 @@ impl Geometry {
         self.word_offset() + 2 * WORD_BYTES
     }
 
-    /// Returns the offset of the word by which the receiver says that it rests (`resting.rs`). At
+    /// Returns the offset of the word by which the receiver says that it rests (`sleep.rs`). At
     /// the receiver's end the two values are written from here, one behind the other.
     pub(super) fn word_offset(&self) -> usize {
         match self.notify {

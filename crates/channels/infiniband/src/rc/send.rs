@@ -201,7 +201,7 @@ impl<A: Adapter> RcChannel<A> {
         match self.adapter.post(pair, descriptor, POINTER_BYTES, Post { signalled, inline }) {
             Ok(()) => {
                 connection.queue.posted(signalled);
-                ring.pointer_told();
+                ring.pointer_posted();
                 Some(())
             }
             Err(refused) => {

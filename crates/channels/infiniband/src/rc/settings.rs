@@ -13,7 +13,7 @@ pub const SLOT_BYTES_MAX: usize = (BODY_BYTES_MAX / 2).next_multiple_of(64);
 /// if its own are as long.
 const RING_BYTES_MAX: usize = 64 << 20;
 
-/// Which peers the receiver takes into its polling set (paper 1, 4.7).
+/// The peers that the receiver takes into its polling set (paper 1, 4.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
     /// No peer: everything goes by send and receive.

@@ -88,7 +88,7 @@ impl Partner {
         }
     }
 
-    /// Returns whether packets go there and come from there: it was not given up, and has not left.
+    /// Returns whether the peer can be spoken to: it was not given up and has not left.
     #[inline]
     pub(super) fn hears(&self) -> bool {
         self.broken.is_none() && self.farewell != Farewell::Gone

@@ -20,7 +20,8 @@ pub(super) struct NodeBoards {
     pub(super) control: Arc<Control>,
     /// The ranks of the node as processes of the job.
     pub(super) peers: Vec<Peer>,
-    /// True if this process is not registered for the sleepers' barrier.
+    /// True if the kernel refused `membarrier`: then this process fences after each packet
+    /// (`waiting`, `bell.rs`).
     pub(super) fence_always: bool,
 }
 

@@ -54,9 +54,9 @@ pub(crate) mod sender;
 mod speeds;
 mod stripe;
 
+use crate::control::Reader;
 use crate::slab::Id;
 use crate::state::EngineState;
-use crate::wire::Reader;
 use verbena_channel::Peer;
 use verbena_channel::packet::Header;
 use verbena_fault::Fault;
@@ -124,7 +124,7 @@ impl EngineState {
 
     /// The sender has copied a part, or could not.
     pub(crate) fn copied(&mut self, peer: Peer, header: &Header, payload: &[u8]) -> Option<()> {
-        use crate::wire::{DONE, FAILED};
+        use crate::control::{DONE, FAILED};
         let piece = Piece { offset: header.length, len: Reader(payload).word()? };
         let in_place = match header.flags {
             DONE => true,

@@ -4,9 +4,9 @@
 use super::stripe::Task;
 use super::{Piece, TransferNote, stripe::Stripe};
 use crate::Engine;
+use crate::control::{Control, DONE, FAILED, Memory};
 use crate::slab::Id;
 use crate::state::EngineState;
-use crate::wire::{Control, DONE, FAILED, Memory};
 use verbena_channel::packet::Kind;
 use verbena_channel::{Peer, Transfer};
 

@@ -9,10 +9,10 @@
 use super::Piece;
 use super::stripe::Stripe;
 use crate::Engine;
+use crate::control::{MEMORY_BYTES, Memory, name_hash};
 use crate::peer::Route;
 use crate::slab::Id;
 use crate::state::EngineState;
-use crate::wire::{MEMORY_BYTES, Memory, name_hash};
 use verbena_channel::{Access, Key, Peer};
 use verbena_memory::Region;
 

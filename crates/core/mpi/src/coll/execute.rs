@@ -315,9 +315,9 @@ impl Collective {
         }
     }
 
-    /// Takes completions: of the last ones under way, and of one more in turn. So a failure
-    /// anywhere is seen though the last one may never end. The cost does not grow with the number
-    /// under way.
+    /// Takes completions: from the newest backwards up to one that is pending, and one of the
+    /// others, another at each call. So a failure is seen behind a message that never ends, at the
+    /// same cost for any number.
     #[inline]
     fn reap(&mut self, engine: &mut Engine) {
         while let Some(last) = self.under_way.last() {

@@ -16,9 +16,6 @@ pub enum Counts<'a> {
     Large(&'a [MPI_Count]),
 }
 
-/// Displacements, in elements or bytes as the call says.
-pub type Displs<'a> = Counts<'a>;
-
 impl Counts<'_> {
     /// No counts, for an argument that is not significant.
     pub const NONE: Counts<'static> = Counts::Int(&[]);

@@ -12,7 +12,7 @@ use verbena_fault::Fault;
 /// Looks up an environment variable.
 type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// The hosts of each part, and how agents on them are started.
+/// The hosts of each program of the command line, and how agents on them are started.
 #[derive(Debug)]
 pub(super) struct Placement {
     pub(super) launcher: Launcher,

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 /// The variable that marks the processes of one host. It is not the job's name: if the hosts of a
 /// job are this one under other names, each sees the others' processes.
-pub const MARK: &str = "VERBENA_CREW";
+pub const MARK: &str = "VERBENA_LOCAL_RANKS";
 
 /// The longest time spent on ending leftovers. A process in an uninterruptible system call outlives
 /// it.
@@ -173,11 +173,11 @@ mod tests {
         assert_eq!(parent(pid), Some(sys::process_id()));
         // The child shows its new environment only once exec has replaced this process's image.
         let start = Instant::now();
-        while marked("VERBENA_CREW=mark-test-1") != [pid] {
+        while marked("VERBENA_LOCAL_RANKS=mark-test-1") != [pid] {
             assert!(start.elapsed() < Duration::from_secs(5));
             std::thread::sleep(PAUSE);
         }
-        assert_eq!(marked("VERBENA_CREW=mark-test"), [0; 0]);
+        assert_eq!(marked("VERBENA_LOCAL_RANKS=mark-test"), [0; 0]);
         sleeper.kill().unwrap();
         sleeper.wait().unwrap();
     }

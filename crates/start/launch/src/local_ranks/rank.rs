@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 
-/// When this many letters wait for a rank, it is not heard. An honest rank waits for each answer.
+/// A rank is not heard while this many letters wait for it. An honest rank waits for each answer.
 const LETTERS_MAX: usize = 64;
 /// The most that is heard of a rank before others have their turn, in bytes. A rank's last words
 /// are fewer: the kernel keeps no more for a socket.

@@ -7,10 +7,10 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long to measure.
+/// The time to measure.
 #[derive(Args, Clone, Debug)]
 pub struct Timing {
-    /// How often to repeat the whole
+    /// Repetitions of the whole
     #[arg(long, default_value_t = 3)]
     pub rounds: usize,
     /// Time for the repetitions of one point in a round, in milliseconds
@@ -52,7 +52,7 @@ impl Timing {
     }
 }
 
-/// Where to measure.
+/// The places to measure.
 #[derive(Args, Clone, Debug)]
 pub struct Nodes {
     /// The nodes, as in node0,node1; what goes between nodes is measured only with them
@@ -69,7 +69,7 @@ pub struct Nodes {
     /// messages take the wire between them
     #[arg(long, value_delimiter = ',', default_values = DEVICES)]
     devices: Vec<String>,
-    /// Where other libraries are installed, as `cargo xtask peers` does it
+    /// The folder in which other libraries are installed, as `cargo xtask peers` does it
     #[arg(long, default_value = PEERS)]
     peers: PathBuf,
 }

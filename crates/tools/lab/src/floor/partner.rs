@@ -34,7 +34,7 @@ pub struct PartnerArgs {
     /// Bytes of memory
     #[arg(long, default_value_t = 0)]
     bytes: usize,
-    /// How long to write, in microseconds
+    /// The time to write, in microseconds
     #[arg(long, default_value_t = 0)]
     share_us: u64,
 }

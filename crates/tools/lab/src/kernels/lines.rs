@@ -2,7 +2,7 @@
 //! square; each has as many cells as the square's edge is long, on a diagonal of the cube, so that
 //! in every dimension each slab of cells keeps all ranks busy (the multipartition scheme: N. Naik,
 //! V. Naik and M. Nicoules, Parallelization of a class of implicit finite difference schemes,
-//! 1993). First all faces go to the six neighbours; then elimination runs forward through the cells
+//! 1993). First all faces go to the six neighbors; then elimination runs forward through the cells
 //! of a line, and substitution back, with a message from each cell to the next. In SP the five
 //! values of a point are systems of their own, in BT a point is a block of five by five.
 
@@ -156,7 +156,7 @@ impl Lines {
     }
 
     /// The rank that has the next cells in a dimension, or those before.
-    fn neighbour(&self, dimension: usize, next: bool) -> usize {
+    fn neighbor(&self, dimension: usize, next: bool) -> usize {
         let (forth, back) = if next { (1, self.square - 1) } else { (self.square - 1, 1) };
         let moves = match dimension {
             0 => [back, back],
@@ -200,12 +200,12 @@ impl Lines {
             .collect()
     }
 
-    /// The neighbours' faces in a dimension: before, and after.
+    /// The neighbors' faces in a dimension: before, and after.
     fn exchange(&self, comm: &dyn Comm, dimension: usize) -> Result<[Vec<f64>; 2]> {
         let (low, high) = (self.faces(dimension, false), self.faces(dimension, true));
         let (mut before, mut after) = (vec![0.0; high.len()], vec![0.0; low.len()]);
         if self.square > 1 {
-            let [next, previous] = [true, false].map(|next| self.neighbour(dimension, next));
+            let [next, previous] = [true, false].map(|next| self.neighbor(dimension, next));
             comm.exchange(
                 &[(next, &high), (previous, &low)],
                 &mut [(previous, &mut before), (next, &mut after)],
@@ -263,7 +263,7 @@ impl Lines {
         sides: &[Vec<Point>],
     ) -> Result<Vec<Vec<Point>>> {
         let (lines, size) = (self.edge.pow(2), self.kind.state());
-        let (previous, next) = (self.neighbour(dimension, false), self.neighbour(dimension, true));
+        let (previous, next) = (self.neighbor(dimension, false), self.neighbor(dimension, true));
         let mut states = vec![vec![0.0; self.edge.pow(3) * size]; self.square];
         let mut edges = vec![0.0; lines * size];
         for slab in 0..self.square {
@@ -368,8 +368,8 @@ mod tests {
         let of = |rank: usize| Lines::new(4096, rank, 9, Kind::Scalar).expect("a square");
         for rank in 0..9 {
             for dimension in 0..3 {
-                let next = of(rank).neighbour(dimension, true);
-                assert_eq!(of(next).neighbour(dimension, false), rank);
+                let next = of(rank).neighbor(dimension, true);
+                assert_eq!(of(next).neighbor(dimension, false), rank);
                 for slab in 0..2 {
                     let (mine, theirs) = (of(rank), of(next));
                     let mut place = mine.cell_place(mine.in_slab(dimension, slab));

@@ -1,5 +1,5 @@
 //! MG: a periodic Poisson problem on a cube, by multigrid cycles. The cube is divided in three
-//! dimensions; on each of ever coarser grids the six faces go to the neighbours, dimension by
+//! dimensions; on each of ever coarser grids the six faces go to the neighbors, dimension by
 //! dimension so that edges and corners come along, until a rank has a single point in some
 //! dimension. The solution is random, so that all frequencies are in it.
 
@@ -18,7 +18,7 @@ const WEIGHT: f64 = 6.0 / 7.0;
 /// The error must fall to this.
 const FALLS_TO: f64 = 0.05;
 
-/// Values of a rank on one grid, with a layer of the neighbours' around them.
+/// Values of a rank on one grid, with a layer of the neighbors' around them.
 struct Grid {
     own: [usize; 3],
     values: Vec<f64>,
@@ -40,7 +40,7 @@ impl Grid {
         (1..=nz).flat_map(move |z| (1..=ny).flat_map(move |y| (1..=nx).map(move |x| [x, y, z])))
     }
 
-    fn neighbours(&self, at: usize) -> f64 {
+    fn neighbors(&self, at: usize) -> f64 {
         let (row, plane) = (self.own[0] + 2, (self.own[0] + 2) * (self.own[1] + 2));
         let values = &self.values;
         values[at - 1]
@@ -62,7 +62,7 @@ impl Grid {
         places.map(|(x, y, z)| self.at(x, y, z)).collect()
     }
 
-    /// Gets the layer from the neighbours.
+    /// Gets the layer from the neighbors.
     fn refresh(&mut self, comm: &dyn Comm, lines: &[Line; 3]) -> Result<()> {
         for (dimension, line) in lines.iter().enumerate() {
             let last = self.own[dimension];
@@ -75,7 +75,7 @@ impl Grid {
                 (below, above) = (high, low);
             } else {
                 let (previous, next) = (line.previous(), line.next());
-                // If both neighbours are one rank, its first message is the one that it sends
+                // If both neighbors are one rank, its first message is the one that it sends
                 // downwards.
                 comm.exchange(
                     &[(previous, &low), (next, &high)],
@@ -119,7 +119,7 @@ impl Multigrid {
         noise(((global(2) * self.edge + global(1)) * self.edge + global(0)) as u64)
     }
 
-    /// The right side, without any message: six times a value less its neighbours.
+    /// The right side, without any message: six times a value less its neighbors.
     fn right_side(&self) -> Grid {
         let mut right = Grid::new(self.own);
         for point in right.points() {
@@ -151,7 +151,7 @@ impl Multigrid {
             let mut next = values.values.clone();
             for [x, y, z] in values.points() {
                 let at = values.at(x, y, z);
-                let rest = scale * right.values[at] - 6.0 * values.values[at] + values.neighbours(at);
+                let rest = scale * right.values[at] - 6.0 * values.values[at] + values.neighbors(at);
                 next[at] += WEIGHT / 6.0 * rest;
             }
             values.values = next;
@@ -180,7 +180,7 @@ fn coarser(values: &Grid, right: &Grid, scale: f64) -> Grid {
     let mut coarse = Grid::new(values.own.map(|own| own / 2));
     for [x, y, z] in values.points() {
         let at = values.at(x, y, z);
-        let rest = right.values[at] - (6.0 * values.values[at] - values.neighbours(at)) / scale;
+        let rest = right.values[at] - (6.0 * values.values[at] - values.neighbors(at)) / scale;
         let up = coarse.at(x.div_ceil(2), y.div_ceil(2), z.div_ceil(2));
         coarse.values[up] += rest / 8.0;
     }

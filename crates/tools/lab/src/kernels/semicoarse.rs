@@ -121,8 +121,8 @@ impl Semicoarse {
         Ok(came)
     }
 
-    /// Returns the sum of both neighbours for some points of a level.
-    fn neighbours(
+    /// Returns the sum of both neighbors for some points of a level.
+    fn neighbors(
         &self,
         comm: &dyn Comm,
         level: &Level,
@@ -159,7 +159,7 @@ impl Semicoarse {
         }
     }
 
-    /// Solves at some points, with their neighbours as they are: planes by a cycle over rows, rows
+    /// Solves at some points, with their neighbors as they are: planes by a cycle over rows, rows
     /// by elimination. `diagonal` is the share of the dimensions before this one.
     fn relax(
         &self,
@@ -171,14 +171,14 @@ impl Semicoarse {
         found: &mut [f64],
     ) -> Result<()> {
         let weight = 1.0 / (level.stride * level.stride) as f64;
-        let neighbours = self.neighbours(comm, level, points, found)?;
+        let neighbors = self.neighbors(comm, level, points, found)?;
         let mut side = vec![0.0; right.len()];
         for point in points {
             self.places(level, *point)
                 .into_iter()
                 .for_each(|place| side[place.clone()].copy_from_slice(&right[place]));
         }
-        self.add(level, points, &mut side, weight, &neighbours);
+        self.add(level, points, &mut side, weight, &neighbors);
         for point in points {
             self.places(level, *point).into_iter().for_each(|place| found[place].fill(0.0));
         }
@@ -219,7 +219,7 @@ impl Semicoarse {
         let rest = self.rest(comm, &level, &fine, &coarse, diagonal, right, found)?;
         let mut better = vec![0.0; right.len()];
         self.cycle(comm, dimension, 2 * stride, others, diagonal, &rest, &mut better)?;
-        let halves = self.neighbours(comm, &level, &fine, &better)?;
+        let halves = self.neighbors(comm, &level, &fine, &better)?;
         self.add(&level, &fine, found, 0.5, &halves);
         let own: Vec<Vec<f64>> = coarse.iter().map(|point| self.values(&level, *point, &better)).collect();
         self.add(&level, &coarse, found, 1.0, &own);
@@ -228,7 +228,7 @@ impl Semicoarse {
     }
 
     /// Returns the residual at the coarse points: half of it, and a quarter of each fine
-    /// neighbour's.
+    /// neighbor's.
     #[allow(clippy::too_many_arguments, reason = "the grid, and the system on it")]
     fn rest(
         &self,
@@ -242,8 +242,8 @@ impl Semicoarse {
     ) -> Result<Vec<f64>> {
         let weight = 1.0 / (level.stride * level.stride) as f64;
         let mut left = vec![0.0; right.len()];
-        let neighbours = self.neighbours(comm, level, &level.points, found)?;
-        self.add(level, &level.points, &mut left, weight, &neighbours);
+        let neighbors = self.neighbors(comm, level, &level.points, found)?;
+        self.add(level, &level.points, &mut left, weight, &neighbors);
         let within = self.within(comm, level, found)?;
         for point in &level.points {
             for place in self.places(level, *point).into_iter().flatten() {
@@ -251,7 +251,7 @@ impl Semicoarse {
             }
         }
         let mut rest = vec![0.0; right.len()];
-        let quarters = self.neighbours(comm, level, coarse, &left)?;
+        let quarters = self.neighbors(comm, level, coarse, &left)?;
         self.add(level, coarse, &mut rest, 0.25, &quarters);
         let own: Vec<Vec<f64>> = coarse.iter().map(|point| self.values(level, *point, &left)).collect();
         self.add(level, coarse, &mut rest, 0.5, &own);
@@ -259,7 +259,7 @@ impl Semicoarse {
         Ok(rest)
     }
 
-    /// The neighbours in the dimensions before this one, at all points of a level: along the line,
+    /// The neighbors in the dimensions before this one, at all points of a level: along the line,
     /// and for planes across the rows, with the rows' own share of the diagonal.
     fn within(&self, comm: &dyn Comm, level: &Level, found: &[f64]) -> Result<Vec<f64>> {
         let mut sums = vec![0.0; found.len()];
@@ -273,7 +273,7 @@ impl Semicoarse {
         if level.dimension == Dimension::Planes {
             let rows = self.level(Dimension::Rows, 1, &level.points);
             if !level.points.is_empty() {
-                let across = self.neighbours(comm, &rows, &rows.points, found)?;
+                let across = self.neighbors(comm, &rows, &rows.points, found)?;
                 self.add(&rows, &rows.points, &mut sums, 1.0, &across);
                 for place in level.points.iter().flat_map(|point| self.places(level, *point)).flatten() {
                     sums[place] -= 2.0 * found[place];
@@ -364,8 +364,8 @@ impl Semicoarse {
     fn left_over(&self, comm: &dyn Comm, right: &[f64], found: &[f64]) -> Result<Vec<f64>> {
         let level = self.level(Dimension::Planes, 1, &[]);
         let mut left = self.within(comm, &level, found)?;
-        let neighbours = self.neighbours(comm, &level, &level.points, found)?;
-        self.add(&level, &level.points, &mut left, 1.0, &neighbours);
+        let neighbors = self.neighbors(comm, &level, &level.points, found)?;
+        self.add(&level, &level.points, &mut left, 1.0, &neighbors);
         let own = LINE_DIAGONAL + 2.0;
         left.iter_mut().zip(right).zip(found).for_each(|((left, right), found)| *left += right - own * found);
         Ok(left)

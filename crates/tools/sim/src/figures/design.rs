@@ -44,7 +44,7 @@ pub enum Design {
     ZeroCopyRead,
     /// Long messages written by the sender (paper 2, 6; in paper 1 too).
     ZeroCopyWrite,
-    /// The quicker way by the channel's costs.
+    /// Read or write, whichever the channel's stated costs make quicker.
     Automatic,
     /// The direction that has taken less so far; the settings swap the costs of the two directions.
     Learnt,

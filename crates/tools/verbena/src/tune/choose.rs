@@ -88,7 +88,7 @@ pub(super) fn choose(knob: &Knob, candidates: &[Series]) -> Option<Choice> {
     Some(choice)
 }
 
-/// Where samples scatter by more than this ratio, the conclusion may be noise, and is marked.
+/// A conclusion from samples that scatter by more than this ratio may be noise, and is marked.
 const SCATTER_MAX: f64 = 1.25;
 
 /// The largest ratio, over the candidates, of a point's median to its better quartile.

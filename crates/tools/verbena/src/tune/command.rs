@@ -34,7 +34,7 @@ pub(crate) struct TuneArgs {
     ranks: Option<usize>,
     #[command(flatten)]
     timing: Timing,
-    /// Where to write the settings
+    /// The file to which the settings are written
     #[arg(short, long, value_name = "FILE", default_value = "verbena.toml")]
     output: PathBuf,
     /// Overwrite the file if it is there

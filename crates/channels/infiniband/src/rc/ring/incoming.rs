@@ -188,7 +188,7 @@ impl<D> Incoming<D> {
         u32::from(self.owed) >= self.worth
     }
 
-    /// Notes the sender's place for the tail pointer, and with it that of the word (`resting.rs`).
+    /// Notes the sender's place for the tail pointer, and with it that of the word (`sleep.rs`).
     pub(crate) fn set_tail<A: Adapter<Descriptor = D>>(&mut self, adapter: &mut A, to: Remote, peer: Peer) {
         let (word_at, tail_at) = (self.geometry.word_offset(), self.geometry.replica_offset());
         let describe = |value: usize| {
@@ -221,7 +221,7 @@ impl<D> Incoming<D> {
     }
 
     /// Returns the descriptor that writes the tail pointer now. Once it is posted,
-    /// [`Incoming::pointer_told`] says so.
+    /// [`Incoming::pointer_posted`] says so.
     pub(crate) fn pointer(&mut self) -> Option<&mut D> {
         let pointer = self.pointer.as_mut()?;
         // The next ones come from other places, so the device may read this one late.
@@ -231,7 +231,7 @@ impl<D> Incoming<D> {
     }
 
     /// Notes that the tail pointer is posted.
-    pub(crate) fn pointer_told(&mut self) {
+    pub(crate) fn pointer_posted(&mut self) {
         if let Some(pointer) = &mut self.pointer {
             pointer.told = pointer.taken;
         }

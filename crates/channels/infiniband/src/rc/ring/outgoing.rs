@@ -216,7 +216,7 @@ impl<D> Outgoing<D> {
     }
 
     /// Returns whether the receiver rests, by what it has said so far: it must be rung
-    /// (`resting.rs`).
+    /// (`sleep.rs`).
     #[inline(always)]
     pub(crate) fn peer_rests(&self) -> bool {
         // The packet is posted before this looks; the receiver raises the word before it looks for

@@ -81,7 +81,7 @@ fn whole(file: &std::fs::File) -> Vec<u8> {
     bytes
 }
 
-/// Where the kernel knows the advice no descriptor is kept, and pages given back are zero.
+/// No descriptor is kept where the kernel knows the advice, and pages given back are zero.
 #[test]
 fn no_descriptor_is_kept() {
     let (segment, memory) = segment::Segment::create(1 << 16).unwrap();

@@ -127,8 +127,8 @@ impl Reader<'_> {
         Some(Memory { channel, key: Key(self.take()?) })
     }
 
-    /// Reads all memory that follows; `None` if something else does, or more than there can be
-    /// rails.
+    /// Reads the descriptions of memory up to the end of the payload. `None` if the rest is no
+    /// whole number of them, or more than there can be rails.
     pub(crate) fn all_memory(&mut self) -> Option<Vec<Memory>> {
         let bytes = self.0.len();
         if !bytes.is_multiple_of(MEMORY_BYTES) || bytes / MEMORY_BYTES > RAILS_MAX {

@@ -1,5 +1,5 @@
-# Verbena. `make` builds with cargo and a C compiler; `make install` installs what was built. `make
-# demo` and `make test` install the packages that they need first.
+# Verbena. `make` builds with cargo and a C compiler; `make install` installs what was built, and
+# needs strip (binutils). `make demo` and `make test` install the packages that they need first.
 PREFIX ?= /usr/local
 LIBDIR ?= lib
 BUILD := $(or $(CARGO_TARGET_DIR),target)/release
@@ -15,15 +15,21 @@ CARGO_BUILD := cargo build --release --locked $(INSTALLED:%=-p %)
 # The sources of the Fortran modules are made by a build script: cargo says to which folder.
 OUT_DIR := s/.*"build-script-executed".*verbena-fortran@.*"out_dir":"\([^"]*\)".*/\1/p
 
+# A word for the shell, whatever characters it holds.
+quoted = '$(subst ','\'',$(1))'
+# Make takes variables from the environment too: there FORCE is another program's.
+FORCED := $(if $(filter command-1,$(firstword $(origin FORCE))-$(FORCE)),--force)
+
 .NOTPARALLEL:
 .DEFAULT_GOAL := build
 .PHONY: help deps deps-build deps-demo deps-test build stage mpi4py stock demo test apps bench check install uninstall
 
 help:
 	@echo "make                       build (needs cargo and a C compiler; installs nothing)"
-	@echo "make install PREFIX=DIR    install what was built into DIR (default /usr/local); needs no cargo then"
-	@echo "                           also: DESTDIR=DIR, LIBDIR=lib64, DEBUG=1 (with debug symbols)"
-	@echo "make uninstall PREFIX=DIR  remove exactly that"
+	@echo "make install PREFIX=DIR    install what was built into DIR (default /usr/local); needs strip, and no cargo then"
+	@echo "                           also: DESTDIR=DIR, LIBDIR=lib64, DEBUG=1 (with debug symbols),"
+	@echo "                           FORCE=1 (replace files that Verbena did not install)"
+	@echo "make uninstall PREFIX=DIR  remove the files that make install put there, and the folders that it made"
 	@echo "make demo                  build, then run a C program and mpi4py's own demos on Verbena"
 	@echo "make test                  run every test"
 	@echo "make apps                  fetch, build and check applications (NPB=DIR: NAS benchmarks built in DIR; APPS=\"--peers\": timed beside MPICH and Open MPI)"
@@ -44,15 +50,16 @@ $(BUILT): $(SOURCES)
 	@$(MAKE) --no-print-directory build
 
 install: $(BUILT)
-	@DESTDIR="$(DESTDIR)" LIBDIR="$(LIBDIR)" BUILD="$(BUILD)" packaging/install $(DEBUG:%=--debug) "$(PREFIX)"
+	@DESTDIR=$(call quoted,$(DESTDIR)) LIBDIR=$(call quoted,$(LIBDIR)) BUILD=$(call quoted,$(BUILD)) \
+		packaging/install $(if $(filter 1,$(DEBUG)),--debug) $(FORCED) $(call quoted,$(PREFIX))
 
 uninstall:
-	@DESTDIR="$(DESTDIR)" packaging/uninstall "$(PREFIX)"
+	@DESTDIR=$(call quoted,$(DESTDIR)) packaging/uninstall $(call quoted,$(PREFIX))
 
 # A whole installation under target/, which the demo and the tests use as a user would use theirs.
 # The symbols are kept beside it for those who debug a test: the tests themselves read none.
 stage: build
-	@DESTDIR= LIBDIR=lib packaging/install --debug $(STAGE)
+	@DESTDIR= LIBDIR=lib packaging/install --debug --force $(STAGE)
 
 # mpi4py from its unmodified source distribution, built by our mpicc; kept while our header and the
 # stage stay.

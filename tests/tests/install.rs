@@ -78,7 +78,7 @@ fn root_without_cargo_installs_what_is_built_and_removes_it_again() {
     assert!(info.contains(&prefix.join("lib64/libmpi_abi.so.1").display().to_string()), "{info}");
 
     shell(make(&folder, SystemTime::now(), &["uninstall"]).args(words));
-    assert_eq!(fs::read_dir(&image).expect("the image").count(), 0, "{:?}", files(&image));
+    assert!(!image.exists(), "{:?}", files(&image));
 }
 
 #[test]
@@ -131,6 +131,180 @@ fn a_stale_build_and_no_cargo_are_said() {
     assert_fault(&output, &["LIBDIR=elsewhere"]);
 }
 
+/// The output of a `make` that must fail.
+fn failed(mut make: Command) -> Output {
+    make.output().expect("make")
+}
+
+#[test]
+fn an_empty_prefix_is_refused_and_a_slash_is_the_top() {
+    let folder = scratch("install-top");
+    let now = SystemTime::now;
+    for target in ["install", "uninstall"] {
+        assert_fault(&failed(make(&folder, now(), &[target, "PREFIX="])), &["no PREFIX", "PREFIX is empty"]);
+    }
+    assert_fault(&failed(make(&folder, now(), &["install", "PREFIX=.", "FORCE=1"])), &["its own sources"]);
+
+    let image = folder.join("image");
+    let words = ["PREFIX=/", &format!("DESTDIR={}", image.display())];
+    shell(make(&folder, now(), &["install"]).args(words));
+    let page = fs::read_to_string(image.join("lib/pkgconfig/mpi.pc")).expect("a page");
+    assert!(image.join("bin/mpicc").exists() && page.contains("prefix=/\n"), "{page}");
+    shell(make(&folder, now(), &["uninstall"]).args(words));
+    assert!(!image.exists() && top().join("include/mpi.h").exists());
+}
+
+#[test]
+fn nothing_is_installed_where_a_part_is_missing() {
+    let folder = scratch("install-part");
+    let prefix = folder.join("above/prefix");
+    let word = format!("PREFIX={}", prefix.display());
+    let command = make(&folder, SystemTime::now(), &["install", &word]);
+    fs::remove_file(folder.join("target/release/mpiexec")).expect("own file");
+    assert_fault(&failed(command), &["no build to install", "release/mpiexec is missing"]);
+    assert!(!folder.join("above").exists(), "{:?}", files(&prefix));
+}
+
+#[test]
+fn what_stopped_half_way_can_be_removed() {
+    let folder = scratch("install-half");
+    let prefix = folder.join("above/prefix");
+    let word = format!("PREFIX={}", prefix.display());
+    for (name, is_listed) in [("share/doc/verbena/README.md", true), ("manifest.txt", false)] {
+        let command = make(&folder, SystemTime::now(), &["install", &word]);
+        // The disk is full when this file's turn comes.
+        for tool in ["cp", "mv"] {
+            let line = format!("case $* in *prefix/*{name}*) exit 1 ;; esac\nexec /bin/{tool} \"$@\"");
+            stub(&folder.join("tools"), tool, &line);
+        }
+        assert_fault(&failed(command), &["stopped before its end", &prefix.display().to_string()]);
+        assert_eq!(prefix.join("bin/mpicc").exists(), is_listed);
+        if is_listed {
+            shell(&mut make(&folder, SystemTime::now(), &["uninstall", &word]));
+        }
+        assert!(!folder.join("above").exists(), "{name}: {:?}", files(&prefix));
+    }
+}
+
+#[test]
+fn files_of_others_are_replaced_on_request_alone() {
+    let folder = scratch("install-others");
+    let prefix = folder.join("prefix");
+    let mpicc = prefix.join("bin/mpicc");
+    fs::create_dir_all(prefix.join("bin")).expect("target/ is writable");
+    fs::write(&mpicc, "another MPI's").expect("target/ is writable");
+    let word = format!("PREFIX={}", prefix.display());
+    // In the environment the word is another program's.
+    let mut command = make(&folder, SystemTime::now(), &["install", &word]);
+    command.env("FORCE", "1");
+    assert_fault(&failed(command), &["did not install", "bin/mpicc", "another MPI", "FORCE=1"]);
+    assert_eq!(files(&prefix), [mpicc.clone()]);
+    assert_eq!(fs::read_to_string(&mpicc).expect("a file"), "another MPI's");
+
+    // What was ours from then on is ours: an installation goes over an earlier one without it.
+    for words in [&["FORCE=1"][..], &[]] {
+        shell(make(&folder, SystemTime::now(), &["install", &word]).args(words));
+    }
+    shell(&mut make(&folder, SystemTime::now(), &["uninstall", &word]));
+    assert!(files(&prefix).is_empty() && prefix.join("bin").exists());
+}
+
+#[test]
+fn the_folders_above_the_prefix_go_if_they_were_made() {
+    let folder = scratch("install-above");
+    let word = format!("PREFIX={}", folder.join("there/a/b/c").display());
+    fs::create_dir(folder.join("there")).expect("target/ is writable");
+    for _ in 0..2 {
+        shell(&mut make(&folder, SystemTime::now(), &["install", &word]));
+    }
+    shell(&mut make(&folder, SystemTime::now(), &["uninstall", &word]));
+    assert!(folder.join("there").exists() && !folder.join("there/a").exists());
+
+    // An installation that was moved lies in folders that are not ours.
+    shell(&mut make(&folder, SystemTime::now(), &["install", &word]));
+    fs::create_dir(folder.join("theirs")).expect("target/ is writable");
+    fs::rename(folder.join("there/a/b/c"), folder.join("theirs/c")).expect("rename");
+    let moved = format!("PREFIX={}", folder.join("theirs/c").display());
+    shell(&mut make(&folder, SystemTime::now(), &["uninstall", &moved]));
+    assert!(folder.join("theirs").exists() && !folder.join("theirs/c").exists());
+}
+
+#[test]
+fn others_may_read_what_was_installed_under_a_narrow_umask() {
+    let folder = scratch("install-umask");
+    let word = format!("PREFIX={}", folder.join("above/prefix").display());
+    let command = make(&folder, SystemTime::now(), &["install", &word]);
+    let mut narrow = Command::new("sh");
+    narrow
+        .args(["-c", "umask 077 && exec \"$0\" \"$@\""])
+        .arg(command.get_program())
+        .args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => narrow.env(name, value),
+            None => narrow.env_remove(name),
+        };
+    }
+    shell(narrow.current_dir(top()));
+    let mut asked = Command::new("find");
+    asked.arg(folder.join("above")).args(["!", "-type", "l", "!", "-perm", "-a=r"]);
+    assert_eq!(shell(&mut asked).stdout, "");
+    let mut asked = Command::new("find");
+    asked.arg(folder.join("above")).args(["-type", "d", "!", "-perm", "755"]);
+    assert_eq!(shell(&mut asked).stdout, "");
+}
+
+#[test]
+fn symbols_are_installed_for_debug_1_alone() {
+    let folder = scratch("install-debug");
+    let prefix = folder.join("prefix");
+    let word = format!("PREFIX={}", prefix.display());
+    for (value, has_symbols) in [("0", false), ("a b", false), ("1", true)] {
+        shell(make(&folder, SystemTime::now(), &["install", &word]).env("DEBUG", value));
+        assert_eq!(prefix.join("bin/.debug/verbena.debug").exists(), has_symbols, "DEBUG={value}");
+    }
+}
+
+#[test]
+fn a_prefix_of_any_characters_is_written_into_the_pages_or_refused() {
+    let folder = scratch("install-characters");
+    let prefix = folder.join("a b&c|d\\e'f");
+    let word = format!("PREFIX={}", prefix.display());
+    shell(&mut make(&folder, SystemTime::now(), &["install", &word]));
+    let pages = prefix.join("lib/pkgconfig");
+    let mut asked = Command::new("pkg-config");
+    let said = shell(asked.args(["--variable=prefix", "mpi"]).env("PKG_CONFIG_PATH", &pages)).stdout;
+    assert_eq!(said.trim_end(), prefix.display().to_string());
+    // As make and configure use it: what it prints is a part of a command line.
+    let program = folder.join("hello");
+    let mut built = Command::new("sh");
+    built.args(["-c", "eval cc -o '\"$0\"' '\"$1\"' $(pkg-config --cflags --libs mpi)"]).arg(&program);
+    shell(built.arg(top().join("tests/programs/hello.c")).env("PKG_CONFIG_PATH", &pages));
+    let needs = shell(Command::new("ldd").arg(&program)).stdout;
+    assert!(needs.contains(&prefix.join("lib/libmpi_abi.so.1").display().to_string()), "{needs}");
+    shell(&mut make(&folder, SystemTime::now(), &["uninstall", &word]));
+    assert!(!prefix.exists());
+
+    for refused in ["#", ",", "\"", "`", "$$"] {
+        let word = format!("PREFIX={}/refused{refused}", folder.display());
+        let output = failed(make(&folder, SystemTime::now(), &["install", &word]));
+        assert_fault(&output, &["cannot hold this PREFIX"]);
+    }
+}
+
+#[test]
+fn only_an_installation_needs_strip() {
+    let tools = [("cc", "exit 0"), ("cargo", "echo cargo 99.0.0")];
+    let built = install_deps("deps-no-strip", "build", &tools);
+    assert!(built.status.success(), "{built:?}");
+    let output = install_deps("deps-strip", "demo", &[&tools[..], &[("dnf", "exit 1")]].concat());
+    assert_fault(&output, &["no strip", "sudo dnf install gcc glibc-devel binutils"]);
+    let folder = scratch("install-no-strip");
+    let mut command = make(&folder, SystemTime::now(), &["install", "PREFIX=/nowhere"]);
+    command.env("STRIP", "no-such-strip");
+    assert_fault(&failed(command), &["cannot be stripped", "no-such-strip is not in PATH"]);
+}
+
 /// Runs `install-deps PURPOSE` where only these programs are, beside those that a shell script
 /// needs.
 fn install_deps(name: &str, purpose: &str, stubs: &[(&str, &str)]) -> Output {
@@ -164,8 +338,6 @@ fn missing_tools_are_named_for_the_package_manager_that_is_here() {
     }
     let output = install_deps("deps-none", "build", &[]);
     assert_fault(&output, &["sudo apt-get install", "sudo zypper install"]);
-    let output = install_deps("deps-strip", "build", &[("cc", "exit 0"), ("dnf", "exit 1")]);
-    assert_fault(&output, &["no strip", "sudo dnf install gcc glibc-devel binutils"]);
 }
 
 #[test]

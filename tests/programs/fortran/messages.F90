@@ -116,7 +116,8 @@ contains
     call MPI_Recv_init(got, 1, MPI_INTEGER, left, 31, MPI_COMM_WORLD, request(2), ierror)
     do round = 1, 3
       value = round * 1000 + rank
-      ! Without this the compiler may keep the value in a register: Startall does not name it (MPI-5.0, 19.1.17).
+      ! Without this the compiler may keep the value in a register: Startall does not name it
+      ! (MPI-5.0, 19.1.17).
       call MPI_F_sync_reg(value)
       call MPI_Startall(2, request, ierror)
       call MPI_Waitall(2, request, MPI_STATUSES_IGNORE, ierror)

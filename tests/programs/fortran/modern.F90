@@ -1,4 +1,5 @@
-! The module mpi_f08: types, sections of arrays, IERROR left out, procedures with interfaces, large counts.
+! The module mpi_f08: types, sections of arrays, IERROR left out, procedures with interfaces, large
+! counts.
 #define CHECK(condition) call check(condition, __LINE__)
 
 module helpers
@@ -193,7 +194,8 @@ contains
     if (rank == 0) CHECK(all(all_of(1, :) == [(ranks - i, i = 1, ranks)]))
   end subroutine
 
-  ! Collectives that go on after the call: the section is theirs until the request is complete, in whatever way that is learnt.
+  ! Collectives that go on after the call: the section is theirs until the request is complete, in
+  ! whatever way that is learnt.
   subroutine sections_until_complete
     integer, asynchronous :: a(2, ranks), b(3, ranks), total(2, 4)
     type(MPI_Request) :: requests(2)

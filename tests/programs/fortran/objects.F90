@@ -1,5 +1,5 @@
-! Objects: communicators, groups, attributes, error handlers, infos, topologies, generalized requests, strings, files.
-! In both older styles.
+! Objects: communicators, groups, attributes, error handlers, infos, topologies, generalized
+! requests, strings, files. In both older styles.
 #include "style.h"
 
 subroutine check(condition, line)

@@ -24,14 +24,21 @@ fn finding(file: &File, rule: &'static str, line: usize, what: String) -> Findin
     Finding { rule, path: file.path.clone(), line, what }
 }
 
-/// The text of a line that is nothing but a comment; `None` for other lines and other languages.
-fn comment<'a>(ending: &str, line: &'a str) -> Option<&'a str> {
-    let marks: &[&str] = match ending {
+/// Returns what comments of this file begin with. A file of an unknown ending tells it by its first
+/// line: a script (`#!`), a Makefile, a list.
+fn marks(file: &File) -> &'static [&'static str] {
+    match file.ending() {
         "rs" => &["///", "//!", "//"],
-        "c" | "h" => &["//", "/*", "*"],
+        "c" | "h" | "cc" => &["//", "/*", "*"],
+        "F90" | "f90" => &["!"],
         "sh" | "py" | "toml" => &["#"],
+        _ if file.text.starts_with('#') => &["#"],
         _ => &[],
-    };
+    }
+}
+
+/// The text of a line that is nothing but a comment; `None` for other lines.
+fn comment<'a>(marks: &[&str], line: &'a str) -> Option<&'a str> {
     let line = line.trim_start();
     marks.iter().find_map(|mark| line.strip_prefix(mark))
 }
@@ -39,9 +46,9 @@ fn comment<'a>(ending: &str, line: &'a str) -> Option<&'a str> {
 /// Finds comments wider than the limit. Code between fences, tables and addresses of the web may be
 /// as wide as they are, and so may a line of a single word.
 fn comment_width(file: &File, columns: usize) -> Vec<Finding> {
-    let mut is_fenced = false;
+    let (marks, mut is_fenced) = (marks(file), false);
     wide_lines(file, columns, "comment-width", |line| {
-        let Some(text) = comment(file.ending(), line).map(str::trim_start) else {
+        let Some(text) = comment(marks, line).map(str::trim_start) else {
             is_fenced = false;
             return false;
         };
@@ -132,6 +139,29 @@ mod tests {
         }
         assert_eq!(found(RULES, "a.toml", &format!("x = 1\n# {wide}\n")), [("comment-width", 2)]);
         assert_eq!(found(RULES, "a.md", &format!("{wide}\n")), [("page-width", 1)]);
+    }
+
+    #[test]
+    fn wide_comments_are_found_in_scripts_and_fortran() {
+        let wide = "a comment that is too wide";
+        for (path, first) in [("bin/run", "#!/bin/sh"), ("Makefile", "# Short."), ("a.supp", "# Short.")] {
+            assert_eq!(
+                found(RULES, path, &format!("{first}\n  # {wide}\n")),
+                [("comment-width", 2)],
+                "{path}"
+            );
+            assert_eq!(found(RULES, path, &format!("{first}\necho {wide}\n")), [], "{path}");
+        }
+        for path in ["a.F90", "a.f90"] {
+            assert_eq!(
+                found(RULES, path, &format!("#define A\n  ! {wide}\n")),
+                [("comment-width", 2)],
+                "{path}"
+            );
+            assert_eq!(found(RULES, path, "call a_procedure(of, wide, arguments)\n"), [], "{path}");
+        }
+        // A text that happens to have such a line is none of these.
+        assert_eq!(found(RULES, "LICENSE", &format!("A licence.\n# {wide}\n")), []);
     }
 
     #[test]

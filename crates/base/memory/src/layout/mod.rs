@@ -3,20 +3,22 @@
 //!
 //! A [`Layout`] is a small tree of shapes ([`tree`]): one run of bytes, equal blocks at a constant
 //! stride, equal blocks at listed places, runs at listed places, a repeated shape, a list of
-//! shapes. It is normalised while it is built: neighbouring runs are joined, a regular list becomes
-//! a stride, so that `MPI_Type_vector` of ten million blocks is one node. A packed offset is found
-//! by division or binary search, so a message cut into fragments is walked once in all. [`walk`]
-//! finds the runs, [`copy`] moves their bytes.
+//! shapes. It is normalised while it is built ([`list`]): neighbouring runs are joined, a regular
+//! list becomes a stride, so that `MPI_Type_vector` of ten million blocks is one node. A packed
+//! offset is found by division or binary search, so a message cut into fragments is walked once in
+//! all. [`walk`] finds the runs, [`copy`] moves their bytes.
 
 mod copy;
+mod list;
 #[cfg(test)]
 mod tests;
 mod tree;
 mod walk;
 
 use crate::{Buffer, Region};
+use list::List;
 use std::sync::Arc;
-use tree::{List, Tree};
+use tree::Tree;
 
 /// The layout of one element: which bytes, relative to its origin, in packed order, and the
 /// distance (extent) to the next element.

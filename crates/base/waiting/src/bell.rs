@@ -7,7 +7,7 @@
 //! `membarrier(GLOBAL_EXPEDITED)` puts a fence into every running registered process. Where that
 //! system call is refused, the words of the rank say so and its senders do fence.
 
-use super::events;
+use super::socket;
 use std::io::{Error, Result};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*, compiler_fence, fence};
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub struct Bell {
     sleeping: AtomicU32,
     /// 1 if its senders must fence, since it cannot do it for them.
     fence: AtomicU32,
-    /// The name of the socket that it sleeps on (`events.rs`); 0 if it waits on the word.
+    /// The name of the socket that it sleeps on (`socket.rs`); 0 if it waits on the word.
     socket: AtomicU64,
     /// The secret that a sender writes to the socket; a datagram without it wakes nobody.
     secret: AtomicU64,
@@ -58,7 +58,7 @@ impl Bell {
     pub fn ring(&self) {
         match self.sleeping.swap(0, AcqRel) {
             0 => {}
-            ON_SOCKET => events::ring(self.socket.load(Acquire), self.secret.load(Relaxed)),
+            ON_SOCKET => socket::ring(self.socket.load(Acquire), self.secret.load(Relaxed)),
             _ => futex_wake(&self.sleeping),
         }
     }

@@ -14,6 +14,7 @@
 //! | [`sleeper`] | a process that its peers on the node wake |
 //! | `thread_placement` | the thread that makes progress beside the program |
 //! | [`bell`] | the bell at which a process sleeps |
+//! | `socket` | the socket on which a process sleeps, and how it is rung |
 //! | `events` | sleeping on descriptors and the bell at once |
 //! | [`core_sharing`] | which processes of the job share cores |
 //! | `patience` | the time that a process spins and yields before it sleeps |
@@ -32,6 +33,7 @@ mod own_core;
 mod patience;
 mod plain;
 pub mod sleeper;
+mod socket;
 mod thread_placement;
 pub mod whereabouts;
 

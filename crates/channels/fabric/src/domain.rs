@@ -106,22 +106,8 @@ impl MemoryRegion {
         Ok(MemoryRegion { raw, _domain: Arc::clone(domain) })
     }
 
-    /// Binds it to an endpoint and enables it, which some providers ask for
-    /// ([`raw::FI_MR_ENDPOINT`]).
-    ///
-    /// # Errors
-    /// The error number (positive).
-    pub fn bind(&self, endpoint: &crate::Endpoint) -> Result<(), i32> {
-        // SAFETY: objects of one domain, in the order that `FI_MR_ENDPOINT` asks for.
-        let code = unsafe { self.raw.bind(endpoint.fid(), 0) };
-        if code != 0 {
-            return Err(-code);
-        }
-        // SAFETY: the command takes nothing.
-        match unsafe { self.raw.control(raw::FI_ENABLE, null_mut()) } {
-            0 => Ok(()),
-            code => Err(-code),
-        }
+    pub(crate) fn object(&self) -> &Object<raw::fid_mr> {
+        &self.raw
     }
 
     /// Returns the descriptor by which local operations name this memory.

@@ -1,6 +1,6 @@
 //! An address vector and an endpoint on it: sending, receiving, reading and writing.
 
-use crate::domain::{Domain, nothing};
+use crate::domain::{Domain, MemoryRegion, nothing};
 use crate::explain::check;
 use crate::object::Object;
 use crate::queue::CompletionQueue;
@@ -258,5 +258,25 @@ impl Endpoint {
             };
             post.ok_or(Refused::Failed(libc::ENOSYS))?(ep, &message, flags)
         })
+    }
+}
+
+impl MemoryRegion {
+    /// Binds it to an endpoint and enables it, which some providers ask for
+    /// ([`raw::FI_MR_ENDPOINT`]).
+    ///
+    /// # Errors
+    /// The error number (positive).
+    pub fn bind(&self, endpoint: &Endpoint) -> Result<(), i32> {
+        // SAFETY: objects of one domain, in the order that `FI_MR_ENDPOINT` asks for.
+        let code = unsafe { self.object().bind(endpoint.fid(), 0) };
+        if code != 0 {
+            return Err(-code);
+        }
+        // SAFETY: the command takes nothing.
+        match unsafe { self.object().control(raw::FI_ENABLE, null_mut()) } {
+            0 => Ok(()),
+            code => Err(-code),
+        }
     }
 }

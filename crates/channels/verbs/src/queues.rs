@@ -57,6 +57,21 @@ impl CompletionQueue {
         self.raw.as_ptr()
     }
 
+    /// Asks for an event at the next completion. Completions that are there already make none: look
+    /// once more afterwards.
+    ///
+    /// # Errors
+    /// The error number: the queue reports nowhere, or the driver failed.
+    pub fn ask_for_event(&self) -> Result<(), i32> {
+        // SAFETY: the queue lives; a driver without the verb has no event channels either, and is
+        // asked by none.
+        let code = unsafe {
+            let ask = self.raw().as_ref().and_then(|raw| raw.context.as_ref()?.ops.req_notify_cq);
+            ask.map_or(libc::ENOSYS, |ask| ask(self.raw(), 0))
+        };
+        if code == 0 { Ok(()) } else { Err(code) }
+    }
+
     /// Returns how many completions it holds.
     pub fn entries(&self) -> u32 {
         // SAFETY: the queue lives; only `resize` changes the field.

@@ -1,10 +1,8 @@
 //! Completion events: a descriptor that becomes readable when a completion queue that was asked for
-//! it gets something (InfiniBand specification, 11.4.2.2; `ibv_create_comp_channel`,
-//! `ibv_req_notify_cq`).
+//! it gets something (InfiniBand specification, 11.4.2.2; `ibv_create_comp_channel`).
 
 use crate::device::Context;
 use crate::explain::{errno, fault};
-use crate::queues::CompletionQueue;
 use crate::raw::{ibv_comp_channel, ibv_cq};
 use std::os::fd::RawFd;
 use std::ptr::{NonNull, null_mut};
@@ -77,22 +75,5 @@ impl Drop for EventChannel {
     fn drop(&mut self) {
         // SAFETY: made once, ended once; completion queues held it alive.
         unsafe { (self.context.functions().ibv_destroy_comp_channel)(self.raw.as_ptr()) };
-    }
-}
-
-impl CompletionQueue {
-    /// Asks for an event at the next completion. Completions that are there already make none: look
-    /// once more afterwards.
-    ///
-    /// # Errors
-    /// The error number: the queue reports nowhere, or the driver failed.
-    pub fn ask_for_event(&self) -> Result<(), i32> {
-        // SAFETY: the queue lives; a driver without the verb has no event channels either, and is
-        // asked by none.
-        let code = unsafe {
-            let ask = self.raw().as_ref().and_then(|raw| raw.context.as_ref()?.ops.req_notify_cq);
-            ask.map_or(libc::ENOSYS, |ask| ask(self.raw(), 0))
-        };
-        if code == 0 { Ok(()) } else { Err(code) }
     }
 }

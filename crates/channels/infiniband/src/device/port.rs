@@ -2,8 +2,6 @@
 
 use super::encoding::Site;
 use super::options::Options;
-use super::trouble;
-use crate::device::Trouble;
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use verbena_fault::Fault;
@@ -35,12 +33,6 @@ impl OpenPort {
     pub(crate) fn descriptors(&self, events: Option<&EventChannel>) -> Vec<RawFd> {
         let events = events.map(|events| events.descriptor());
         events.into_iter().chain([self.domain.context().event_descriptor()]).collect()
-    }
-
-    /// Returns what broke here, if that was not told yet; else what the device says by itself,
-    /// oldest first.
-    pub(crate) fn trouble(&self, broken: &mut Option<Fault>) -> Option<Trouble> {
-        broken.take().map(Trouble::Device).or_else(|| trouble::next(self))
     }
 
     /// Makes a protection domain for the port.

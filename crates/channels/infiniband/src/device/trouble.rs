@@ -6,8 +6,16 @@ use verbena_fault::Fault;
 use verbena_verbs::Event;
 use verbena_verbs::explain::fault;
 
+impl OpenPort {
+    /// Returns what broke here, if that was not told yet; else what the device says by itself,
+    /// oldest first.
+    pub(crate) fn trouble(&self, broken: &mut Option<Fault>) -> Option<Trouble> {
+        broken.take().map(Trouble::Device).or_else(|| next(self))
+    }
+}
+
 /// Returns the oldest trouble that nobody has heard of; other events are skipped.
-pub(crate) fn next(port: &OpenPort) -> Option<Trouble> {
+fn next(port: &OpenPort) -> Option<Trouble> {
     loop {
         match port.domain.context().next_event() {
             Ok(None) => return None,

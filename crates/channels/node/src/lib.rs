@@ -5,7 +5,9 @@
 //! | [`shm`] | packets through rings in shared memory |
 //! | [`cma`] | memory of other processes, read and written by system calls |
 //! | [`board`] | boards in mapped memory, for collectives without messages |
+//! | `prefetch` | a hint before a line is written |
 
 pub mod board;
 pub mod cma;
+mod prefetch;
 pub mod shm;

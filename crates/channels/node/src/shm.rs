@@ -31,7 +31,6 @@ use boards::NodeBoards;
 use control::{Control, MappedRankWords};
 use incoming::Inbox;
 use mapped::MappedRing;
-pub(crate) use mapped::fetch_to_write;
 pub use outgoing::Lane;
 use std::sync::Arc;
 use std::time::Duration;

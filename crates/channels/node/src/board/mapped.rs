@@ -9,7 +9,7 @@
 
 use super::log::{HEAD_BYTES, Logs, Words};
 use super::parts::{PartWords, Parts};
-use crate::shm::fetch_to_write;
+use crate::prefetch::fetch_to_write;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*, fence};
 use verbena_channel::board::{Board, Clash, Look, Shape};

@@ -5,7 +5,7 @@
 //! gives the pages back, which also makes them zero for the next board there. If a process is
 //! killed the job ends, and the segment with it.
 
-use super::control::Control;
+use super::control::{BOARD_HEAD_BYTES, Control, board_bytes};
 use crate::board::mapped::{Backing, MappedBoard, Measures};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -23,14 +23,6 @@ pub(super) struct NodeBoards {
     /// True if the kernel refused `membarrier`: then this process fences after each packet
     /// (`waiting`, `bell.rs`).
     pub(super) fence_always: bool,
-}
-
-/// The bytes before each board: a page that counts the sides that were given up.
-const HEAD_BYTES: usize = super::segment::PAGE_BYTES;
-
-/// The bytes in the segment of a board with this many members.
-pub(super) fn bytes(members: usize) -> usize {
-    HEAD_BYTES + Measures::of(members).bytes()
 }
 
 impl NodeBoards {
@@ -57,7 +49,7 @@ impl Boards for NodeBoards {
             return None;
         }
         let board = self.control.take_board()?;
-        match self.control.segment().reserve(self.control.board_at(board), bytes(members)) {
+        match self.control.segment().reserve(self.control.board_at(board), board_bytes(members)) {
             Ok(()) => Some((members as u64) << 32 | u64::from(board)),
             Err(_) => {
                 self.control.give_board(board);
@@ -72,7 +64,7 @@ impl Boards for NodeBoards {
             return None;
         }
         let at = self.control.board_at(board);
-        let head = self.control.segment().at(at, bytes(members.len()))?;
+        let head = self.control.segment().at(at, board_bytes(members.len()))?;
         let backing = SegmentBacking {
             control: self.control.clone(),
             board,
@@ -84,7 +76,7 @@ impl Boards for NodeBoards {
         // the segment. The ticket is this communicator's, and each of its members opens its own
         // side once.
         let board =
-            unsafe { MappedBoard::new(head.add(HEAD_BYTES), Measures::of(members.len()), me, backing) };
+            unsafe { MappedBoard::new(head.add(BOARD_HEAD_BYTES), Measures::of(members.len()), me, backing) };
         Some(Box::new(board))
     }
 }
@@ -117,7 +109,7 @@ impl Backing for SegmentBacking {
 impl Drop for SegmentBacking {
     fn drop(&mut self) {
         let at = self.control.board_at(self.board);
-        let Some(head) = self.control.segment().at(at, HEAD_BYTES) else { return };
+        let Some(head) = self.control.segment().at(at, BOARD_HEAD_BYTES) else { return };
         // SAFETY: the first word of the board's own page, within the segment.
         let left = unsafe { head.cast::<AtomicU32>().as_ref() };
         if left.fetch_add(1, AcqRel) + 1 < self.members {
@@ -125,7 +117,7 @@ impl Drop for SegmentBacking {
         }
         // Where pages cannot be given back they are not zero either: then the board is not used
         // again.
-        if self.control.segment().release(at, bytes(self.members as usize)).is_ok() {
+        if self.control.segment().release(at, board_bytes(self.members as usize)).is_ok() {
             self.control.give_board(self.board);
         }
     }

@@ -11,8 +11,8 @@
 //! Ranks are counted on the node here (0 is the one that created the segment). A program gone wild
 //! may have written anything here, so all is checked before use.
 
-use super::boards;
 use super::segment::{PAGE_BYTES, Segment};
+use crate::board;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 use verbena_waiting::bell::Bell;
@@ -38,6 +38,14 @@ pub(crate) struct Measures {
 /// The most boards of a segment: they are counted in the bits of a word.
 pub(crate) const BOARDS_MAX: u32 = 64;
 
+/// The bytes before each board: a page that counts the sides that were given up.
+pub(super) const BOARD_HEAD_BYTES: usize = PAGE_BYTES;
+
+/// The bytes in the segment of a board with this many members.
+pub(super) fn board_bytes(members: usize) -> usize {
+    BOARD_HEAD_BYTES + board::mapped::Measures::of(members).bytes()
+}
+
 impl Measures {
     /// The bytes of the control area, whole pages.
     pub(crate) fn control_bytes(&self) -> usize {
@@ -53,7 +61,7 @@ impl Measures {
 
     /// The bytes kept for each board, whatever its number of members.
     pub(crate) fn board_bytes(&self) -> usize {
-        (2..=self.ranks as usize).map(boards::bytes).max().unwrap_or(0)
+        (2..=self.ranks as usize).map(board_bytes).max().unwrap_or(0)
     }
 
     /// The bytes of the whole segment.

@@ -4,6 +4,7 @@
 use super::control::{Control, RING_EXTRA_BYTES};
 use super::ring::{LINE_PAYLOAD_BYTES_MAX, Lines, RECORD_HEAD_BYTES};
 use super::segment::PAGE_BYTES;
+use crate::prefetch::fetch_to_write;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 use verbena_channel::packet::HEADER_BYTES;
 use verbena_memory::{LINE_BYTES, Region};
@@ -182,19 +183,6 @@ pub(crate) unsafe fn line_at<'a>(
     let head = flag.wrapping_add(1).cast::<u8>();
     // SAFETY: the caller's promise: header and payload follow the flag word within its line.
     unsafe { (&*head.cast(), std::slice::from_raw_parts(head.add(HEADER_BYTES), payload_bytes)) }
-}
-
-/// Brings a cache line here so that it can be written without asking its last reader.
-#[inline]
-pub(crate) fn fetch_to_write<T>(at: *const T) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch touches nothing, whatever the address; processors without the instruction
-    // do nothing.
-    unsafe {
-        std::arch::asm!("prefetchw [{at}]", at = in(reg) at, options(nostack, preserves_flags, readonly));
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = at;
 }
 
 /// Returns whether the processor has the instruction that [`demote`] uses: bit 25 of `ecx` in leaf

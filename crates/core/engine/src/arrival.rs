@@ -1,5 +1,6 @@
 //! Takes in what arrives: packets in their order, and the ends of transfers.
 
+use crate::arrived::{Arrived, Body, Offer};
 use crate::control::{Control, MEMORY, Memory, Reader, WRITE};
 use crate::failover::has_number;
 use crate::fault;
@@ -8,7 +9,6 @@ use crate::peer::Early;
 use crate::request::{State, not_done, received, sent, unlike};
 use crate::slab::Id;
 use crate::state::EngineState;
-use crate::unexpected::{Arrived, Body, Offer};
 use crate::work::{Gap, Lost, PeerEvent};
 use verbena_channel::mark::Mark;
 use verbena_channel::packet::{Header, Kind};

@@ -3,7 +3,6 @@
 //! expected.
 
 use crate::Engine;
-use crate::state::EngineState;
 use verbena_channel::Peer;
 
 /// The kind of an event.
@@ -44,15 +43,5 @@ impl Engine {
     /// Sets the listener that is told from now on; `None` for nobody.
     pub fn listen(&mut self, listener: Option<Box<dyn Listener>>) {
         self.state.listener = listener;
-    }
-}
-
-impl EngineState {
-    /// Tells the listener, if there is one.
-    #[inline]
-    pub(crate) fn tell(&mut self, event: Event) {
-        if let Some(listener) = &mut self.listener {
-            listener.hear(event);
-        }
     }
 }

@@ -17,6 +17,7 @@
 //! call, or nothing.
 
 mod arrival;
+mod arrived;
 mod cancel;
 mod connections;
 mod control;
@@ -52,10 +53,8 @@ use arrival::Arrivals;
 use connections::ConnectionChoice;
 pub use counters::{ChannelCounters, Counters};
 pub use event::{Event, EventKind, Listener};
-pub use lost_peer::MaySend;
 pub use message::*;
 use peer::PeerState;
-pub use rendezvous::choice::Large;
 use scheduler::Scheduler;
 pub use scheduler::{PERIOD_MAX, Polling, Scheme};
 pub use send::LINE_BYTES_MAX;

@@ -8,11 +8,8 @@
 use crate::request::{NOBODY, State};
 use crate::slab::Id;
 use crate::state::EngineState;
-use crate::{ANY_SOURCE, Engine, Failure};
+use crate::{ANY_SOURCE, Engine, Failure, MaySend};
 use verbena_channel::Peer;
-
-/// Tells whether `peer` may send messages in `context`.
-pub type MaySend = fn(context: u64, peer: Peer) -> bool;
 
 impl Engine {
     /// Makes receives from any source fail from now on if one of the processes that may send to

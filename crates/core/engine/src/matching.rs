@@ -12,7 +12,7 @@
 //! [`crate::requests::Requests`] for receives), so that the owner's other data of an entry lie
 //! beside its links.
 
-use crate::{ANY_SOURCE, ANY_TAG};
+use crate::{ANY_SOURCE, ANY_TAG, ReceiveRequest};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -30,6 +30,14 @@ pub(crate) struct MatchKey {
     pub context: u64,
     pub source: i32,
     pub tag: i32,
+}
+
+impl ReceiveRequest {
+    /// The fields that the receive matches.
+    #[inline(always)]
+    pub(crate) fn key(&self) -> MatchKey {
+        MatchKey { context: self.context, source: self.source, tag: self.tag }
+    }
 }
 
 impl MatchKey {

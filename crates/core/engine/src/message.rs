@@ -1,7 +1,6 @@
 //! The values that the engine takes and gives: messages, requests, completions, settings.
 
-use crate::matching::MatchKey;
-use crate::{Large, Polling};
+use crate::Polling;
 use verbena_channel::Peer;
 use verbena_channel::mark::Mark;
 use verbena_fault::Fault;
@@ -66,12 +65,6 @@ impl ReceiveRequest {
     #[inline(always)]
     pub fn new(context: u64, source: i32, tag: i32, buffer: Buffer) -> ReceiveRequest {
         ReceiveRequest { peer: None, context, source, tag, buffer, mark: Mark::NONE }
-    }
-
-    /// The fields that the receive matches.
-    #[inline(always)]
-    pub(crate) fn key(&self) -> MatchKey {
-        MatchKey { context: self.context, source: self.source, tag: self.tag }
     }
 }
 
@@ -144,6 +137,9 @@ impl Completion {
     }
 }
 
+/// Tells whether `peer` may send messages in `context`.
+pub type MaySend = fn(context: u64, peer: Peer) -> bool;
+
 /// The reason why an operation failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
@@ -172,6 +168,43 @@ pub enum Posted {
     Done(Completion),
     /// Under way.
     Pending(RequestId),
+}
+
+/// The ways that a setting can force; what cannot go that way (scattered memory, a channel that
+/// does not move memory) goes by packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Large {
+    /// The quickest, message by message.
+    #[default]
+    Auto,
+    /// Packets, all of them copied before any is transferred (paper 2, 4.2).
+    Copy,
+    /// Packets, each transferred as soon as it is copied (paper 2, 4.4).
+    Pipeline,
+    /// The receiver reads (paper 2, 5).
+    Read,
+    /// The sender writes (paper 2, 6).
+    Write,
+}
+
+impl Large {
+    /// All values, in the order of the names of the setting.
+    pub const ALL: [Large; 5] = [Large::Auto, Large::Copy, Large::Pipeline, Large::Read, Large::Write];
+
+    /// Returns the current setting.
+    pub fn current() -> Large {
+        Large::ALL[verbena_settings::LARGE.get()]
+    }
+
+    /// Returns whether messages may be read.
+    pub(crate) fn reads(self) -> bool {
+        matches!(self, Large::Auto | Large::Read)
+    }
+
+    /// Returns whether the sender may write whole messages.
+    pub(crate) fn writes(self) -> bool {
+        matches!(self, Large::Auto | Large::Write)
+    }
 }
 
 /// The engine's settings.

@@ -1,9 +1,9 @@
 //! Receiving messages that are there already, or will come.
 
+use crate::arrived::{Arrived, Body};
 use crate::control::Control;
 use crate::matching::MatchKey;
 use crate::request::{NOBODY, Request, State, not_done, received, unlike};
-use crate::unexpected::{Arrived, Body};
 use crate::{ANY_SOURCE, Completion, Engine, Posted, ReceiveRequest, RequestId};
 use verbena_channel::Peer;
 use verbena_channel::mark::Mark;

@@ -4,6 +4,7 @@
 //! What needs a channel (answers, transfers of memory) is noted here and done by [`crate::Engine`]
 //! after the poll.
 
+use crate::arrived::Arrived;
 use crate::control::{Control, Memory};
 use crate::counters::{ChannelCounters, Counters};
 use crate::event::{Event, EventKind, Listener};
@@ -15,7 +16,6 @@ use crate::rendezvous::{Incoming, Outgoing, TransferNote};
 use crate::request::{Request, State, not_done, unlike};
 use crate::requests::Requests;
 use crate::slab::{Id, Slab};
-use crate::unexpected::Arrived;
 use crate::work::Work;
 use crate::{Completion, Failure, Settings};
 use verbena_channel::Peer;
@@ -98,6 +98,14 @@ impl EngineState {
     #[inline(always)]
     pub(crate) fn has_entries(&self) -> bool {
         self.requests.has_posted() || !self.unexpected.is_empty()
+    }
+
+    /// Tells the listener, if there is one.
+    #[inline]
+    pub(crate) fn tell(&mut self, event: Event) {
+        if let Some(listener) = &mut self.listener {
+            listener.hear(event);
+        }
     }
 
     /// Adds a request.

@@ -1,45 +1,8 @@
 //! Chooses the way of a long message (paper 2, 4 to 6): by a setting, or by the channels' costs.
 
-use crate::Settings;
 use crate::peer::Route;
+use crate::{Large, Settings};
 use verbena_channel::Direction;
-
-/// The ways that a setting can force; what cannot go that way (scattered memory, a channel that
-/// does not move memory) goes by packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Large {
-    /// The quickest, message by message.
-    #[default]
-    Auto,
-    /// Packets, all of them copied before any is transferred (paper 2, 4.2).
-    Copy,
-    /// Packets, each transferred as soon as it is copied (paper 2, 4.4).
-    Pipeline,
-    /// The receiver reads (paper 2, 5).
-    Read,
-    /// The sender writes (paper 2, 6).
-    Write,
-}
-
-impl Large {
-    /// All values, in the order of the names of the setting.
-    pub const ALL: [Large; 5] = [Large::Auto, Large::Copy, Large::Pipeline, Large::Read, Large::Write];
-
-    /// Returns the current setting.
-    pub fn current() -> Large {
-        Large::ALL[verbena_settings::LARGE.get()]
-    }
-
-    /// Returns whether messages may be read.
-    pub(crate) fn reads(self) -> bool {
-        matches!(self, Large::Auto | Large::Read)
-    }
-
-    /// Returns whether the sender may write whole messages.
-    pub(crate) fn writes(self) -> bool {
-        matches!(self, Large::Auto | Large::Write)
-    }
-}
 
 impl Settings {
     /// The length from which memory is moved; `usize::MAX` if it is not. Moving it in the

@@ -4,8 +4,8 @@
 use super::parts::{Cut, Parts};
 use super::stripe::Stripe;
 use super::{Piece, TRANSFERS_MAX, TransferNote};
+use crate::arrived::Offer;
 use crate::control::Memory;
-use crate::unexpected::Offer;
 use verbena_channel::{Choice, Key};
 
 /// A long message on its way here.

@@ -46,6 +46,7 @@
 
 pub(crate) mod choice;
 mod incoming;
+mod outgoing;
 mod parts;
 mod push;
 mod rails;
@@ -53,6 +54,7 @@ pub(crate) mod receiver;
 pub(crate) mod sender;
 mod speeds;
 mod stripe;
+mod transfer;
 
 use crate::control::Reader;
 use crate::slab::Id;
@@ -62,8 +64,9 @@ use verbena_channel::packet::Header;
 use verbena_fault::Fault;
 
 pub(crate) use incoming::Incoming;
-pub(crate) use sender::Outgoing;
+pub(crate) use outgoing::Outgoing;
 pub(crate) use speeds::Speeds;
+pub(crate) use transfer::TransferNote;
 
 /// Reads or writes of one message that are under way at once on a channel that does them in the
 /// background.
@@ -100,16 +103,6 @@ impl Piece {
     pub(crate) fn is_within(&self, bytes: u64) -> bool {
         self.len > 0 && self.len <= bytes && self.offset <= bytes - self.len
     }
-}
-
-/// The transfer that a token given to a channel stands for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct TransferNote {
-    pub request: Id,
-    pub piece: Piece,
-    /// A write by the sender; else a read by the receiver.
-    pub put: bool,
-    pub channel: usize,
 }
 
 impl EngineState {

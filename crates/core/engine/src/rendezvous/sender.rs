@@ -1,8 +1,7 @@
 //! The sending side of a rendezvous.
 
-use super::choice::Large;
+use super::outgoing::{Outgoing, Target, WRITES_MAX};
 use super::parts::Cut;
-use super::stripe::Stripe;
 use super::{Piece, STREAM_PACKETS_MAX, TransferNote};
 use crate::Engine;
 use crate::control::{Control, DONE, FAILED, MEMORY, Memory, Reader, WRITE, name_hash};
@@ -11,54 +10,9 @@ use crate::peer::Route;
 use crate::request::{State, sent};
 use crate::slab::Id;
 use crate::state::EngineState;
-use crate::{Completion, Failure};
+use crate::{Completion, Failure, Large};
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::{Division, End, Key, Payload, Peer, Transfer};
-
-/// Parts of a division under way at once: the one that is copied and the next.
-const WRITES_MAX: u32 = 2;
-
-/// The receiver's memory, and how to know which parts to write there while it reads others.
-#[derive(Clone, Copy, Debug)]
-struct Target {
-    channel: usize,
-    key: Key,
-    cut: Cut,
-    division: Division,
-}
-
-/// A long message that waits for its receiver, or is being moved.
-#[derive(Debug, Default)]
-pub(crate) struct Outgoing {
-    /// Own memory that the receiver may read, with its channel.
-    exposed: Option<(usize, Key)>,
-    /// Own memory that the receiver may read over further rails, with their channels.
-    rails: Vec<(usize, Key)>,
-    /// The receiver's request, once it answered.
-    pub(super) receiver: u64,
-    /// The receiver's memory, if it invited to help, while there may be parts to write.
-    target: Option<Target>,
-    /// The receiver's memory, if this side writes all, until the receiver was told what it has.
-    pub(super) push: Option<Box<Stripe>>,
-    /// Writes under way.
-    pub(super) writes: u32,
-    /// The rest that is still to be streamed.
-    stream: Option<Piece>,
-    /// True if it is on the list of work.
-    listed: bool,
-}
-
-impl Outgoing {
-    pub(crate) fn new(exposed: Option<(usize, Key)>, rails: Vec<(usize, Key)>) -> Outgoing {
-        Outgoing { exposed, rails, ..Outgoing::default() }
-    }
-
-    fn has_work(&self) -> bool {
-        self.stream.is_some()
-            || (self.target.is_some() && self.writes < WRITES_MAX)
-            || self.push.as_ref().is_some_and(|push| push.has_room())
-    }
-}
+use verbena_channel::{Division, End, Payload, Peer, Transfer};
 
 impl EngineState {
     pub(super) fn outgoing_of(&mut self, peer: Peer, id: Id) -> Option<(Id, &mut Outgoing)> {

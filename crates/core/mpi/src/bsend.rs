@@ -2,10 +2,10 @@
 
 mod gaps;
 
+use crate::active::Active;
 use crate::error::{Error, Result};
 use crate::generated::constants::MPI_ERR_BUFFER;
 use crate::process::Process;
-use crate::request::Active;
 use gaps::{Gaps, Piece};
 use std::collections::VecDeque;
 use verbena_memory::{Buffer, Owned, Region};

@@ -1,6 +1,7 @@
 //! MPI's objects: groups, communicators, datatypes, operations, requests, collectives, info,
 //! attributes, error handlers. The engine moves the messages; `abi` is what C sees.
 
+pub mod active;
 pub mod attribute;
 pub mod bsend;
 pub mod codes;
@@ -16,13 +17,14 @@ pub mod info;
 #[cfg(doc)]
 pub mod manual;
 pub mod op;
+pub mod outcome;
 pub mod partitioned;
 pub mod point;
 pub mod process;
+pub mod process_sets;
 pub mod request;
 pub mod session;
 pub mod startup;
-pub mod task;
 mod threads;
 pub mod tool;
 pub mod topology;
@@ -36,5 +38,5 @@ pub use file::File;
 pub use group::Group;
 pub use info::Info;
 pub use op::Op;
-pub use process::Process;
+pub use process::{Process, task};
 pub use session::Session;

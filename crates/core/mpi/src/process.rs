@@ -3,14 +3,15 @@
 //! Nothing here knows of C or of handles. The library has one [`Process`]. Locks are taken in the
 //! order task list, task, engine; user callbacks run with the engine unlocked.
 
+pub mod task;
 use crate::datatype::sort;
 use crate::error::{Error, Result};
-use crate::task::TaskList;
 use crate::threads;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+use task::TaskList;
 use verbena_channel::Peer;
 use verbena_channel::board::Boards;
 use verbena_channel::mark::Mark;

@@ -4,162 +4,17 @@
 //! [`Request`] object stands for all others: persistent and partitioned ones, collectives and other
 //! tasks, generalized requests.
 
+pub use crate::active::{Active, Both, poll_engine};
 use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
+pub use crate::outcome::{Direction, Outcome};
 use crate::partitioned::Partitioned;
-use crate::process::{Process, completion_error, failure_error};
-use crate::task::Running;
+use crate::process::Process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use verbena_engine::{Completion, Posted, RequestId};
-use verbena_memory::Owned;
+use verbena_engine::RequestId;
 use verbena_waiting::lock::Lock;
-
-/// The end of an operation, as a status tells it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
-    /// Rank of the sender (receives).
-    pub source: i32,
-    /// Tag of the message (receives).
-    pub tag: i32,
-    /// The number of bytes received.
-    pub bytes: i64,
-    /// True if the operation was cancelled.
-    pub cancelled: bool,
-    /// The error, if it failed.
-    pub error: Option<Error>,
-    /// The matching context of the message. It tells whose error handler hears of the error.
-    pub context: u64,
-}
-
-impl Outcome {
-    /// The empty status (MPI-5.0, 3.7.3).
-    pub const EMPTY: Outcome = Outcome {
-        source: mpi::MPI_ANY_SOURCE,
-        tag: mpi::MPI_ANY_TAG,
-        bytes: 0,
-        cancelled: false,
-        error: None,
-        context: 0,
-    };
-
-    /// The status of a receive from `MPI_PROC_NULL` (MPI-5.0, 3.10).
-    pub const NO_PROCESS: Outcome = Outcome {
-        source: mpi::MPI_PROC_NULL,
-        tag: mpi::MPI_ANY_TAG,
-        bytes: 0,
-        cancelled: false,
-        error: None,
-        context: 0,
-    };
-
-    /// The outcome of an operation of this direction, from its completion.
-    pub fn of(direction: Direction, completion: Completion) -> Outcome {
-        match direction {
-            Direction::Send => Outcome::sent(completion),
-            Direction::Receive => Outcome::received(completion),
-        }
-    }
-
-    /// The outcome of a receive, from its completion.
-    pub fn received(completion: Completion) -> Outcome {
-        Outcome {
-            source: completion.source,
-            tag: completion.tag,
-            bytes: completion.bytes as i64,
-            cancelled: completion.cancelled,
-            error: completion_error(&completion),
-            context: 0,
-        }
-    }
-
-    /// The outcome of a send: only whether it was cancelled or failed.
-    pub fn sent(completion: Completion) -> Outcome {
-        let error = completion.failure.map(failure_error);
-        Outcome { cancelled: completion.cancelled, error, ..Outcome::EMPTY }
-    }
-}
-
-/// The direction of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// Out of this process.
-    Send,
-    /// Into this process.
-    Receive,
-}
-
-/// An operation that was started.
-#[derive(Clone)]
-pub enum Active {
-    /// The engine has it.
-    Engine(Direction, RequestId),
-    /// A task runs it.
-    Task(Arc<Running>),
-    /// A send and a receive together.
-    Both(Arc<Lock<Both>>),
-    /// A round of partitioned communication.
-    Partitioned(Partitioned),
-    /// The operation was complete at once, or its completion was taken already.
-    Done(Outcome),
-}
-
-impl Active {
-    /// An operation that the engine was asked for.
-    #[inline]
-    pub fn posted(direction: Direction, posted: Posted) -> Active {
-        match posted {
-            Posted::Pending(id) => Active::Engine(direction, id),
-            Posted::Done(completion) => Active::Done(Outcome::of(direction, completion)),
-        }
-    }
-
-    /// Returns how it ended, if it has.
-    pub fn poll(&self, process: &Process) -> Option<Outcome> {
-        match self {
-            Active::Engine(direction, id) => poll_engine(process, *direction, *id),
-            Active::Task(running) => {
-                running.is_done().then(|| Outcome { error: running.outcome().err(), ..Outcome::EMPTY })
-            }
-            Active::Both(both) => both.lock().poll(process),
-            Active::Partitioned(partitioned) => partitioned.poll(process),
-            Active::Done(outcome) => Some(outcome.clone()),
-        }
-    }
-}
-
-/// A send and a receive that end as one operation (`MPI_Isendrecv`).
-pub struct Both {
-    /// The send.
-    pub send: Active,
-    /// The receive, whose status counts.
-    pub receive: Active,
-    /// Keeps the memory that is sent from, if the library allocated it.
-    pub _owner: Option<Owned>,
-}
-
-impl Both {
-    fn poll(&mut self, process: &Process) -> Option<Outcome> {
-        let sent = settle(&mut self.send, process);
-        let received = settle(&mut self.receive, process)?;
-        Some(Outcome { error: received.error.clone().or(sent?.error), ..received })
-    }
-}
-
-/// Polls a part. Once it has ended it stays so.
-fn settle(part: &mut Active, process: &Process) -> Option<Outcome> {
-    let outcome = part.poll(process)?;
-    *part = Active::Done(outcome.clone());
-    Some(outcome)
-}
-
-/// Takes the completion of an engine's request, if there is one.
-#[inline]
-pub fn poll_engine(process: &Process, direction: Direction, id: RequestId) -> Option<Outcome> {
-    let (context, completion) = process.look(|engine| Some((engine.context(id)?, engine.take(id)?)))?;
-    Some(Outcome { context, ..Outcome::of(direction, completion) })
-}
 
 /// A function that starts a persistent request.
 pub type Starter = Box<dyn Fn(&Process) -> Result<Active> + Send + Sync>;

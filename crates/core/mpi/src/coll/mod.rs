@@ -16,6 +16,7 @@ pub mod choose;
 pub mod exchange;
 pub mod execute;
 pub mod forms;
+pub mod operands;
 pub mod operations;
 pub mod plan;
 pub mod schedule;

@@ -9,49 +9,13 @@ use super::algorithms::inter::{InterPlan, Root};
 use super::algorithms::reduce_scatter::BlockCounts;
 use super::blocks::Blocks;
 use super::choose::{Allgather, Allreduce, Alltoall, Bcast, Reduce, ReduceScatter, Rooted, TABLE};
+pub use super::operands::Operands;
 use super::plan::{Plan, Team};
 use super::schedule::Schedule;
 use crate::comm::Comm;
 use crate::generated::constants::{MPI_PROC_NULL, MPI_ROOT};
 use crate::topology::Neighbors;
 use verbena_memory::Buffer;
-use verbena_memory::elements::Elements;
-
-/// A reduction's operands and result.
-#[derive(Clone, Copy)]
-pub struct Operands<'a> {
-    /// This rank's operand; `None` for `MPI_IN_PLACE` (the operand is in `recv`).
-    pub send: Option<Elements<'a>>,
-    /// The place of the result; `None` where it is not significant.
-    pub recv: Option<Elements<'a>>,
-    /// Number of elements.
-    pub count: usize,
-    /// True if the operation is commutative.
-    pub commutative: bool,
-}
-
-impl<'a> Operands<'a> {
-    /// The place of this rank's operand.
-    pub(crate) fn input(&self) -> Elements<'a> {
-        self.send.or(self.recv).expect("a rank has an operand")
-    }
-
-    /// The place of the result, on a rank that has one.
-    pub(crate) fn output(&self) -> Elements<'a> {
-        self.recv.expect("a receive buffer is significant on every rank")
-    }
-
-    pub(crate) fn bytes(&self) -> usize {
-        self.input().bytes(self.count)
-    }
-
-    /// Copies a single operand, which is the result.
-    fn copy_alone(&self, plan: &mut Plan) {
-        if let (Some(send), Some(recv)) = (self.send, self.recv) {
-            plan.copy(send.buffer(0, self.count), recv.buffer(0, self.count));
-        }
-    }
-}
 
 #[inline]
 fn intra<'s, 'c>(schedule: &'s mut Schedule, comm: &'c Comm) -> Plan<'s, 'c> {

@@ -90,8 +90,8 @@ impl Comm {
                 name => places[HARDWARE.iter().position(|known| known.as_bytes() == name)?],
             },
             SplitType::ProcessSet(name) => match &name[..] {
-                crate::session::WORLD => Some(0),
-                crate::session::SELF => Some(u64::from(self.me())),
+                crate::process_sets::WORLD => Some(0),
+                crate::process_sets::SELF => Some(u64::from(self.me())),
                 _ => None,
             },
         }

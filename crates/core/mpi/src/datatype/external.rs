@@ -3,7 +3,8 @@
 //! Elements are packed natively in pieces and then converted one by one, so the layout and the
 //! conversion know nothing of each other.
 
-use super::predefined::{Basic, Float, Int, Representation};
+use super::predefined::Basic;
+use super::representation::{Float, Int, Representation};
 use super::{Datatype, pack};
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;

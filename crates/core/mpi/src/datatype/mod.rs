@@ -15,13 +15,15 @@ pub mod fortran;
 pub mod pack;
 mod parts;
 pub mod predefined;
+pub mod representation;
 pub mod signature;
 pub mod sort;
 #[cfg(test)]
 mod tests;
 
 pub use contents::{Contents, Form};
-pub use predefined::{Basic, Family, Float, Int, Representation};
+pub use predefined::Basic;
+pub use representation::{Family, Float, Int, Representation};
 pub use signature::Signature;
 
 use crate::attribute::Attributes;

@@ -2,7 +2,7 @@
 //! the same (`MPI_INT` and `MPI_INTEGER`) have the same sort.
 
 use super::Datatype;
-use super::predefined::{Family, Float, Representation};
+use super::representation::{Family, Float, Representation};
 
 /// The sort of bytes, which match everything.
 pub const BYTES: u16 = 0;

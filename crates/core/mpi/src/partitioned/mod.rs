@@ -27,8 +27,8 @@ pub use receive::{Handshake, Receiving};
 pub use send::{Announcement, Sending};
 
 use crate::error::Result;
+use crate::outcome::Outcome;
 use crate::process::{Access, Process};
-use crate::request::Outcome;
 use std::ops::Range;
 use std::sync::Arc;
 use verbena_memory::Buffer;

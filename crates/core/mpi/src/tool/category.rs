@@ -1,26 +1,9 @@
 //! Categories: the subjects that variables and events belong to (MPI-5.0, 15.3.9). They never
 //! change.
 
+use super::subject::Subject;
 use super::{cvar, event, pvar};
 use verbena_settings as set;
-
-/// The subjects of variables and events. A category of settings of the same name has the same
-/// number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Subject {
-    /// Starting up.
-    Startup,
-    /// The channels.
-    Channel,
-    /// The ways of moving messages.
-    Engine,
-    /// Receives and messages that wait for each other.
-    Matching,
-    /// Waiting.
-    Wait,
-    /// Collectives.
-    Collective,
-}
 
 /// A category.
 #[derive(Debug)]

@@ -5,7 +5,7 @@
 //! function, which is the level `MPI_T_CB_REQUIRE_NONE`. While nobody is registered, the engine has
 //! no listener and progress no task.
 
-use super::category::Subject;
+use super::subject::Subject;
 use super::{Type, lock, refusal};
 use crate::error::Result;
 use crate::generated::constants as mpi;

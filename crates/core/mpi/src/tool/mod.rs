@@ -10,7 +10,7 @@
 //! | [`cvar`] | control variables: the settings of `verbena_settings` |
 //! | [`pvar`] | performance variables: the counters of the engine, and what a handle makes of them |
 //! | [`event`] | events: what the engine's listener hears, its queue, and who is called back |
-//! | [`category`] | which variable and event belongs where |
+//! | [`category`], [`subject`] | which variable and event belongs where |
 //! | [`enumeration`] | names of values |
 
 pub mod category;
@@ -18,6 +18,7 @@ pub mod cvar;
 pub mod enumeration;
 pub mod event;
 pub mod pvar;
+pub mod subject;
 
 use crate::error::{Class, Error, Result};
 use crate::generated::constants as mpi;

@@ -10,7 +10,7 @@
 //! | level | continuous | read-only |
 //! | high-water mark | continuous | yes |
 
-use super::category::Subject;
+use super::subject::Subject;
 use super::{lock, refusal};
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;

@@ -1,5 +1,6 @@
 //! Communicators with a topology (MPI-5.0, 8.5).
 
+use super::graph::mixed_weights;
 use super::{Cart, DistGraph, Graph, Neighbors, Topology};
 use crate::comm::{Comm, Exchange};
 use crate::error::{Error, Result};
@@ -169,17 +170,6 @@ fn too_large(nodes: i32, size: i32) -> Error {
         format!("{nodes} nodes, {size} processes"),
         "the sizes were meant for a larger run",
         "choose the sizes by MPI_Comm_size, for example with MPI_Dims_create",
-    )
-}
-
-#[cold]
-pub(super) fn mixed_weights() -> Error {
-    Error::new(
-        mpi::MPI_ERR_ARG,
-        "some edges of a distributed graph have weights and others have none",
-        "the weights of the processes' edges",
-        "MPI_UNWEIGHTED was passed on some processes, or for one direction, only",
-        "pass weights for all edges, or MPI_UNWEIGHTED everywhere",
     )
 }
 

@@ -1,7 +1,6 @@
 //! Graphs (MPI-5.0, 8.5.3 and 8.5.4).
 
 use super::Neighbors;
-use super::create::mixed_weights;
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 
@@ -135,5 +134,16 @@ fn no_node(rank: i32, size: i32) -> Error {
         format!("a graph of {size} nodes"),
         "the rank is meant in another communicator",
         "give a rank of the graph's communicator",
+    )
+}
+
+#[cold]
+pub(super) fn mixed_weights() -> Error {
+    Error::new(
+        mpi::MPI_ERR_ARG,
+        "some edges of a distributed graph have weights and others have none",
+        "the weights of the processes' edges",
+        "MPI_UNWEIGHTED was passed on some processes, or for one direction, only",
+        "pass weights for all edges, or MPI_UNWEIGHTED everywhere",
     )
 }

@@ -3,6 +3,7 @@
 use super::dims::balance;
 use super::*;
 use crate::comm::tests::fake::{meet, run};
+use crate::generated::constants as mpi;
 
 fn balanced(nodes: i32, dims: &[i32]) -> Vec<i32> {
     let mut dims = dims.to_vec();

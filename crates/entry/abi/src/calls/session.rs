@@ -10,7 +10,7 @@ use std::ffi::{CStr, c_char, c_int};
 use std::sync::{Arc, OnceLock};
 use verbena_mpi::comm::from_group::Other;
 use verbena_mpi::generated::constants as mpi;
-use verbena_mpi::session::{PROCESS_SETS, nth_process_set, process_set, process_set_info};
+use verbena_mpi::process_sets::{PROCESS_SETS, nth_process_set, process_set, process_set_info};
 use verbena_mpi::{Comm, Errhandler, Error, Group, Info, Result, Session};
 
 /// Kinds of memory that may be communicated, as `mpi_memory_alloc_kinds` (12.4.3) names them.

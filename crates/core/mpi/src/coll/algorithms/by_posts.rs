@@ -7,7 +7,7 @@
 //! by side, without gaps.
 
 use super::part;
-use crate::coll::operations::Operands;
+use crate::coll::operands::Operands;
 use crate::coll::plan::Plan;
 use verbena_memory::Region;
 use verbena_memory::elements::Elements;

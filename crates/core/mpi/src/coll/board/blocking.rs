@@ -11,7 +11,7 @@ use crate::coll::Blocks;
 use crate::coll::algorithms::reduce_scatter::BlockCounts;
 use crate::coll::choose::{OnBoard, TABLE};
 use crate::coll::execute::{Reduction, copy, is_round_to_look};
-use crate::coll::operations::Operands;
+use crate::coll::operands::Operands;
 use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::process::{Process, failure_error};

@@ -12,22 +12,17 @@
 //! now on.
 
 use super::addresses::{VectorAddress, VectorAddresses};
+pub use super::handle::Reach;
 use super::operands::OperandSlots;
 use super::short::Short;
 use crate::coll::algorithms::part;
 use crate::coll::execute::Reduction;
-use crate::coll::operations::Operands;
+use crate::coll::operands::Operands;
 use crate::error::{Error, Result};
 use crate::generated::constants::{MPI_ERR_COUNT, MPI_ERR_OTHER, MPI_ERR_TRUNCATE};
 use std::ops::Range;
-use std::sync::Arc;
 use verbena_channel::board::Board;
-use verbena_channel::neighbor::Neighbor;
 use verbena_memory::Region;
-
-/// The other members' memory by their ranks; `None` for this member itself, and where there is no
-/// access.
-pub type Reach = Vec<Option<Arc<dyn Neighbor>>>;
 
 /// The outcome of a direct collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

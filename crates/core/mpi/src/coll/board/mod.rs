@@ -3,7 +3,7 @@
 //!
 //! | file | what it does |
 //! | --- | --- |
-//! | `handle` | when a communicator gets a board, and what it holds of it |
+//! | `handle`, `agreement` | what a communicator holds of its board, and when it gets one |
 //! | `short` | short collectives: each member appends a record, the others read it |
 //! | `exchanges` | what each short collective writes and reads |
 //! | `long_bcast` | long broadcasts through slots |
@@ -17,6 +17,7 @@
 //! be begun in another order than blocking ones, and go by messages.
 
 mod addresses;
+mod agreement;
 pub mod blocking;
 pub mod direct;
 pub mod exchanges;

@@ -1,8 +1,8 @@
 //! Tasks: work that progress moves on by itself (nonblocking collectives, communicator
 //! duplication).
 
+use super::Process;
 use crate::error::Result;
-use crate::process::Process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use verbena_waiting::lock::Lock;

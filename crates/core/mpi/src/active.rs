@@ -1,0 +1,81 @@
+//! Operations that were started, whatever moves them on.
+
+use crate::outcome::{Direction, Outcome};
+use crate::partitioned::Partitioned;
+use crate::process::Process;
+use crate::task::Running;
+use std::sync::Arc;
+use verbena_engine::{Posted, RequestId};
+use verbena_memory::Owned;
+use verbena_waiting::lock::Lock;
+
+/// An operation that was started.
+#[derive(Clone)]
+pub enum Active {
+    /// The engine has it.
+    Engine(Direction, RequestId),
+    /// A task runs it.
+    Task(Arc<Running>),
+    /// A send and a receive together.
+    Both(Arc<Lock<Both>>),
+    /// A round of partitioned communication.
+    Partitioned(Partitioned),
+    /// The operation was complete at once, or its completion was taken already.
+    Done(Outcome),
+}
+
+impl Active {
+    /// An operation that the engine was asked for.
+    #[inline]
+    pub fn posted(direction: Direction, posted: Posted) -> Active {
+        match posted {
+            Posted::Pending(id) => Active::Engine(direction, id),
+            Posted::Done(completion) => Active::Done(Outcome::of(direction, completion)),
+        }
+    }
+
+    /// Returns how it ended, if it has.
+    pub fn poll(&self, process: &Process) -> Option<Outcome> {
+        match self {
+            Active::Engine(direction, id) => poll_engine(process, *direction, *id),
+            Active::Task(running) => {
+                running.is_done().then(|| Outcome { error: running.outcome().err(), ..Outcome::EMPTY })
+            }
+            Active::Both(both) => both.lock().poll(process),
+            Active::Partitioned(partitioned) => partitioned.poll(process),
+            Active::Done(outcome) => Some(outcome.clone()),
+        }
+    }
+}
+
+/// A send and a receive that end as one operation (`MPI_Isendrecv`).
+pub struct Both {
+    /// The send.
+    pub send: Active,
+    /// The receive, whose status counts.
+    pub receive: Active,
+    /// Keeps the memory that is sent from, if the library allocated it.
+    pub _owner: Option<Owned>,
+}
+
+impl Both {
+    fn poll(&mut self, process: &Process) -> Option<Outcome> {
+        let sent = settle(&mut self.send, process);
+        let received = settle(&mut self.receive, process)?;
+        Some(Outcome { error: received.error.clone().or(sent?.error), ..received })
+    }
+}
+
+/// Polls a part. Once it has ended it stays so.
+fn settle(part: &mut Active, process: &Process) -> Option<Outcome> {
+    let outcome = part.poll(process)?;
+    *part = Active::Done(outcome.clone());
+    Some(outcome)
+}
+
+/// Takes the completion of an engine's request, if there is one.
+#[inline]
+pub fn poll_engine(process: &Process, direction: Direction, id: RequestId) -> Option<Outcome> {
+    let (context, completion) = process.look(|engine| Some((engine.context(id)?, engine.take(id)?)))?;
+    Some(Outcome { context, ..Outcome::of(direction, completion) })
+}

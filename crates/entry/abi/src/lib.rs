@@ -20,6 +20,7 @@ pub mod fast_path;
 pub mod handles;
 mod host;
 mod info_env;
+mod owner;
 mod panic;
 pub mod predefined;
 mod progress_thread;

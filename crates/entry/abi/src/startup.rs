@@ -6,7 +6,7 @@
 //! way are completed. Once nothing can begin again, the launcher is told.
 
 use crate::handles::COMMS;
-use crate::report::{Owner, on_comm};
+use crate::owner::{Owner, on_comm};
 use crate::tool::clock_ns;
 use crate::{panic, progress_thread, state, unreceived};
 use std::sync::{Arc, Mutex, OnceLock};

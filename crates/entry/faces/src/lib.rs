@@ -25,13 +25,11 @@ pub mod standard;
 pub use fingerprint::FINGERPRINT;
 pub use generated::calls::Calls;
 pub use generated::functions::Functions;
+pub use standard::Function;
 use std::ffi::{c_int, c_void};
 
 /// The symbol of the table in `libmpi_abi.so.1`, with the final zero.
 pub const SYMBOL: &std::ffi::CStr = c"verbena_entries";
-
-/// A function whose type the table does not tell.
-pub type Function = *const c_void;
 
 /// The table: a static of `libmpi_abi.so.1` that never changes.
 #[repr(C)]

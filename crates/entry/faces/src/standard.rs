@@ -3,7 +3,10 @@
 //! A predefined handle has the small value that the ABI gives it. Any other is
 //! `generation << 32 | kind << 27 | index` (32, 4 and 27 bits).
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
+
+/// A function whose type the table does not tell.
+pub type Function = *const c_void;
 
 /// The lowest bit of the kind in a handle; the index lies below.
 pub const KIND_SHIFT: u32 = 27;

@@ -26,7 +26,7 @@ macro_rules! face {
             unsafe extern "C" fn rare($($name: $type),*) -> $result {
                 $(let $handle = <$kind>::native($handle);)*
                 // SAFETY: as below.
-                unsafe { ($crate::library::entries().calls.$call)($($name),*) }
+                unsafe { ($crate::table::entries().calls.$call)($($name),*) }
             }
             $(
                 // SAFETY: as below.
@@ -39,7 +39,7 @@ macro_rules! face {
                 // SAFETY: the program passes what the MPI standard says: pointers are null where
                 // that is allowed, or lead to memory of the right size that belongs to the call
                 // until it returns.
-                return unsafe { ($crate::library::entries().calls.$call)($($name),*) };
+                return unsafe { ($crate::table::entries().calls.$call)($($name),*) };
             }
             // SAFETY: as above.
             unsafe { rare($($name),*) }
@@ -96,6 +96,6 @@ macro_rules! twin {
 /// Calls a function of the standard ABI.
 macro_rules! native {
     ($name:ident($($argument:expr),* $(,)?)) => {
-        ($crate::library::entries().functions.$name)($($argument),*)
+        ($crate::table::entries().functions.$name)($($argument),*)
     };
 }

@@ -8,7 +8,7 @@
 //! noticed, unless its slot was reused 16 times (or a multiple) since.
 
 use crate::generated::constants::{self, FACE_OF};
-use crate::library::entries;
+use crate::table::entries;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use verbena_faces::mpich::{self, GENERATION_SHIFT, GENERATIONS, INDEX, KIND_SHIFT, MADE, SENT};
 use verbena_faces::standard::{self, KIND_SHIFT as NATIVE_KIND_SHIFT, Kind};

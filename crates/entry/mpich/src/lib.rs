@@ -6,7 +6,7 @@
 //!
 //! | module | what it translates |
 //! | --- | --- |
-//! | [`library`] | nothing: it finds `libmpi_abi.so.1` and its functions |
+//! | [`library`], [`table`] | nothing: they find `libmpi_abi.so.1`, and keep the table of its functions |
 //! | [`handles`], [`arrays`] | handles, which are 32-bit integers here |
 //! | [`status`] | the 20-byte status |
 //! | [`values`] | constants, flags, error codes |
@@ -33,5 +33,6 @@ pub mod generated {
 pub mod handles;
 pub mod library;
 pub mod status;
+pub mod table;
 pub mod text;
 pub mod values;

@@ -6,35 +6,14 @@
 //! us one table ([`Entries`]). Calls go through a copy of it.
 
 use crate::calls::rest;
-use std::cell::UnsafeCell;
+use crate::table::{TABLE, entries};
 use std::ffi::{CStr, CString, c_void};
 use std::mem::MaybeUninit;
 use verbena_faces::{Entries, FINGERPRINT, SYMBOL};
-pub use verbena_faces::{Function, Length};
 use verbena_fault::Fault;
 
 /// The file name of the standard face.
 const FILE: &str = "libmpi_abi.so.1";
-
-/// A length that depends on this communicator of the standard face; 0 if the communicator is wrong.
-pub fn length(comm: usize, which: Length) -> i64 {
-    (entries().services.length)(comm, which)
-}
-
-struct Table(UnsafeCell<MaybeUninit<Entries>>);
-
-// SAFETY: written once by `load`, before any function of this library can be called; only read
-// after that.
-unsafe impl Sync for Table {}
-
-static TABLE: Table = Table(UnsafeCell::new(MaybeUninit::zeroed()));
-
-/// The functions of the standard face.
-#[inline(always)]
-pub fn entries() -> &'static Entries {
-    // SAFETY: `load` filled it when the library was loaded.
-    unsafe { (*TABLE.0.get()).assume_init_ref() }
-}
 
 /// Calls `load` when this library is loaded.
 #[used]
@@ -42,7 +21,7 @@ pub fn entries() -> &'static Entries {
 static LOAD: extern "C" fn() = load;
 
 extern "C" fn load() {
-    let place = TABLE.0.get();
+    let place = TABLE.place();
     match find() {
         // SAFETY: nothing calls us yet; the fingerprint says that the table has this layout.
         Ok(table) => unsafe {

@@ -5,8 +5,8 @@
 use crate::arrays::Out;
 use crate::generated::types::*;
 use crate::handles::{Comm, Datatype, Errhandler, File, Handle, Op, Request, Session, Win};
-use crate::library::{Function, entries};
 use crate::status::{NativeStatus, status_face, status_native};
+use crate::table::{Function, entries};
 use crate::values;
 use std::ffi::{c_int, c_void};
 use std::mem::transmute;

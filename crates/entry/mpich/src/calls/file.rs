@@ -3,7 +3,7 @@
 
 use crate::generated::types::*;
 use crate::handles::{Datatype, Handle};
-use crate::library::Function;
+use crate::table::Function;
 use crate::values::{self, error_native};
 use std::ffi::{c_char, c_int, c_void};
 

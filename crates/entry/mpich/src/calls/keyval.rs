@@ -3,7 +3,7 @@
 
 use crate::generated::types::*;
 use crate::handles::{Comm, Datatype, Handle, Win};
-use crate::library::Function;
+use crate::table::Function;
 use crate::values::{self, error_native, keyval_face};
 use std::ffi::{c_int, c_void};
 

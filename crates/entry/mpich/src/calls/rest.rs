@@ -2,8 +2,8 @@
 //! face has of its own.
 
 use crate::handles::{Request, too_many};
-use crate::library::entries;
 use crate::status::{Status, StatusOut, Statuses};
+use crate::table::entries;
 use crate::{arrays::Handles, values::code};
 use std::ffi::c_int;
 use verbena_faces::{Fallbacks, mpich};

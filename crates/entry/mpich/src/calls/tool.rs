@@ -9,7 +9,7 @@ use crate::generated::types::*;
 use crate::handles::{
     Comm, Datatype, Errhandler, File, Group, Handle, Info, Message, Op, Request, Session, Win,
 };
-use crate::library::Function;
+use crate::table::Function;
 use crate::values::{self, bind_face, safety_native, verbosity_face};
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;

@@ -153,7 +153,7 @@ fn string(function: &Function, parameter: &Parameter, facts: &Facts) -> Conversi
 fn length_of(function: &Function, length: &str) -> String {
     let comm = function.handle("comm").unwrap_or("comm");
     match length.strip_prefix('#') {
-        Some(which) => format!("library::length({comm}, library::Length::{})", camel(which)),
+        Some(which) => format!("table::length({comm}, table::Length::{})", camel(which)),
         None => format!("i64::from({length})"),
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn write_family(family: &Family, facts: &Facts, bodies: &Bodies) -> R
          use crate::handles::*;\n\
          use crate::status::{{StatusIn, StatusOut, Statuses}};\n\
          use crate::text::Text;\n\
-         use crate::{{addresses, calls, fortran, library, values}};\n\
+         use crate::{{addresses, calls, fortran, table, values}};\n\
          use std::ffi::{{c_char, c_double, c_int, c_void}};\n",
         family.chapter
     );

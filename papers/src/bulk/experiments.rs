@@ -173,7 +173,7 @@ fn arrays() -> Experiment {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use verbena_lab::experiment::variant::check_settings;
+    use verbena_lab::experiment::check_settings;
 
     #[test]
     fn every_setting_exists_and_takes_its_value() {

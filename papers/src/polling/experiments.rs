@@ -92,7 +92,7 @@ fn goal(measured: &Measured, point: Point, most: f64) -> Goal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use verbena_lab::experiment::variant::check_settings;
+    use verbena_lab::experiment::check_settings;
 
     #[test]
     fn every_setting_exists_and_takes_its_value() {

@@ -4,8 +4,8 @@ use super::goals;
 use crate::peers;
 use clap::ValueEnum;
 use verbena_lab::experiment::axis::Axis;
-use verbena_lab::experiment::device::Verb;
 use verbena_lab::experiment::variant::{Place, Set, UcxTransport, Variant, set};
+use verbena_lab::experiment::verb::Verb;
 use verbena_lab::experiment::{Experiment, goal, points};
 use verbena_lab::metric::{Metric, Point};
 
@@ -180,7 +180,7 @@ fn of_peers() -> Experiment {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use verbena_lab::experiment::variant::check_settings;
+    use verbena_lab::experiment::check_settings;
 
     #[test]
     fn every_setting_exists_and_takes_its_value() {

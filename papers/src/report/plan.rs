@@ -230,7 +230,7 @@ mod tests {
     use super::*;
     use crate::report::inventory::{self, To};
     use std::collections::BTreeSet;
-    use verbena_lab::experiment::variant::check_settings;
+    use verbena_lab::experiment::check_settings;
 
     fn names() -> BTreeSet<&'static str> {
         let all = Section::value_variants().iter().flat_map(|section| experiments(*section, false));

@@ -98,7 +98,7 @@ fn overlap_goals(measured: &Measured) -> Vec<Goal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use verbena_lab::experiment::variant::check_settings;
+    use verbena_lab::experiment::check_settings;
 
     #[test]
     fn every_setting_exists_and_takes_its_value() {

@@ -3,9 +3,9 @@
 use crate::peers;
 use clap::ValueEnum;
 use verbena_lab::experiment::axis::Axis;
-use verbena_lab::experiment::device::Verb;
 use verbena_lab::experiment::goal::{Bound, Goal};
 use verbena_lab::experiment::variant::{Place, Set, UcxTransport, Variant, set};
+use verbena_lab::experiment::verb::Verb;
 use verbena_lab::experiment::{Experiment, Measured, goal, points};
 use verbena_lab::metric::{Metric, Point};
 
@@ -172,7 +172,7 @@ fn against_connections(measured: &Measured, point: Point, ranks: usize, variants
 #[cfg(test)]
 mod tests {
     use super::*;
-    use verbena_lab::experiment::variant::check_settings;
+    use verbena_lab::experiment::check_settings;
 
     #[test]
     fn every_setting_exists_and_takes_its_value() {

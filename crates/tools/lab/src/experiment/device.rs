@@ -5,30 +5,16 @@
 //! first.
 
 use super::between::Between;
+use super::verb::Verb;
 use crate::metric::{Metric, Point};
 use anyhow::{Context, Result, bail};
-use serde::Serialize;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
-
-/// The kinds of work requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum Verb {
-    /// An RDMA write into memory that the other side polls.
-    Write,
-    /// A send, into a receive buffer that was posted before.
-    Send,
-    /// A send by datagrams, which may be lost.
-    Datagram,
-}
 
 /// About the bytes that one run of a bandwidth test moves, so that each takes about as long.
 const BANDWIDTH_BYTES: usize = 16 << 20;
 /// About the bytes that one run of a latency test of long messages moves.
 const LATENCY_BYTES: usize = 8 << 20;
-/// The longest datagram of the largest MTU there is; perftest leaves its prefix (GRH) out of the
-/// size.
-const DATAGRAM_BYTES_MAX: usize = 4096;
 /// The time between two tries to reach the server, which takes a moment to listen.
 const RETRY_TIME: Duration = Duration::from_millis(50);
 /// The number of times that perftest may fail to find the speed of the clock.
@@ -37,34 +23,6 @@ const CLOCK_TRIES: usize = 4;
 const START_TIME: Duration = Duration::from_millis(300);
 
 impl Verb {
-    /// The name in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Verb::Write => "ib_write",
-            Verb::Send => "ib_send",
-            Verb::Datagram => "ib_send UD",
-        }
-    }
-
-    /// Returns whether it loses messages where the wire does.
-    pub fn is_datagram(self) -> bool {
-        self == Verb::Datagram
-    }
-
-    /// Returns whether it can move this many bytes at once.
-    pub fn takes(self, bytes: usize) -> bool {
-        bytes > 0 && (!self.is_datagram() || bytes <= DATAGRAM_BYTES_MAX)
-    }
-
-    /// The beginning of the programs' names, and their options for the transport.
-    fn program(self) -> (&'static str, &'static str) {
-        match self {
-            Verb::Write => ("ib_write", ""),
-            Verb::Send => ("ib_send", ""),
-            Verb::Datagram => ("ib_send", " -c UD"),
-        }
-    }
-
     /// The program and its arguments for a point.
     pub fn command_line(self, between: &Between, point: Point, window: usize) -> String {
         let (test, output, iterations) = match point.metric {

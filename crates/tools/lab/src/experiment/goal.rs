@@ -36,8 +36,8 @@ impl Goal {
     }
 }
 
-/// Experiments without goals have this.
-pub fn none(_: &super::Measured) -> Vec<Goal> {
+/// Experiments without goals have this, of whatever is measured.
+pub fn none<Measured>(_: &Measured) -> Vec<Goal> {
     Vec::new()
 }
 

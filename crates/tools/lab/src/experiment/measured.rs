@@ -5,7 +5,7 @@ use super::between::Between;
 use super::comparable::comparable;
 use super::goal::Goal;
 use super::series::Series;
-use super::variant::Variant;
+use super::variant::{How, Variant};
 use crate::metric::{Metric, Point};
 use anyhow::Result;
 
@@ -33,6 +33,22 @@ pub struct Experiment {
 /// Points of one metric.
 pub fn points(metric: Metric, sizes: &[usize]) -> Vec<Point> {
     sizes.iter().map(|&bytes| Point { metric, bytes }).collect()
+}
+
+/// Looks whether all settings of an experiment exist and take their values; for tests.
+///
+/// # Panics
+/// If one does not.
+pub fn check_settings(experiment: &Experiment) {
+    for variant in &experiment.variants {
+        let How::Ours(_, settings) = &variant.how else { continue };
+        for (name, value) in settings {
+            let named =
+                |setting: &&verbena_settings::Setting| setting.about.name == format!("VERBENA_{name}");
+            let setting = verbena_settings::all().find(named).expect(name);
+            setting.set_text(value, verbena_settings::Origin::Environment).expect(name);
+        }
+    }
 }
 
 /// The choice of the variants of an experiment.
@@ -68,7 +84,8 @@ impl Measured {
     /// Our own launcher or library cannot be found.
     pub fn new(experiment: Experiment, wanted: &Wanted, between: &Between) -> Result<Measured> {
         let variants = experiment.variants.iter().filter(|variant| wanted.has(variant, between));
-        let series = variants.map(|variant| Series::new(&experiment, variant.clone(), between));
+        let Experiment { points, ranks, window, .. } = &experiment;
+        let series = variants.map(|variant| Series::new(points, ranks, *window, variant.clone(), between));
         Ok(Measured { series: series.collect::<Result<_>>()?, experiment })
     }
 

@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | [`measured`], [`variant`] | the comparisons, as data, and their measurements |
 //! | [`between`] | where, and how ranks are started there |
-//! | [`device`] | the bare device, by perftest |
+//! | [`device`], [`verb`] | the bare device, by perftest |
 //! | [`series`] | the measurements of one variant |
 //! | [`goal`] | the goals that they must meet |
 //! | [`comparable`] | which samples may be compared |
@@ -60,6 +60,7 @@ pub mod record;
 pub mod series;
 pub mod show;
 pub mod variant;
+pub mod verb;
 
 pub use comparable::is_one_speed;
-pub use measured::{Experiment, Measured, Wanted, points};
+pub use measured::{Experiment, Measured, Wanted, check_settings, points};

@@ -1,9 +1,9 @@
 //! The measurements of one variant.
 
-use super::Experiment;
 use super::between::Between;
-use super::device::{self, Verb};
+use super::device;
 use super::variant::{How, Variant};
+use super::verb::Verb;
 use crate::campaign::Campaign;
 use crate::metric::{Metric, Point};
 use crate::report::{Entry, Report};
@@ -21,18 +21,25 @@ pub struct Series {
 }
 
 impl Series {
-    /// Returns a variant without measurements.
+    /// Returns a variant without measurements: of these points, at these numbers of ranks, with
+    /// this many messages in flight in the window tests.
     ///
     /// # Errors
     /// Our own launcher or library cannot be found, or there are no nodes for it.
-    pub fn new(experiment: &Experiment, variant: Variant, between: &Between) -> Result<Series> {
-        let effort = Effort { window: experiment.window, ..between.effort };
-        let points = points(experiment, &variant.how);
-        let all = Campaign { launch: None, points, ranks: experiment.ranks.clone(), rounds: 1, effort };
+    pub fn new(
+        points: &[Point],
+        ranks: &[usize],
+        window: usize,
+        variant: Variant,
+        between: &Between,
+    ) -> Result<Series> {
+        let effort = Effort { window, ..between.effort };
+        let points = suitable(points, &variant.how);
+        let all = Campaign { launch: None, points, ranks: ranks.to_vec(), rounds: 1, effort };
         let entries = all.entries();
         let mut campaigns = Vec::new();
         for (ranks, points) in by_ranks(&entries) {
-            let launch = between.launch(&variant.how, ranks, experiment.window)?;
+            let launch = between.launch(&variant.how, ranks, window)?;
             campaigns.push(Campaign { launch, points, ranks: vec![ranks], rounds: 1, effort });
         }
         let report = Report::new(command(&campaigns, &variant.how, between)?);
@@ -131,8 +138,8 @@ fn by_ranks(entries: &[Entry]) -> Vec<(usize, Vec<Point>)> {
     groups
 }
 
-/// The points of an experiment that suit a variant.
-fn points(experiment: &Experiment, how: &How) -> Vec<Point> {
+/// The points that suit a variant.
+fn suitable(points: &[Point], how: &How) -> Vec<Point> {
     let suits = |point: &Point| match how {
         // perftest has no message that waits for nothing but its latency or its bandwidth.
         How::Device(verb) => {
@@ -140,7 +147,7 @@ fn points(experiment: &Experiment, how: &How) -> Vec<Point> {
         }
         _ => true,
     };
-    experiment.points.iter().copied().filter(suits).collect()
+    points.iter().copied().filter(suits).collect()
 }
 
 /// The commands that measure a variant; several are joined as a shell has them.

@@ -1,6 +1,6 @@
 //! The variants: what one column of a table was measured with.
 
-use super::device::Verb;
+use super::verb::Verb;
 
 /// A setting without `VERBENA_`, and its value.
 pub type Set = (String, String);
@@ -162,21 +162,5 @@ impl Variant {
     /// Returns whether it can be measured without other nodes or devices.
     pub fn is_local(&self) -> bool {
         matches!(self.how, How::Ours(Place::Node, _))
-    }
-}
-
-/// Looks whether all settings of an experiment exist and take their values; for tests.
-///
-/// # Panics
-/// If one does not.
-pub fn check_settings(experiment: &super::Experiment) {
-    for variant in &experiment.variants {
-        let How::Ours(_, settings) = &variant.how else { continue };
-        for (name, value) in settings {
-            let named =
-                |setting: &&verbena_settings::Setting| setting.about.name == format!("VERBENA_{name}");
-            let setting = verbena_settings::all().find(named).expect(name);
-            setting.set_text(value, verbena_settings::Origin::Environment).expect(name);
-        }
     }
 }

@@ -2,14 +2,12 @@
 //! once.
 
 use super::partner::{Partner, Role};
+use super::repeat::repeat;
 use super::{pin, two_processors};
 use anyhow::{Context, Result, ensure};
 use nix::sys::uio::{RemoteIoVec, process_vm_readv};
 use std::io::IoSliceMut;
-use std::time::{Duration, Instant};
-
-/// Copies between two looks at the clock.
-const BATCH: u64 = 4;
+use std::time::Duration;
 
 /// Returns GB/s, one value for each repetition, and the copies of the last. If `both`, this process
 /// reads the first half of the other's memory while that one writes the second half into this
@@ -52,20 +50,4 @@ fn read_once(partner: &Partner, theirs: usize, into: &mut [u8]) -> Result<()> {
         .context("cannot read another process's memory (Yama, or a container's seccomp filter)")?;
     ensure!(read == wanted, "only {read} bytes were read");
     Ok(())
-}
-
-/// Copies for a while: GB/s and the number of copies.
-pub(super) fn repeat(
-    bytes: usize,
-    share: Duration,
-    mut copy: impl FnMut() -> Result<()>,
-) -> Result<(f64, u64)> {
-    let (start, mut copies) = (Instant::now(), 0);
-    while start.elapsed() < share {
-        for _ in 0..BATCH {
-            copy()?;
-        }
-        copies += BATCH;
-    }
-    Ok((copies as f64 * bytes as f64 / start.elapsed().as_secs_f64() / 1e9, copies))
 }

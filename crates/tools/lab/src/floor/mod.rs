@@ -18,6 +18,7 @@ mod copy;
 mod fan_out;
 pub mod partner;
 mod pipe;
+mod repeat;
 mod rings;
 
 pub use rings::RING_BYTES;

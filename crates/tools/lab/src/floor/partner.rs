@@ -4,6 +4,7 @@
 //! As *echo* it returns every byte. As *copier* it has memory that the first process reads, and on
 //! command writes half of it into the first process's memory. The two exchange lines of numbers.
 
+use super::repeat::repeat;
 use super::{pin, two_processors};
 use crate::output;
 use anyhow::{Context, Result, ensure};
@@ -133,7 +134,7 @@ fn copier(bytes: usize, share: Duration) -> Result<()> {
     }
     let half = bytes / 2;
     while hear::<usize>(&mut input)?.is_some() {
-        let speed = super::across::repeat(bytes - half, share, || {
+        let speed = repeat(bytes - half, share, || {
             let remote = RemoteIoVec { base: theirs + half, len: bytes - half };
             let written =
                 process_vm_writev(nix::unistd::getppid(), &[IoSlice::new(&memory[half..])], &[remote])?;

@@ -224,7 +224,8 @@ impl Knob {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use verbena_lab::experiment::variant::{How, check_settings};
+    use verbena_lab::experiment::check_settings;
+    use verbena_lab::experiment::variant::How;
 
     #[test]
     fn every_setting_exists_and_takes_its_values() {

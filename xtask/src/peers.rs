@@ -12,7 +12,7 @@
 //! | [`install`] | wheels into virtual environments |
 //! | [`plan`] | which points at which numbers of ranks |
 //! | [`distance`] | how far Verbena is from what the machine can do |
-//! | [`measure`] | one contender's turn |
+//! | [`measure`], [`report`] | one contender's turn, and its report |
 //! | [`summary`] | medians and ratios |
 //! | [`render`] | tables for the terminal and in Markdown |
 
@@ -22,6 +22,7 @@ pub(crate) mod install;
 pub(crate) mod measure;
 mod plan;
 pub(crate) mod render;
+pub(crate) mod report;
 pub(crate) mod summary;
 
 use anyhow::{Context, Result, bail};

@@ -3,7 +3,7 @@
 
 use super::judged;
 use crate::peers::contender::{self, Contender, Setup};
-use crate::peers::measure::{Entry, Report};
+use crate::peers::report::{Entry, Report};
 use crate::peers::summary::{Conditions, Row, Summary};
 use crate::peers::{install, render};
 use anyhow::{Context, Result, ensure};

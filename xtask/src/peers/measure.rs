@@ -2,9 +2,9 @@
 
 use super::contender::{Contender, Setup};
 use super::plan::{self, Part};
+use super::report::Report;
 use super::summary::{Conditions, Floor, Summary};
 use anyhow::{Context, Result, bail};
-use serde::Deserialize;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -16,41 +16,6 @@ pub(crate) struct Turn<'a> {
     pub point_ms: u64,
     /// The longest that a point may take, in seconds.
     pub limit_s: f64,
-}
-
-/// The part of `verbena bench --json` that is read.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Report {
-    /// The machine.
-    pub machine: String,
-    /// The library's words about itself.
-    pub library: Option<Library>,
-    /// The points.
-    pub entries: Vec<Entry>,
-}
-
-/// The identity that a library reports.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Library {
-    /// The name and version of the library.
-    pub name: String,
-}
-
-/// A measured point.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Entry {
-    /// The metric's name.
-    pub metric: String,
-    /// The message size.
-    pub bytes: usize,
-    /// The number of ranks.
-    pub ranks: usize,
-    /// The unit.
-    pub unit: String,
-    /// The median.
-    pub value: Option<f64>,
-    /// The reason why there is no value.
-    pub failure: Option<String>,
 }
 
 impl Turn<'_> {
@@ -129,9 +94,4 @@ impl Turn<'_> {
         }
         serde_json::from_slice(&output.stdout).with_context(|| format!("{command:?} wrote no report"))
     }
-}
-
-/// The point as the worker's command line names it.
-pub(crate) fn point_name(entry: &Entry) -> String {
-    if entry.bytes == 0 { entry.metric.clone() } else { format!("{}:{}", entry.metric, entry.bytes) }
 }

@@ -1,7 +1,7 @@
 //! The result of the rounds: a cell for each point, number of ranks and contender; medians; ratios.
 
 use super::contender::{Contender, OURS};
-use super::measure::{Entry, Report, point_name};
+use super::report::{Entry, Report, point_name};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -2,18 +2,13 @@
 //! them.
 
 use super::kernel::Kernel;
-use super::{Args, Shape, file_fault};
+use super::{Args, Shape, file_fault, top};
 use anyhow::{Context, Result, bail};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-/// The top of the source tree.
-pub(super) fn top() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask/ lies in the tree").to_path_buf()
-}
 
 /// A run. Its own folder goes with it.
 pub(super) struct Job {

@@ -1,7 +1,7 @@
 //! The guest's kernel: the distribution's own package, which has `rdma_rxe`; the package for clouds
 //! has not.
 
-use super::{file_fault, job};
+use super::{file_fault, top};
 use anyhow::{Result, bail};
 use std::fs::{self, File};
 use std::io::Write;
@@ -27,7 +27,7 @@ pub(super) struct Kernel {
 /// # Errors
 /// The package cannot be found, fetched or unpacked, or another processor's kernel would be needed.
 pub(super) fn provide() -> Result<Kernel> {
-    let cache = job::top().join("target/softroce");
+    let cache = top().join("target/softroce");
     fs::create_dir_all(&cache).map_err(|error| file_fault("A folder cannot be made.", &cache, &error))?;
     // Two runs at once would unpack over each other.
     let lock = File::create(cache.join("lock"))?;
@@ -61,7 +61,7 @@ fn newest() -> Option<String> {
 }
 
 fn unpack(name: &str, folder: &Path) -> bool {
-    let unpacker = job::top().join("packaging/debian-binary");
+    let unpacker = top().join("packaging/debian-binary");
     Command::new(unpacker).arg(name).arg(folder).status().is_ok_and(|status| status.success())
 }
 

@@ -26,7 +26,7 @@ mod wire;
 use anyhow::{Context, Result};
 use job::Job;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -148,8 +148,13 @@ fn interruptions() -> Result<Arc<AtomicBool>> {
     Ok(asked)
 }
 
+/// The top of the source tree.
+fn top() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask/ lies in the tree").to_path_buf()
+}
+
 /// The failure of a file.
-fn file_fault(what: &str, path: &std::path::Path, error: &std::io::Error) -> Fault {
+fn file_fault(what: &str, path: &Path, error: &std::io::Error) -> Fault {
     let remedy = "see that the folder may be written, and that there is room on it";
     Fault::new(what, path.display().to_string(), error.to_string(), remedy)
 }

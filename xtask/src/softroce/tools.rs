@@ -34,7 +34,7 @@ pub(super) fn provide() -> Result<()> {
     if missing().is_empty() {
         return Ok(());
     }
-    let installer = super::job::top().join("packaging/install-deps");
+    let installer = super::top().join("packaging/install-deps");
     let outcome = Command::new(&installer).arg("test").status();
     match missing() {
         left if left.is_empty() => Ok(()),

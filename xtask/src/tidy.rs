@@ -13,12 +13,17 @@
 //! | [`prose`] | `comment-width`, `page-width`, `first-word` |
 //! | [`names`] | `synonym`, `glossary` |
 //! | [`layers`] | `layer`, `layer-table` |
+//! | [`circles`] | `circle` |
+//! | [`modules`], [`imports`] | the imports between files |
 //! | [`links`] | `link` |
 //! | [`supply`] | `supply`: the crates of others |
 
+mod circles;
 mod code;
+mod imports;
 mod layers;
 mod links;
+mod modules;
 mod names;
 mod prose;
 mod rules;
@@ -72,6 +77,7 @@ fn check(top: &Path) -> Result<Vec<Finding>> {
     for file in &files {
         findings.extend(of_file(file, &rules, top));
     }
+    findings.extend(circles::check(&files, &rules));
     findings.extend(layers::check_page(&files, &rules));
     findings.extend(names::check(&files, &rules));
     findings.extend(supply::check(&Graph::of(top)?, &rules.supply));

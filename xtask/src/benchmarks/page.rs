@@ -96,12 +96,12 @@ fn overview(summary: &Summary) -> String {
         let behind = ratios.iter().filter(|ratio| **ratio < LEVEL).count();
         let (all, level) = (ratios.len(), ratios.len() - ahead - behind);
         format!(
-            "{what}: ahead of the best peer at {ahead} of {all} points, level within 5% at {level},\nbehind at {behind}."
+            "{what} ahead of the best peer at {ahead} of {all} points, level within 5% at {level},\nbehind at {behind}."
         )
     };
     let two = |row: &Row| row.ranks == 2 && row.busy == 0;
-    let others = count("With more ranks, or beside busy processes", &|row| !two(row));
-    format!("{}\n{others}", count("With 2 ranks Verbena is", &two).replacen("is: ", "is ", 1))
+    let others = count("With more ranks, or beside busy processes:", &|row| !two(row));
+    format!("{}\n{others}", count("With 2 ranks Verbena is", &two))
 }
 
 /// Returns the command with the name of the result file that the page uses.
@@ -147,8 +147,11 @@ mod tests {
     #[test]
     fn the_page_says_what_where_and_where_we_are_behind() {
         let page = text(&result());
-        assert!(page.contains("With 2 ranks Verbena is ahead of the best peer at"), "{page}");
-        assert!(page.contains("or beside busy processes: ahead of the best peer at"), "{page}");
+        assert!(page.contains("With 2 ranks Verbena is ahead of the best peer at 9 of 10 points"), "{page}");
+        assert!(
+            page.contains("or beside busy processes: ahead of the best peer at 12 of 12 points"),
+            "{page}"
+        );
         assert_eq!(repeated("a --json /tmp/x --b"), "a --json RESULT.json --b");
         assert!(page.contains("a machine, 2 usable") && page.contains("  - mpich: MPICH 5\n"), "{page}");
         assert!(page.contains("- latency 8 B, 2 ranks: 0.50 of mpich\n"), "{page}");

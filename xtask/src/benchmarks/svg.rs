@@ -11,7 +11,7 @@ const HEIGHT: f64 = 280.0;
 const LEGEND: f64 = 40.0;
 /// Pixels around the plot of a panel: left, right, above, below.
 const MARGINS: (f64, f64, f64, f64) = (56.0, 12.0, 34.0, 34.0);
-/// Colours that color-blind readers tell apart (after M. Okabe and K. Ito), in the order of the
+/// Colors that color-blind readers tell apart (after M. Okabe and K. Ito), in the order of the
 /// series.
 const COLOURS: [&str; 4] = ["#0072b2", "#e69f00", "#009e73", "#cc79a7"];
 

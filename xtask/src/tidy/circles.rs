@@ -1,7 +1,7 @@
 //! No files of a crate import each other in a circle, but parent and child.
 //!
-//! A circle is a set of files each of which reaches all others by imports. Those that remain stand
-//! in the rules, each with its reason; an entry says exactly which files are in it.
+//! The files of a circle reach each other by imports. The circles that remain stand in the rules,
+//! each with its reason; an entry names exactly the files of its circle.
 
 use super::Finding;
 use super::modules::{Import, Modules};

@@ -77,7 +77,7 @@ fn check(top: &Path) -> Result<Vec<Finding>> {
     for file in &files {
         findings.extend(of_file(file, &rules, top));
     }
-    findings.extend(circles::check(&files, &rules));
+    findings.extend(circles::check(&files));
     findings.extend(layers::check_page(&files, &rules));
     findings.extend(names::check(&files, &rules));
     findings.extend(supply::check(&Graph::of(top)?, &rules.supply));

@@ -1,49 +1,28 @@
 //! No files of a crate import each other in a circle, but parent and child.
 //!
-//! The files of a circle reach each other by imports. The circles that remain stand in the rules,
-//! each with its reason; an entry names exactly the files of its circle.
+//! The files of a circle reach each other by imports. There are no exceptions.
 
 use super::Finding;
 use super::modules::{Import, Modules};
-use super::rules::{Circle, Rules};
 use super::tree::File;
 use std::collections::{BTreeMap, BTreeSet};
 use toml::{Table, Value};
 
 /// Checks every crate.
-pub(super) fn check(files: &[File], rules: &Rules) -> Vec<Finding> {
+pub(super) fn check(files: &[File]) -> Vec<Finding> {
     let by_path: BTreeMap<&str, &File> = files.iter().map(|file| (file.path.as_str(), file)).collect();
     let imports = tops(files).into_iter().map(|top| Modules::of(&top, &by_path).imports());
-    let found: Vec<(BTreeSet<String>, Vec<Import>)> = imports.flat_map(|of| circles(&of)).collect();
-    let is_known = |files: &BTreeSet<String>| rules.circles.iter().any(|known| &known.files == files);
-    let circles = found.iter().filter(|(files, _)| !is_known(files));
-    let is_there = |known: &&Circle| found.iter().any(|(files, _)| !files.is_disjoint(&known.files));
-    let idle = rules.circles.iter().filter(|known| !is_there(known));
-    circles.map(|(files, imports)| finding(files, imports, rules)).chain(idle.map(idle_finding)).collect()
+    imports.flat_map(|of| circles(&of)).map(|(files, imports)| finding(&files, &imports)).collect()
 }
 
-/// A circle that the rules do not know.
-fn finding(files: &BTreeSet<String>, imports: &[Import], rules: &Rules) -> Finding {
+/// A circle of these files, closed by these imports.
+fn finding(files: &BTreeSet<String>, imports: &[Import]) -> Finding {
     let first = &imports[0];
     let line =
         |import: &Import| format!("  {}:{} {} -> {}", import.from, import.line, import.path, import.to);
     let listed: Vec<String> = imports.iter().map(line).collect();
-    let names = |files: Vec<&String>| files.iter().map(|file| file.as_str()).collect::<Vec<_>>().join(", ");
-    let known = rules.circles.iter().find(|known| !known.files.is_disjoint(files));
-    let change = known.map_or(String::new(), |known| {
-        let (joined, left) =
-            (files.difference(&known.files).collect(), known.files.difference(files).collect());
-        format!("; against xtask/tidy.toml, these joined: [{}], these left: [{}]", names(joined), names(left))
-    });
-    let what = format!("{} files import each other in a circle{change}:\n{}", files.len(), listed.join("\n"));
+    let what = format!("{} files import each other in a circle:\n{}", files.len(), listed.join("\n"));
     Finding { rule: "circle", path: first.from.clone(), line: first.line, what }
-}
-
-/// An entry of the rules that is no circle.
-fn idle_finding(known: &Circle) -> Finding {
-    let files: Vec<&str> = known.files.iter().map(String::as_str).collect();
-    let what = format!("this is no circle any more: {}", files.join(", "));
-    Finding { rule: "circle", path: "xtask/tidy.toml".into(), line: 0, what }
 }
 
 /// The circles among imports, and the imports that close each.

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The rule about the number of lines that knows no exception.
@@ -30,9 +30,6 @@ pub(super) struct Rules {
     /// Words that some code may not use.
     #[serde(default)]
     pub forbid: Vec<Forbid>,
-    /// The circles of imports that are there.
-    #[serde(default, rename = "circle")]
-    pub circles: Vec<Circle>,
     /// The breaches that are excused.
     #[serde(default, rename = "exception")]
     pub exceptions: Vec<Exception>,
@@ -121,16 +118,6 @@ impl Forbid {
     }
 }
 
-/// A circle of imports that is known.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Circle {
-    /// Every file in it, no more and no less.
-    pub files: BTreeSet<String>,
-    /// The reason why it is still there.
-    pub reason: String,
-}
-
 /// A breach that is excused.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -147,7 +134,7 @@ impl Rules {
     /// Reads the file.
     ///
     /// # Errors
-    /// It is missing, is not of this form, or has an exception or a circle without a reason.
+    /// It is missing, is not of this form, or has an exception without a reason.
     pub(super) fn read(path: &Path) -> Result<Rules> {
         let text =
             std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -155,9 +142,6 @@ impl Rules {
             toml::from_str(&text).with_context(|| format!("cannot understand {}", path.display()))?;
         if let Some(bare) = rules.exceptions.iter().find(|exception| exception.reason.trim().is_empty()) {
             bail!("the exception of {} from {} has no reason", bare.path, bare.rule);
-        }
-        if let Some(bare) = rules.circles.iter().find(|circle| circle.reason.trim().is_empty()) {
-            bail!("the circle of {:?} has no reason", bare.files);
         }
         Ok(rules)
     }

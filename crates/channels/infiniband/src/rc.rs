@@ -13,7 +13,7 @@
 //! | [`settings`] | the settings of one end |
 //! | [`frame`] | the prefix of every packet on the wire |
 //! | [`peers`] | the state of each peer |
-//! | [`connect`] | connections on demand, by datagrams |
+//! | [`connect`], [`asking`] | connections on demand, by datagrams; how long to ask |
 //! | [`send`] | sending, and which way a packet goes |
 //! | [`receive`] | receive buffers and completions |
 //! | [`control`] | packets between the channels themselves, and explicit credits |
@@ -30,8 +30,8 @@
 //! | [`uncredited`] | packets that are handed back when a connection breaks |
 //! | [`eviction`] | giving connections back, and declining some |
 //! | [`failure`], [`breaking`] | messages and actions when a connection breaks |
-//! | [`keepalive`] | whether silent peers are still there |
-//! | [`memory`] | long messages, moved by RDMA |
+//! | [`keepalive`], [`pulse`] | whether silent peers are still there |
+//! | [`memory`], [`moves`] | long messages, moved by RDMA |
 //! | [`direction`] | read or write, learnt |
 //! | [`paths`] | rings or send and receive, learnt |
 //!
@@ -39,6 +39,7 @@
 //! simulator drives this very code.
 
 pub mod adapter;
+mod asking;
 mod breaking;
 mod connect;
 mod control;
@@ -54,6 +55,7 @@ pub mod fuzzing;
 mod id;
 mod keepalive;
 mod memory;
+mod moves;
 mod open;
 mod order;
 mod paths;
@@ -62,6 +64,7 @@ mod pinned;
 mod policy;
 pub mod polling;
 mod pool;
+mod pulse;
 mod receive;
 mod ring;
 mod send;

@@ -1,7 +1,7 @@
 //! A rank's end of the simulated fabric, as a channel.
 
 use crate::Rank;
-use crate::cluster::Nodes;
+use crate::nodes::Nodes;
 use crate::world::{Event, Moving, Refusal, World, fault, number};
 use std::sync::{Arc, Mutex, MutexGuard};
 use verbena_channel::packet::Header;

@@ -4,6 +4,7 @@ use crate::Rank;
 use crate::channel::SimChannel;
 use crate::faults::Faults;
 use crate::memory::{Memory, Shape};
+use crate::nodes::Nodes;
 use crate::random::Random;
 use crate::verbs::Subnet;
 use crate::world::World;
@@ -23,22 +24,6 @@ const DULL_NS: u64 = 300_000;
 /// before it says something again (a hello at most 250 ms), and not much longer, so that a rank
 /// with limited patience has all its tries.
 const REST_NS: u64 = 300_000_000;
-
-/// The placement of ranks on nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Nodes {
-    /// Ranks in all.
-    pub ranks: Rank,
-    /// Ranks on each node, numbered one after the other.
-    pub size: Rank,
-}
-
-impl Nodes {
-    /// Returns whether both ranks are on one node.
-    pub fn are_together(&self, one: Rank, other: Rank) -> bool {
-        one / self.size == other / self.size
-    }
-}
 
 /// A cluster of ranks with a real engine each.
 ///

@@ -13,6 +13,7 @@ mod divisions;
 mod faults;
 pub mod figures;
 mod memory;
+mod nodes;
 pub mod over_hybrid;
 pub mod over_rails;
 pub mod over_rc;
@@ -23,9 +24,10 @@ pub mod traffic;
 pub mod verbs;
 mod world;
 
-pub use cluster::{Cluster, Nodes};
+pub use cluster::Cluster;
 pub use faults::{Canary, Faults, Memory as MemoryFaults};
 pub use memory::{Memory, Shape};
+pub use nodes::Nodes;
 pub use random::Random;
 pub use seeds::seed_to_replay;
 

@@ -1,11 +1,10 @@
 //! Structures that describe. `whole` ones are declared to their end, since they are made here. Of a
 //! `begin` only the first fields are declared, and the library makes it (later versions only add
-//! fields at the end).
+//! fields at the end). Pointers to libfabric's objects are `*mut c_void` here: nobody follows them.
 
 #![allow(non_camel_case_types, missing_docs)]
 
 use super::Layout;
-use super::tables::{fid, fid_domain, fid_fabric};
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::{offset_of, size_of};
 
@@ -39,7 +38,7 @@ structures! { LAYOUTS:
     }
 
     begin fi_domain_attr {
-        domain: *mut fid_domain,
+        domain: *mut c_void,
         name: *mut c_char,
         threading: u32,
         control_progress: u32,
@@ -52,7 +51,7 @@ structures! { LAYOUTS:
     }
 
     begin fi_fabric_attr {
-        fabric: *mut fid_fabric,
+        fabric: *mut c_void,
         name: *mut c_char,
         prov_name: *mut c_char,
         prov_version: u32,
@@ -68,7 +67,7 @@ structures! { LAYOUTS:
         dest_addrlen: usize,
         src_addr: *mut c_void,
         dest_addr: *mut c_void,
-        handle: *mut fid,
+        handle: *mut c_void,
         tx_attr: *mut fi_tx_attr,
         rx_attr: *mut fi_rx_attr,
         ep_attr: *mut fi_ep_attr,

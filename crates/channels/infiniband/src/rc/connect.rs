@@ -10,28 +10,13 @@
 //! A process answers only inside MPI, so the limit after which a peer is given up is long.
 
 use super::adapter::Adapter;
+use super::asking::{Asking, Due};
 use super::failure;
 use super::peers::{Connection, Stage};
 use super::{Credits, RcChannel};
 use crate::device::{Address, Endpoint, Refused};
 use verbena_channel::Peer;
 use verbena_fault::Fault;
-
-/// Time until the first hello is resent, in nanoseconds.
-const RESEND_NS_MIN: u64 = 2_000_000;
-/// The longest time between two hellos.
-const RESEND_NS_MAX: u64 = 250_000_000;
-
-/// The state while the other side has not said that it is ready.
-#[derive(Debug)]
-pub(super) struct Asking {
-    since_ns: u64,
-    /// The time to wait for the other side.
-    limit_ns: u64,
-    /// The time of the next hello.
-    at_ns: u64,
-    interval_ns: u64,
-}
 
 /// A hello.
 ///
@@ -107,8 +92,7 @@ impl<A: Adapter> RcChannel<A> {
         let now_ns = self.adapter.now_ns();
         let spare = self.wanted_back.contains(&peer);
         let limit_ns = if spare { self.patience_ns() } else { self.settings.connect_ns_max };
-        let (since_ns, at_ns, interval_ns) = (now_ns, now_ns, RESEND_NS_MIN);
-        let stage = Stage::Asking(Asking { since_ns, limit_ns, at_ns, interval_ns });
+        let stage = Stage::Asking(Asking::new(now_ns, limit_ns));
         let mut connection = Connection::new(Some(pair), mine, stage, posted, &self.limits, &self.settings);
         connection.uncredited = spare.then(Box::default);
         self.peers.add(peer, connection);
@@ -152,7 +136,7 @@ impl<A: Adapter> RcChannel<A> {
         let patience_ns = self.patience_ns();
         let connection = self.peers.get(peer);
         if let Some(Stage::Asking(asking)) = connection.map(|connection| &mut connection.stage) {
-            asking.limit_ns = patience_ns;
+            asking.limit(patience_ns);
         }
     }
 
@@ -166,14 +150,13 @@ impl<A: Adapter> RcChannel<A> {
                 continue;
             };
             at += 1;
-            if now_ns.saturating_sub(asking.since_ns) > asking.limit_ns {
-                let limit_ns = asking.limit_ns;
-                let fault = failure::no_answer(&self.ends(peer), limit_ns);
-                self.break_connection(peer, fault);
-            } else if now_ns >= asking.at_ns {
-                asking.at_ns = now_ns + asking.interval_ns;
-                asking.interval_ns = (asking.interval_ns * 2).min(RESEND_NS_MAX);
-                self.greet(peer);
+            match asking.due(now_ns) {
+                Due::Nothing => {}
+                Due::Hello => self.greet(peer),
+                Due::GiveUp { limit_ns } => {
+                    let fault = failure::no_answer(&self.ends(peer), limit_ns);
+                    self.break_connection(peer, fault);
+                }
             }
         }
     }

@@ -205,7 +205,7 @@ impl<A: Adapter> RcChannel<A> {
             return None;
         }
         let is_welcome = self.rings_out < self.settings.sender_rings_max
-            && geometry.bytes() <= self.settings.ring_bytes_max();
+            && geometry.bytes() <= Geometry::bytes_max(&self.settings);
         let made = match is_welcome {
             true => Outgoing::new(&mut self.adapter, geometry, remote, peer).ok(),
             false => None,

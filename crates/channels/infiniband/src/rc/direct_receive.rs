@@ -8,7 +8,7 @@ use super::adapter::Adapter;
 use super::frame::{Frame, Kind, read_words};
 use super::order::Turn;
 use super::ring::incoming::Found;
-use super::sleep::Rest;
+use super::ring::incoming::Rest;
 use verbena_channel::Peer;
 use verbena_channel::packet::{HEADER_BYTES, Header};
 use verbena_memory::Region;

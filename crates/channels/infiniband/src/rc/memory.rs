@@ -13,13 +13,13 @@ use super::RcChannel;
 use super::adapter::{Adapter, Operation, Remote, Work};
 use super::failure;
 use super::id::Id;
+use super::moves::Moves;
 use super::peers::Connection;
 use super::settings::Settings;
 use crate::cache::watch::Watch;
 use crate::cache::{Bounds, Cache, Lease, Purpose};
 use crate::device::{Completion, Post, Refused};
 use slab::Slab;
-use std::collections::VecDeque;
 use verbena_channel::key::ExposedMemory;
 use verbena_channel::{
     ATOMIC_BYTES, Access, Atomic, AtomicScope, Atomics, Choice, Direction, Key, Peer, Registrations,
@@ -65,16 +65,6 @@ enum Motion {
     Write,
     /// An atomic operation; only the number of before moves.
     Atomic(Atomic),
-}
-
-/// The transfers that one peer has under way.
-#[derive(Debug, Default)]
-pub(super) struct Moves {
-    /// Transfers with pieces to post, oldest first.
-    waiting: VecDeque<u32>,
-    /// Reads and atomic operations.
-    reads: u32,
-    writes: u32,
 }
 
 impl Memory {
@@ -341,18 +331,6 @@ impl Move {
             local: self.local.part(self.posted, bytes),
             local_key: self.lease.local_key,
         }
-    }
-}
-
-impl Moves {
-    /// Returns whether something waits to be posted and no completion will see to it.
-    pub(super) fn is_stuck(&self) -> bool {
-        !self.waiting.is_empty() && self.reads + self.writes == 0
-    }
-
-    /// Returns whether nothing is under way.
-    pub(super) fn is_idle(&self) -> bool {
-        self.waiting.is_empty() && self.reads + self.writes == 0
     }
 }
 

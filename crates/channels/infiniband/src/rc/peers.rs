@@ -2,14 +2,14 @@
 //! others.
 
 use super::adapter::Limits;
-use super::connect::Asking;
+use super::asking::Asking;
 use super::credit::Credits;
 use super::elided_header::Last;
 use super::frame::Frame;
-use super::keepalive::Pulse;
-use super::memory::Moves;
+use super::moves::Moves;
 use super::order::Sequence;
 use super::pinned::Pinned;
+use super::pulse::Pulse;
 use super::ring::incoming::Incoming;
 use super::ring::outgoing::Outgoing;
 use super::settings::Settings;
@@ -171,6 +171,17 @@ impl<D> Connection<D> {
     pub(super) fn must_bid_farewell(&self) -> bool {
         let owed = self.receives.owed > 0 || self.ring_in.as_ref().is_some_and(|ring| ring.owed > 0);
         self.uncredited.is_some() && !self.bidden && owed
+    }
+
+    /// Notes what a broken connection has to hand back, before its memory goes. Once: what was
+    /// noted is asked for once.
+    pub(super) fn note_undelivered(&mut self) {
+        if !matches!(self.stage, Stage::Broken(_)) || std::mem::replace(&mut self.noted, true) {
+            return;
+        }
+        let Some(packets) = &mut self.uncredited else { return };
+        self.undelivered.extend(packets.take(self.receives.out().into()));
+        self.undelivered.extend(self.ring_out.iter_mut().flat_map(|ring| ring.uncredited()));
     }
 
     /// Returns whether packets can be sent.

@@ -39,6 +39,10 @@ pub(super) const WORD_BYTES: usize = 8;
 /// The largest size of slots whose packets cost hardly more than one that only brings credits.
 const SMALL_SLOT_BYTES: u32 = 4096;
 
+/// The longest ring of a peer, in bytes, that this process always has memory for; for longer ones
+/// if its own are as long.
+const RING_BYTES_MAX: usize = 64 << 20;
+
 /// The layout of a ring; the same at both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Geometry {
@@ -65,6 +69,12 @@ impl Geometry {
             span_max: span as u32,
             notify: settings.notify,
         }
+    }
+
+    /// Returns the bytes of the largest ring of a peer's that a process with these settings uses,
+    /// and so has the same memory for.
+    pub(super) fn bytes_max(settings: &Settings) -> usize {
+        Geometry::of(settings).bytes().max(RING_BYTES_MAX)
     }
 
     /// Returns whether a ring can have this layout.

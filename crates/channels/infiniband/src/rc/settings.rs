@@ -3,15 +3,10 @@
 
 use super::credit::CREDITS_MIN;
 use super::frame::{BODY_BYTES_MAX, DATA_BYTES};
-use super::ring::Geometry;
 use verbena_channel::{CONTROL_BYTES_MAX, Cost};
 
 /// Bytes of the largest slot that [`Settings::sound`] leaves.
 pub const SLOT_BYTES_MAX: usize = (BODY_BYTES_MAX / 2).next_multiple_of(64);
-
-/// The longest ring of a peer, in bytes, that this process always has memory for; for longer ones
-/// if its own are as long.
-const RING_BYTES_MAX: usize = 64 << 20;
 
 /// The peers that the receiver takes into its polling set (paper 1, 4.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -205,12 +200,6 @@ impl Settings {
         self.credits = self.credits.max(CREDITS_MIN);
         self.send_buffers_max = self.send_buffers_max.max(2);
         self
-    }
-
-    /// Returns the bytes of the largest ring of a peer's that this process uses, and so has the
-    /// same memory for.
-    pub fn ring_bytes_max(&self) -> usize {
-        Geometry::of(self).bytes().max(RING_BYTES_MAX)
     }
 
     /// Returns the longest payload of a packet of the engine that fits a receive buffer.

@@ -33,7 +33,7 @@ use super::RcChannel;
 use super::adapter::Adapter;
 use super::frame::Kind;
 use super::ring::WORD_BYTES;
-use super::ring::incoming::Stage;
+use super::ring::incoming::{Rest, Stage};
 use super::settings::Notify;
 use crate::device::Post;
 use std::time::Duration;
@@ -46,21 +46,6 @@ const GRACE_NS: u64 = 2_000_000;
 /// After this many packets from a peer its word is taken down: it talks too much to ring for each
 /// packet.
 const HEARD_MAX: u32 = 4;
-
-/// The knowledge of a ring's writer whether this process rests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Rest {
-    /// The peer need not ring.
-    #[default]
-    Awake,
-    /// The peer's word is up since this time, and `heard` packets have come since.
-    Announced {
-        /// The time by the adapter's clock.
-        since_ns: u64,
-        /// Packets.
-        heard: u32,
-    },
-}
 
 impl<A: Adapter> RcChannel<A> {
     /// Makes sure that whatever comes from now on makes an event, and returns how long the process

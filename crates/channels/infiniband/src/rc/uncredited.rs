@@ -7,7 +7,6 @@
 //! need be done for them. A buffer of the send/receive path serves others as soon as the device has
 //! read it. So these packets are copied here, if another channel could take this one's place.
 
-use super::peers::{Connection, Stage};
 use std::collections::VecDeque;
 use verbena_channel::Payload;
 use verbena_channel::packet::Header;
@@ -45,22 +44,9 @@ impl Uncredited {
     }
 
     /// Hands back all for which credits are out.
-    fn take(&mut self, uncredited: usize) -> impl Iterator<Item = (Header, Vec<u8>)> {
+    pub(super) fn take(&mut self, uncredited: usize) -> impl Iterator<Item = (Header, Vec<u8>)> {
         self.trim(uncredited);
         std::mem::take(&mut self.packets).into_iter().flatten()
-    }
-}
-
-impl<D> Connection<D> {
-    /// Notes what a broken connection has to hand back, before its memory goes. Once: what was
-    /// noted is asked for once.
-    pub(super) fn note_undelivered(&mut self) {
-        if !matches!(self.stage, Stage::Broken(_)) || std::mem::replace(&mut self.noted, true) {
-            return;
-        }
-        let Some(packets) = &mut self.uncredited else { return };
-        self.undelivered.extend(packets.take(self.receives.out().into()));
-        self.undelivered.extend(self.ring_out.iter_mut().flat_map(|ring| ring.uncredited()));
     }
 }
 

@@ -22,9 +22,15 @@ pub struct SimAdapter {
     subnet: Subnet,
 }
 
-impl SimAdapter {
-    pub(super) fn new(rank: Rank, subnet: Subnet) -> SimAdapter {
-        SimAdapter { rank, subnet }
+impl Subnet {
+    /// The device of a rank. Dropping it takes the rank off the subnet.
+    pub fn adapter(&self, rank: Rank) -> SimAdapter {
+        SimAdapter { rank, subnet: self.clone() }
+    }
+
+    /// Returns one of a rank's devices.
+    pub fn rail(&self, rank: Rank, rail: Rank) -> SimAdapter {
+        SimAdapter { rank: self.device_of(rank, rail), subnet: self.clone() }
     }
 }
 

@@ -4,26 +4,12 @@
 //! They change the prefix of packets, as the channel's module `frame` lays it out, and the flags of
 //! rings.
 
+use super::faults::Canary;
 use super::pair::Pair;
 use super::subnet::{Inner, Posted};
 use verbena_channel::Access;
 use verbena_infiniband::rc::adapter::{Operation, Remote};
 use verbena_memory::Region;
-
-/// A defect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Canary {
-    /// No defect.
-    None,
-    /// The sender takes the same flag value every time (paper 1, 4.2).
-    OneFlag,
-    /// The receiver gives credits twice for the same buffers, once in this many packets (paper 1,
-    /// 4.4).
-    CreditsTwice(u32),
-    /// The receiver takes packets of the send/receive path without a look at their number (paper 1,
-    /// 4.5).
-    NumbersIgnored,
-}
 
 /// The flag that the sender takes if it can.
 const PRIMARY: u32 = 0x9c3a_51f7;

@@ -4,56 +4,16 @@
 //! Bytes that are not inline are read from the sender's memory when the device sends them, so a
 //! buffer that is touched before shows as wrong bytes at the receiver.
 
+use super::post_office::{Outbound, PostOffice, Sender};
 use super::subnet::{Event, Inner, Subnet};
 use crate::Rank;
 use crate::world::fault;
-use std::collections::VecDeque;
 use verbena_fault::Fault;
 use verbena_infiniband::device::{Address, Post, Refused, Trouble};
 use verbena_infiniband::ud::adapter::{
     Aim, BATCH_MAX, Datagram, Datagrams, Ended, GLOBAL_BYTES, Limits, Memory,
 };
 use verbena_memory::Owned;
-
-/// A datagram on a sending queue pair.
-#[derive(Debug)]
-struct Outbound {
-    to: Rank,
-    from: Memory,
-    inline: Option<Vec<u8>>,
-    signalled: bool,
-}
-
-/// A sending queue pair.
-#[derive(Debug, Default)]
-struct Sender {
-    outbound: VecDeque<Outbound>,
-    /// Posted, sent, and known to be done.
-    posted: u64,
-    sent: u64,
-    done: u64,
-    /// The time at which the last one posted is sent.
-    last_ns: u64,
-}
-
-/// The datagram side of a rank's device.
-#[derive(Debug, Default)]
-pub(super) struct PostOffice {
-    senders: Vec<Sender>,
-    receives: VecDeque<(u32, Memory)>,
-    /// The ends to report, with the datagrams of their queue pair that are done then.
-    ended: VecDeque<(Ended, u64)>,
-}
-
-impl PostOffice {
-    pub(super) fn has_unseen(&self) -> bool {
-        !self.ended.is_empty()
-    }
-
-    pub(super) fn forget(&mut self) {
-        self.ended.clear();
-    }
-}
 
 /// The device of a rank. Dropping it takes the rank off the subnet: its memory is about to go.
 pub struct SimDatagrams {
@@ -64,12 +24,24 @@ pub struct SimDatagrams {
 }
 
 impl SimDatagrams {
-    pub(super) fn new(rank: Rank, subnet: Subnet, limits: Limits) -> SimDatagrams {
+    fn new(rank: Rank, subnet: Subnet, limits: Limits) -> SimDatagrams {
         let mut inner = subnet.lock();
         let senders = std::iter::repeat_with(Sender::default).take(limits.senders);
         inner.device(rank).post.senders = senders.collect();
         drop(inner);
         SimDatagrams { rank, subnet, limits, owners: Vec::new() }
+    }
+}
+
+impl Subnet {
+    /// The device of a rank for the channel `ud`, in place of [`Subnet::adapter`].
+    pub fn datagrams(&self, rank: Rank, limits: Limits) -> SimDatagrams {
+        SimDatagrams::new(rank, self.clone(), limits)
+    }
+
+    /// Returns one of a rank's devices for the channel `ud`, in place of [`Subnet::rail`].
+    pub fn rail_datagrams(&self, rank: Rank, rail: Rank, limits: Limits) -> SimDatagrams {
+        SimDatagrams::new(self.device_of(rank, rail), self.clone(), limits)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The device of one rank: registrations, completions, datagrams and queue pairs.
 
-use super::datagrams::PostOffice;
 use super::pair::{Pair, Receive, State};
+use super::post_office::PostOffice;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use verbena_channel::Access;
 use verbena_infiniband::device::{Completion, Failed, QueuePair, Trouble};

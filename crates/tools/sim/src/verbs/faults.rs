@@ -1,9 +1,23 @@
 //! Limits and misdeeds of the simulated devices.
 
-use super::canary::Canary;
 use crate::random::Random;
 use verbena_channel::AtomicScope;
 use verbena_infiniband::rc::adapter::Limits;
+
+/// A defect of the channel `rc`, played by the devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Canary {
+    /// No defect.
+    None,
+    /// The sender takes the same flag value every time (paper 1, 4.2).
+    OneFlag,
+    /// The receiver gives credits twice for the same buffers, once in this many packets (paper 1,
+    /// 4.4).
+    CreditsTwice(u32),
+    /// The receiver takes packets of the send/receive path without a look at their number (paper 1,
+    /// 4.5).
+    NumbersIgnored,
+}
 
 /// The misdeeds of the devices towards their users. Percentages are of single events.
 #[derive(Clone, Copy, Debug, PartialEq)]

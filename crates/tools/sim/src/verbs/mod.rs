@@ -7,13 +7,14 @@
 //! | [`datagrams`] | the same as the channel `ud` sees it |
 //! | [`subnet`] | what all devices share: time, events, the ranks that are to run |
 //! | [`device`] | registrations, completions, datagrams and queue pairs of one rank |
+//! | [`post_office`] | its datagrams of `ud`: what is to be sent, and where received |
 //! | [`pair`] | a queue pair: what is posted, under way, and in error |
 //! | [`launch`] | when posted work gets to the peer |
 //! | [`transport`] | how it gets there: in pieces, order, retries, failures |
 //! | [`costs`] | what everything costs |
 //! | [`counts`] | what they were asked to do, and what befell them |
 //! | [`faults`] | limits and misdeeds of the devices |
-//! | [`canary`] | defects of the channel, played by the devices |
+//! | [`canary`] | how the devices play defects of the channel |
 //!
 //! The service is that of InfiniBand's Reliable Connection: in order for each queue pair; a send
 //! uses up a receive buffer and waits for one; an RDMA write or read names memory by address and
@@ -30,13 +31,13 @@ mod device;
 mod faults;
 mod launch;
 mod pair;
+mod post_office;
 mod subnet;
 mod transport;
 
 pub use adapter::SimAdapter;
-pub use canary::Canary;
 pub use costs::{Costs, Stage};
 pub use counts::Counts;
 pub use datagrams::SimDatagrams;
-pub use faults::DeviceFaults;
+pub use faults::{Canary, DeviceFaults};
 pub use subnet::{Cut, Subnet};

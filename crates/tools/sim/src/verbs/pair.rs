@@ -71,7 +71,7 @@ pub(super) struct Pair {
     /// The time at which the last byte of the last work lands.
     pub last_ns: u64,
     /// The last packet that went into the peer's ring, for
-    /// [`super::canary::Canary::NumbersIgnored`].
+    /// [`super::faults::Canary::NumbersIgnored`].
     pub last_in_ring: Option<rc::Remote>,
 }
 

@@ -1,10 +1,8 @@
 //! The common state of all devices: virtual time, the coming events, and the ranks that have
 //! something to look at.
 
-use super::adapter::SimAdapter;
 use super::costs::Costs;
 use super::counts::Counts;
-use super::datagrams::SimDatagrams;
 use super::device::Device;
 use super::faults::DeviceFaults;
 use crate::Rank;
@@ -15,7 +13,6 @@ use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard};
 use verbena_infiniband::device::{Failed, Trouble};
-use verbena_infiniband::ud::adapter::Limits;
 
 /// Names posted work: whose it is, on which queue pair, and its number there.
 #[derive(Clone, Copy, Debug)]
@@ -274,26 +271,26 @@ impl Subnet {
         (0..self.rails).map(move |rail| rank + rail * ranks)
     }
 
-    /// Returns one of a rank's devices.
-    pub fn rail(&self, rank: Rank, rail: Rank) -> SimAdapter {
-        SimAdapter::new(rank + rail * self.ranks, self.clone())
+    /// Returns the number of one of a rank's devices.
+    pub(super) fn device_of(&self, rank: Rank, rail: Rank) -> Rank {
+        rank + rail * self.ranks
     }
 
     /// Lets one of a rank's devices fail at that time, for ever.
     pub fn cut(&self, rank: Rank, rail: Rank, at_ns: u64, how: Cut) {
-        self.lock().schedule(at_ns, Event::Cut(rank + rail * self.ranks, how));
+        self.lock().schedule(at_ns, Event::Cut(self.device_of(rank, rail), how));
     }
 
     /// Spares the devices of this rail: nothing that happens by chance makes them fail.
     pub fn spare(&self, rail: Rank) {
         let mut inner = self.lock();
-        (0..self.ranks).for_each(|rank| inner.device(rank + rail * self.ranks).safe = true);
+        (0..self.ranks).for_each(|rank| inner.device(self.device_of(rank, rail)).safe = true);
     }
 
     /// Makes the devices of a rail move bytes `times` times slower than the costs say.
     pub fn slow_down(&self, rail: Rank, times: u64) {
         let mut inner = self.lock();
-        (0..self.ranks).for_each(|rank| inner.device(rank + rail * self.ranks).slower = times);
+        (0..self.ranks).for_each(|rank| inner.device(self.device_of(rank, rail)).slower = times);
     }
 
     pub(super) fn lock(&self) -> Inside<'_> {
@@ -305,21 +302,6 @@ impl Subnet {
     /// allocates is the simulator's and not its user's.
     pub fn is_inside() -> bool {
         INSIDE.get()
-    }
-
-    /// The device of a rank. Dropping it takes the rank off the subnet.
-    pub fn adapter(&self, rank: Rank) -> SimAdapter {
-        SimAdapter::new(rank, self.clone())
-    }
-
-    /// The device of a rank for the channel `ud`, in place of [`Subnet::adapter`].
-    pub fn datagrams(&self, rank: Rank, limits: Limits) -> SimDatagrams {
-        SimDatagrams::new(rank, self.clone(), limits)
-    }
-
-    /// Returns one of a rank's devices for the channel `ud`, in place of [`Subnet::rail`].
-    pub fn rail_datagrams(&self, rank: Rank, rail: Rank, limits: Limits) -> SimDatagrams {
-        SimDatagrams::new(rank + rail * self.ranks, self.clone(), limits)
     }
 
     /// Virtual time in nanoseconds.

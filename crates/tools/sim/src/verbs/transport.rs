@@ -1,7 +1,7 @@
 //! Carries posted work to the peer: in order, in pieces, tried again if the peer is not ready, and
 //! given up if it does not answer.
 
-use super::canary::Canary;
+use super::faults::Canary;
 use super::pair::{Pair, State, Work};
 use super::subnet::{Event, Inner, Posted};
 use crate::Rank;

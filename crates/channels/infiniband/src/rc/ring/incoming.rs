@@ -6,7 +6,6 @@ use crate::rc::frame::{PREFIX_BYTES, packet_bytes};
 use crate::rc::id::Id;
 use crate::rc::pinned::Pinned;
 use crate::rc::settings::Notify;
-use crate::rc::sleep::Rest;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 use verbena_channel::{Access, Peer};
 use verbena_fault::Fault;
@@ -21,6 +20,21 @@ pub(crate) enum Stage {
     Open,
     /// The ring is taken back; the sender has not said yet that it wrote for the last time.
     Withdrawing,
+}
+
+/// The knowledge of a ring's writer whether this process rests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// The peer need not ring.
+    #[default]
+    Awake,
+    /// The peer's word is up since this time, and `heard` packets have come since.
+    Announced {
+        /// The time by the adapter's clock.
+        since_ns: u64,
+        /// Packets.
+        heard: u32,
+    },
 }
 
 /// The finding where the next packet must come.

@@ -12,6 +12,12 @@ const HEAD: &str = "# Instructions a call, as `cargo xtask instructions --update
 /// The growth that a count may have where the file does not say otherwise.
 const TOLERANCE_PERCENT: f64 = 3.0;
 
+/// The instructions by which a call on the MPICH face may exceed the same on the standard face.
+/// Half a one stands for what differs from run to run.
+const FACE_INSTRUCTIONS_MAX: f64 = 20.5;
+/// The beginning of a section's name on the MPICH face.
+pub(super) const MPICH: &str = "mpich.";
+
 /// Counts by section.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -72,6 +78,15 @@ impl Counts {
             Verdict::Kept
         }
     }
+
+    /// Returns the sections in which the MPICH face takes too many instructions more than the
+    /// standard one, each with that number; a section without its twin counts as the whole.
+    pub(super) fn far_faces(&self) -> Vec<(&str, f64)> {
+        let twins =
+            self.instructions.iter().filter_map(|(name, count)| Some((name.strip_prefix(MPICH)?, count)));
+        let more = twins.map(|(name, count)| (name, count - self.instructions.get(name).unwrap_or(&0.0)));
+        more.filter(|(_, more)| *more > FACE_INSTRUCTIONS_MAX).collect()
+    }
 }
 
 /// Reads the file.
@@ -103,5 +118,12 @@ mod tests {
         assert_eq!(agreed.judge("send", 103.1), Verdict::Grew(100.0));
         assert_eq!(agreed.judge("send", 96.0), Verdict::Fell(100.0));
         assert!(agreed.judge("receive", 1.0).is_failure() && !agreed.judge("send", 1.0).is_failure());
+    }
+
+    #[test]
+    fn a_face_that_is_far_from_the_other_is_found() {
+        let counts = [("a", 100.0), ("mpich.a", 120.2), ("b", 100.0), ("mpich.b", 121.0), ("mpich.c", 30.0)];
+        let counted = Counts::new(counts.map(|(name, count)| (name.to_owned(), count)).into());
+        assert_eq!(counted.far_faces(), [("b", 21.0), ("c", 30.0)]);
     }
 }

@@ -1,6 +1,6 @@
 //! The run under callgrind: compiling the program, running it, and reading callgrind's files.
 
-use super::counts::Counts;
+use super::counts::{Counts, MPICH};
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -46,7 +46,7 @@ pub(super) fn count(top: &Path, stage: &Path) -> Result<Counts> {
             .arg(format!("-Wl,-rpath,{}", stage.join("lib").display()));
         compile
     })?;
-    counts.extend(of_mpich.into_iter().map(|(name, count)| (format!("mpich.{name}"), count)));
+    counts.extend(of_mpich.into_iter().map(|(name, count)| (format!("{MPICH}{name}"), count)));
     Ok(Counts::new(counts))
 }
 

@@ -87,7 +87,8 @@ static void again(int rank, int peer) {
 }
 
 static const char *names[] = {"rc_read_bytes", "rc_written_bytes", "rc_registration_hits", "rc_registration_misses",
-                              "rc_registrations_invalidated", "rc_registrations_refused"};
+                              "rc_registrations_invalidated", "rc_registrations_refused",
+                              "rc_full", "rendezvous_striped"};
 enum { NAMES = sizeof names / sizeof *names };
 
 int main(int argc, char **argv) {

@@ -66,6 +66,16 @@ fn nodes_in_one_guest() {
             let said = ended.ok().stdout;
             assert_eq!(count_of(&said, "rc_read_bytes") + count_of(&said, "rc_written_bytes"), 0, "{said}");
         })
+        .check("registrations are kept only if that is wanted", 60, uncached(), |ended| {
+            let said = ended.ok().stdout;
+            assert_eq!(count_of(&said, "rc_registration_hits"), 0, "{said}");
+            assert!(count_of(&said, "rc_registration_misses") > 0, "{said}");
+        })
+        .check("a short send queue fills", 120, short_queue(), |ended| {
+            let said = ended.ok().stdout;
+            let (usual, short) = said.split_once("short queue").expect("two runs");
+            assert!(count_of(short, "rc_full") > count_of(usual, "rc_full"), "{said}");
+        })
         .run();
 }
 
@@ -190,6 +200,17 @@ fn typical_us(line: &str) -> Option<f64> {
 fn long_messages(way: &str) -> String {
     let large = program("large").display().to_string();
     format!("VERBENA_LARGE={way} VERBENA_CHANNELS=loopback,rc mpiexec -hosts node0,node1 -n 2 {large}")
+}
+
+/// Returns a script in which each operation registers its memory anew.
+fn uncached() -> String {
+    format!("VERBENA_RC_CACHE=0 {}", long_messages("write"))
+}
+
+/// Returns a script that runs with the usual send queue, and then with one of two places.
+fn short_queue() -> String {
+    let run = long_messages("pipeline");
+    format!("{run} && echo short queue && VERBENA_RC_WORK_MAX=2 {run}")
 }
 
 /// The number behind a name on a line of its own.

@@ -27,7 +27,24 @@ fn a_rail_is_cut_in_the_middle_of_every_run() {
             // but memory.
             assert!(moved > 0, "no cut met the rail of the packets:\n{said}");
         })
+        .check("messages go over as many rails as are wanted", 60, wanted_rails(), |ended| {
+            let said = ended.ok().stdout;
+            let striped = said.lines().filter_map(|line| line.strip_prefix("rendezvous_striped "));
+            let striped: Vec<u64> = striped.map(|count| count.parse().expect("a count")).collect();
+            assert!(matches!(striped[..], [0, several] if several > 0), "{said}");
+        })
         .run();
+}
+
+/// Returns a script that runs over one rail, and then over two.
+fn wanted_rails() -> String {
+    let large = program("large").display().to_string();
+    let run = |rails: u32| {
+        format!(
+            "VERBENA_RC_RAILS={rails} VERBENA_CHANNELS=loopback,rc mpiexec -hosts node0,node1 -n 2 {large}"
+        )
+    };
+    format!("{} && {}", run(1), run(2))
 }
 
 /// Each interface in its turn goes down at some time after the ranks have begun to talk, and up

@@ -153,7 +153,15 @@ fn measure_nodes(args: &Args, program: &Path, out: &Path, guest: &Guest) -> Resu
     let mut command = Command::new(std::env::current_exe().context("this program's own path")?);
     command.args(["softroce", "--nodes", "2", "--memory", &GUEST_MIB.to_string()]).args(guest.options);
     command.args(["--limit", &(60 * guest.minutes + GUEST_SPARE_S).to_string(), "--out"]).arg(out).arg("--");
-    command.arg(program).args(["report", "--hosts", "node0,node1", "--only", guest.sections, "--out", "/out"]);
+    command.arg(program).args([
+        "report",
+        "--hosts",
+        "node0,node1",
+        "--only",
+        guest.sections,
+        "--out",
+        "/out",
+    ]);
     command.args(effort(args, guest.minutes)).args(["--limit-s", "60"]);
     for (option, path) in [("--npb", &args.npb), ("--hypre", &args.hypre)] {
         if let Some(path) = path {

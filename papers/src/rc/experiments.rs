@@ -31,7 +31,8 @@ pub(crate) enum Name {
 /// The settings that turn the rings off: no peer comes into the polling set.
 pub(crate) const NO_RINGS: (&str, &str) = ("RC_POLL_POLICY", "none");
 /// Paper 2's ring: 128 KiB in slots that hold a chunk of 16 KiB each, and what goes with a chunk.
-pub(crate) const RING: [(&str, &str); 3] = [("RC_SLOTS", "8"), ("RC_SLOT_BYTES", "16640"), ("CHUNK_BYTES", "16384")];
+pub(crate) const RING: [(&str, &str); 3] =
+    [("RC_SLOTS", "8"), ("RC_SLOT_BYTES", "16640"), ("CHUNK_BYTES", "16384")];
 
 const CHUNKS: Axis = Axis { name: "chunk, KiB", label: |kib| kib.to_string() };
 const SLOTS: Axis = Axis { name: "slots", label: |slots| slots.to_string() };

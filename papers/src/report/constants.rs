@@ -44,7 +44,10 @@ pub(super) fn constants() -> Vec<Constant> {
         ns("read.receive_ns", one.read.receive_ns, FITTED, "figure 15 of paper 2"),
         ns("acknowledge_ns", one.acknowledge_ns, GUESSED, "no paper states it"),
         ns("datagram_ns", one.datagram_ns, GUESSED, "no paper states it"),
-        Constant { value: format!("{} ps", one.byte_ps), ..ns("byte_ps", 0, TAKEN, "870 MB/s (paper 2, 4.2.1)") },
+        Constant {
+            value: format!("{} ps", one.byte_ps),
+            ..ns("byte_ps", 0, TAKEN, "870 MB/s (paper 2, 4.2.1)")
+        },
         Constant {
             value: format!("{} ps", one.copy_byte_ps),
             ..ns("copy_byte_ps", 0, TAKEN, "below 800 MB/s (paper 2, 4.4)")

@@ -62,7 +62,12 @@ fn sums(out: &mut String, page: &Page) {
     }
     out.push_str("</tr></thead><tbody>\n");
     for kind in Kind::ALL {
-        let _ = write!(out, "<tr><td class=\"k\">{}</td><td class=\"n\">{}</td>", kind.name(), page.of_kind(kind));
+        let _ = write!(
+            out,
+            "<tr><td class=\"k\">{}</td><td class=\"n\">{}</td>",
+            kind.name(),
+            page.of_kind(kind)
+        );
         for outcome in Outcome::ALL {
             let _ = write!(out, "<td class=\"n\">{}</td>", page.count(kind, outcome));
         }
@@ -245,7 +250,8 @@ mod tests {
         let html = render(&page);
         let top = &html[..html.find("<h2").expect("a paper")];
         for kind in Kind::ALL {
-            let cell = format!("<td class=\"k\">{}</td><td class=\"n\">{}</td>", kind.name(), page.of_kind(kind));
+            let cell =
+                format!("<td class=\"k\">{}</td><td class=\"n\">{}</td>", kind.name(), page.of_kind(kind));
             assert!(top.contains(&cell), "{cell}");
         }
         assert!(Outcome::ALL.iter().all(|outcome| top.contains(outcome.name())));

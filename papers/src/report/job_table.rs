@@ -27,7 +27,8 @@ impl JobTable {
     /// Adds the value of one job.
     pub(super) fn add(&mut self, row: &str, column: &str, value: f64) {
         let column = position(&mut self.columns, |name| name == column, || column.into());
-        let row = position(&mut self.rows, |each| each.name == row, || Row { name: row.into(), jobs: Vec::new() });
+        let row =
+            position(&mut self.rows, |each| each.name == row, || Row { name: row.into(), jobs: Vec::new() });
         let jobs = &mut self.rows[row].jobs;
         jobs.resize_with(jobs.len().max(column + 1), Vec::new);
         jobs[column].push(value);
@@ -66,7 +67,9 @@ mod tests {
     #[test]
     fn what_is_written_is_read_job_by_job() {
         let mut table = JobTable::new("t", "part");
-        [(30.0, "a"), (31.0, "a"), (40.0, "b")].iter().for_each(|(value, name)| table.add("total", name, *value));
+        [(30.0, "a"), (31.0, "a"), (40.0, "b")]
+            .iter()
+            .for_each(|(value, name)| table.add("total", name, *value));
         table.add("receiver", "b", 5.0);
         let document = json!({"command": "verbena-papers report",
             "experiments": [table.json("rc trace", "time", "us", "m")]});

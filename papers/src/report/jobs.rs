@@ -114,7 +114,8 @@ fn least_us(results: &Results, series: &Series, measured: &Measured) -> Option<f
 /// The rounds in which the bare device was slow at this place, where that was measured.
 fn slow_rounds(results: &Results, series: &Series, measured: &Measured) -> Vec<bool> {
     let jobs = |name: &str| {
-        let of = results.series.iter().rfind(|other| other.experiment == series.experiment && other.name == name);
+        let of =
+            results.series.iter().rfind(|other| other.experiment == series.experiment && other.name == name);
         of.and_then(|other| other.same(measured)).map_or(&[][..], |place| &place.jobs[..])
     };
     jobs(WRITE).iter().zip(jobs(SEND)).map(|(write, send)| !is_one_speed(write.value, send.value)).collect()

@@ -79,17 +79,37 @@ const INPUTS: [Input; 13] = [
         Beside::Series("pipeline 16 KiB"),
         "byte_ps is the paper's 870 MB/s, copy_beside_device_percent is fitted to the pipeline's 500 MB/s",
     ),
-    input("sim chunks", "1 KiB", Anything, "write.issue_ns is fitted to 18.6 us, which bounds the chunks of 1 KiB"),
+    input(
+        "sim chunks",
+        "1 KiB",
+        Anything,
+        "write.issue_ns is fitted to 18.6 us, which bounds the chunks of 1 KiB",
+    ),
     input(
         "sim direction",
         "zero-copy write",
         Beside::Series("zero-copy read"),
         "read.receive_ns was estimated so that figure 15 comes out",
     ),
-    input("sim ratios", "within the node", Anything, "of a round, 300 of 320 ns are the look that the paper states"),
+    input(
+        "sim ratios",
+        "within the node",
+        Anything,
+        "of a round, 300 of 320 ns are the look that the paper states",
+    ),
     input("sim ratios gain", "", Anything, "of a round, 300 of 320 ns are the look that the paper states"),
-    input("sim connect", "", Anything, "open_pair_ns and connect_pair_ns are guessed, and most of the time is theirs"),
-    input("sim rails", "", Anything, "each rail has a device, a wire and a processor of its own by construction"),
+    input(
+        "sim connect",
+        "",
+        Anything,
+        "open_pair_ns and connect_pair_ns are guessed, and most of the time is theirs",
+    ),
+    input(
+        "sim rails",
+        "",
+        Anything,
+        "each rail has a device, a wire and a processor of its own by construction",
+    ),
 ];
 
 /// Returns the kind of a row that looks at this.
@@ -152,11 +172,11 @@ mod tests {
     #[test]
     fn every_input_is_some_row() {
         let all = inventory::all();
-        let seen: Vec<&Seen> = all.iter().flat_map(|item| &item.claims).flat_map(|claim| &claim.seen).collect();
+        let seen: Vec<&Seen> =
+            all.iter().flat_map(|item| &item.claims).flat_map(|claim| &claim.seen).collect();
         for input in &INPUTS {
-            let of = |seen: &&&Seen| {
-                seen.of.experiment == input.experiment && why_input(seen) == Some(input.why)
-            };
+            let of =
+                |seen: &&&Seen| seen.of.experiment == input.experiment && why_input(seen) == Some(input.why);
             assert!(seen.iter().any(|one| of(&one)), "{} {}", input.experiment, input.of);
         }
     }

@@ -53,9 +53,8 @@ fn section(out: &mut String, files: &mut Vec<(String, String)>, part: &Part, fol
         let seen = row.seen.map_or_else(String::new, format_value);
         let command = if row.command.is_empty() { String::new() } else { format!("`{}`", row.command) };
         let (kind, noise, outcome) = (row.kind.name(), noise(row), row.outcome.name());
-        let cells = [
-            &row.what, kind, row.source, &row.ours, &claimed, &seen, &noise, outcome, &command, &row.remark,
-        ];
+        let cells =
+            [&row.what, kind, row.source, &row.ours, &claimed, &seen, &noise, outcome, &command, &row.remark];
         let _ = writeln!(out, "| {} |", cells.map(cell).join(" | "));
     }
     for reason in &item.lacks {

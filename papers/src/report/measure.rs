@@ -73,12 +73,7 @@ pub(super) const NO_NODES: &str = "no nodes were named (--hosts), so nothing bet
 /// The reason why an experiment has no jobs, or not enough.
 const TIME_UP: &str = "the time for this run was up";
 
-fn whole(
-    experiment: Experiment,
-    between: &Between,
-    budget: &Budget,
-    record: &mut Record,
-) -> Result<()> {
+fn whole(experiment: Experiment, between: &Between, budget: &Budget, record: &mut Record) -> Result<()> {
     let name = experiment.name;
     let mut measured = Measured::new(twinned(experiment), &Wanted::default(), between)?;
     if measured.series.is_empty() {

@@ -90,7 +90,8 @@ fn chosen(
 
 fn found(folder: &Path, name: &str, classes: [&str; 2]) -> Result<PathBuf> {
     let folders = [folder.to_path_buf(), folder.join("bin")];
-    let paths = classes.iter().flat_map(|class| folders.iter().map(move |at| at.join(format!("{name}.{class}.x"))));
+    let paths =
+        classes.iter().flat_map(|class| folders.iter().map(move |at| at.join(format!("{name}.{class}.x"))));
     let mut paths = paths.filter(|path| path.exists());
     paths.next().with_context(|| format!("neither {name}.W.x nor {name}.S.x is in {}", folder.display()))
 }

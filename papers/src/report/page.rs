@@ -2,8 +2,8 @@
 
 use super::figure::{self, Figure};
 use super::inventory::{self, Item};
-use super::results::Results;
 use super::kinds::Kind;
+use super::results::Results;
 use super::rows::{self, Row};
 use super::verdict::Outcome;
 use anyhow::Result;

@@ -199,13 +199,17 @@ fn connections(quick: bool) -> Vec<Experiment> {
 
 /// The two designs of paper 1: the path is not learnt, so that each is what it is called.
 fn designs() -> Vec<Variant> {
-    vec![rc::experiments::ours("RDMA eager", &[]), rc::experiments::ours("send/receive", &[rc::experiments::NO_RINGS])]
+    vec![
+        rc::experiments::ours("RDMA eager", &[]),
+        rc::experiments::ours("send/receive", &[rc::experiments::NO_RINGS]),
+    ]
 }
 
 /// The three designs of paper 2 for long messages, from its threshold of 2 KiB on.
 fn large_designs() -> Vec<Variant> {
     let of = |(name, large)| {
-        let settings = [&rc::experiments::RING[..], &[("LARGE", large), ("RC_EAGER_BYTES_MAX", "2048")]].concat();
+        let settings =
+            [&rc::experiments::RING[..], &[("LARGE", large), ("RC_EAGER_BYTES_MAX", "2048")]].concat();
         rc::experiments::ours(name, &settings)
     };
     [("pipeline", "pipeline"), ("zero-copy read", "read"), ("zero-copy write", "write")].map(of).to_vec()
@@ -256,7 +260,8 @@ fn rc_large() -> Experiment {
 fn rc_eager() -> Experiment {
     let of = |(name, bytes): (&str, usize)| {
         let bytes = bytes.to_string();
-        let room = [("RC_SLOTS", "8"), ("RC_SLOT_BYTES", "33280"), ("RC_BUFFER_BYTES", "33280"), ("LARGE", "write")];
+        let room =
+            [("RC_SLOTS", "8"), ("RC_SLOT_BYTES", "33280"), ("RC_BUFFER_BYTES", "33280"), ("LARGE", "write")];
         let settings = [&room[..], &[("RC_EAGER_BYTES_MAX", bytes.as_str())]].concat();
         rc::experiments::ours(name, &settings)
     };
@@ -392,14 +397,19 @@ mod tests {
     #[test]
     fn every_experiment_measures_a_variant_twice_at_every_point() {
         for quick in [false, true] {
-            for experiment in Section::value_variants().iter().flat_map(|section| experiments(*section, quick)) {
+            for experiment in
+                Section::value_variants().iter().flat_map(|section| experiments(*section, quick))
+            {
                 let own = experiment.variants.len();
                 let twinned = twinned(experiment);
                 assert_eq!(twinned.variants.len(), own + 1, "{}", twinned.name);
                 let twin = &twinned.variants[own];
                 let name = noise::twin_of(&twin.name).expect("a twin's name");
-                let first = twinned.variants.iter().find(|variant| variant.name == name).expect("its variant");
-                let (How::Ours(_, one), How::Ours(_, other)) = (&first.how, &twin.how) else { panic!("ours") };
+                let first =
+                    twinned.variants.iter().find(|variant| variant.name == name).expect("its variant");
+                let (How::Ours(_, one), How::Ours(_, other)) = (&first.how, &twin.how) else {
+                    panic!("ours")
+                };
                 assert_eq!(one, other);
             }
         }
@@ -448,8 +458,17 @@ mod tests {
         for item in inventory::all() {
             for seen in item.claims.iter().flat_map(|claim| &claim.seen) {
                 let name = seen.of.experiment;
-                let other =
-                    ["sim ", "npb", "smg", "counted ", "verbs ", "node floor", "node trace", "rc trace", "node polling set"];
+                let other = [
+                    "sim ",
+                    "npb",
+                    "smg",
+                    "counted ",
+                    "verbs ",
+                    "node floor",
+                    "node trace",
+                    "rc trace",
+                    "node polling set",
+                ];
                 let known = names().contains(name) || other.iter().any(|other| name.starts_with(other));
                 assert!(known, "paper {}, {}: {name}", item.paper, item.place);
             }

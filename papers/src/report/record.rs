@@ -40,7 +40,13 @@ impl Record {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(super) fn jobs(&mut self, experiment: &str, metric: &str, unit: &str, table: &JobTable) -> Result<()> {
+    pub(super) fn jobs(
+        &mut self,
+        experiment: &str,
+        metric: &str,
+        unit: &str,
+        table: &JobTable,
+    ) -> Result<()> {
         let machine = verbena_lab::place::machine();
         self.put(experiment, table.json(experiment, metric, unit, &machine))
     }

@@ -60,8 +60,7 @@ pub(super) struct Measured {
 impl Measured {
     /// Returns whether another one was measured at the same place.
     pub(super) fn is_at(&self, other: &Measured) -> bool {
-        (&self.metric, self.x, self.ranks, &self.label)
-            == (&other.metric, other.x, other.ranks, &other.label)
+        (&self.metric, self.x, self.ranks, &self.label) == (&other.metric, other.x, other.ranks, &other.label)
     }
 }
 
@@ -277,7 +276,8 @@ mod tests {
         let of_job = |value: f64| json!({"value": value});
         let mut measured = entry(8, 1.5);
         measured["jobs"] = json!([of_job(1.0), of_job(2.0)]);
-        results.add(&json!({"command": "c", "variants": [{"variant": "v", "report": {"entries": [measured]}}]}));
+        results
+            .add(&json!({"command": "c", "variants": [{"variant": "v", "report": {"entries": [measured]}}]}));
         results.add(&json!({"command": "c", "experiments": [{"experiment": "npb", "columns": ["p", "a"],
             "rows": [{"name": "is", "values": [3.0], "jobs": [[of_job(3.0), of_job(4.0)]]}]}]}));
         let values = |at: usize| -> Vec<f64> {

@@ -108,7 +108,12 @@ fn look(claim: &Claim, seen: &Seen, results: &Results) -> Row {
 fn remark(seen: &Seen) -> String {
     let held_out = seen.held_out.then_some("held out: no constant of the model was chosen by it");
     let why = kinds::why_input(seen);
-    [Some(seen.remark), held_out, why].into_iter().flatten().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ")
+    [Some(seen.remark), held_out, why]
+        .into_iter()
+        .flatten()
+        .filter(|text| !text.is_empty())
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 fn with_remark(row: Row, text: &str) -> Row {
@@ -165,7 +170,11 @@ impl<'a> Sides<'a> {
     fn lack(&self) -> Option<String> {
         let few = self.jobs().find(|jobs| !jobs.suffice())?;
         let (counted, thrown) = (few.values.len(), few.thrown.len());
-        Some(format!("{counted} jobs of {} count, {thrown} were disturbed; {} are needed", counted + thrown, jobs::JOBS_MIN))
+        Some(format!(
+            "{counted} jobs of {} count, {thrown} were disturbed; {} are needed",
+            counted + thrown,
+            jobs::JOBS_MIN
+        ))
     }
 
     /// Returns the factor within which a ratio of these two is noise, if their experiments measured
@@ -191,7 +200,8 @@ impl<'a> Sides<'a> {
 
 /// The noise of the twins of an experiment at the place of a value.
 fn twins(results: &Results, found: &Found<'_>) -> Option<f64> {
-    let of_experiment = || results.series.iter().filter(|series| series.experiment == found.series.experiment);
+    let of_experiment =
+        || results.series.iter().filter(|series| series.experiment == found.series.experiment);
     let noises = of_experiment().filter_map(|twin| {
         let name = noise::twin_of(&twin.name)?;
         let variant = of_experiment().find(|series| series.name == name)?;
@@ -239,7 +249,10 @@ fn concluded(row: Row, sides: &Sides<'_>) -> Row {
         }
         (_, Some(noise)) if is_positive => Row { outcome: judge(row.claimed, row.seen, noise), ..row },
         (_, None) => Row { outcome: Outcome::CannotTell, ..with_remark(row, "its noise was not measured") },
-        _ => Row { outcome: Outcome::CannotTell, ..with_remark(row, "a ratio of what is not positive says nothing") },
+        _ => Row {
+            outcome: Outcome::CannotTell,
+            ..with_remark(row, "a ratio of what is not positive says nothing")
+        },
     }
 }
 

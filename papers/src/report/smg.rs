@@ -64,7 +64,11 @@ fn rounds(path: &Path, between: &Between, budget: &Budget, table: &mut JobTable)
 fn solved(text: &str) -> Result<f64> {
     let times = text.lines().filter_map(|line| line.trim().strip_prefix("wall clock time ="));
     let times: Vec<f64> = times.map(number).collect::<Result<_>>()?;
-    anyhow::ensure!(times.len() >= 2, "it printed {} times, not those of setting up and solving", times.len());
+    anyhow::ensure!(
+        times.len() >= 2,
+        "it printed {} times, not those of setting up and solving",
+        times.len()
+    );
     // The first one is that of the matrix and the vectors.
     Ok(times[times.len() - 2..].iter().sum())
 }

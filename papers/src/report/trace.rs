@@ -48,7 +48,10 @@ pub(super) fn run(between: &Between, budget: &Budget, folder: &Path, record: &mu
         name,
         is_twin,
         place: Place::Nodes,
-        settings: std::iter::once(&("CHANNELS", "rc")).chain(more).map(|(name, value)| set(name, value)).collect(),
+        settings: std::iter::once(&("CHANNELS", "rc"))
+            .chain(more)
+            .map(|(name, value)| set(name, value))
+            .collect(),
     };
     let designs = [
         rc("RDMA eager", false, &[("RC_LEARN_PATH", "0")]),

@@ -32,7 +32,8 @@ pub(super) fn compare(one: &Measured, other: &Measured) -> Proof {
         return Proof::Unknown;
     }
     let traffic = names.into_iter().filter(|name| !OF_TIME.contains(name));
-    let differing = traffic.filter_map(|name| Some((name, differ(&counts(one, name), &counts(other, name))?)));
+    let differing =
+        traffic.filter_map(|name| Some((name, differ(&counts(one, name), &counts(other, name))?)));
     // The clearest one is told.
     let clearest = differing.max_by(|(_, one), (_, other)| one.apart.total_cmp(&other.apart));
     clearest.map_or(Proof::Identical, |(name, pair)| {

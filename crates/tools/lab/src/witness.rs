@@ -147,7 +147,8 @@ fn of_devices() -> BTreeMap<String, f64> {
         for port in entries(&device.join("ports")) {
             for file in entries(&port.join("hw_counters")) {
                 let name = file.file_name().map(|name| name.to_string_lossy().into_owned());
-                let value = std::fs::read_to_string(&file).ok().and_then(|text| text.trim().parse::<f64>().ok());
+                let value =
+                    std::fs::read_to_string(&file).ok().and_then(|text| text.trim().parse::<f64>().ok());
                 if let (Some(name), Some(value)) = (name, value) {
                     *all.entry(format!("device {name}")).or_insert(0.0) += value;
                 }

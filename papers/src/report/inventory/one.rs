@@ -169,38 +169,77 @@ fn pairs() -> Vec<Item> {
     let long = |series, metric| pick("rc long", series, metric, Size(64 << 10));
     vec![
         Item::new(1, "figure 12", "6.3.1", "Latency by size, RDMA design beside send/receive")
-            .number("gain for small messages, more than", 2.0, "us").number("gain for long messages, more than", 6.0, "us")
-            .claim("small messages: RDMA eager to send/receive (24% less)", AtMost(0.76), [
-                ratio(rc_latency("RDMA eager", 8), rc_latency("send/receive", 8)).but(EMULATED),
-                ratio(rc_latency("RDMA eager", 64), rc_latency("send/receive", 64)).but(EMULATED),
-                ratio(sim("sim latency", "RDMA eager", 4), sim("sim latency", "send/receive", 4)),
-            ])
-            .claim("64 KiB by rendezvous: the control messages gain too", AtMost(1.0), [
-                ratio(long("RDMA eager", "latency"), long("send/receive", "latency")).but(EMULATED),
-            ])
-            .claim("64 KiB by rendezvous: microseconds less, to the paper's 6", AtLeast(1.0), [
-                against(sim("sim control gain", "gain", 64 << 10), 6.0).held_out(),
-            ])
-            .show("rc latency", "latency").show("sim latency", "latency").show("sim control gain", "latency").show("rc long", "latency"),
-        Item::new(1, "figure 13", "6.3.1", "Bandwidth of small messages in windows of 100, RDMA design beside send/receive")
-            .number("gain for small messages, more than", 104.0, "%")
-            .claim("RDMA eager to send/receive", AtLeast(2.04), [
+            .number("gain for small messages, more than", 2.0, "us")
+            .number("gain for long messages, more than", 6.0, "us")
+            .claim(
+                "small messages: RDMA eager to send/receive (24% less)",
+                AtMost(0.76),
+                [
+                    ratio(rc_latency("RDMA eager", 8), rc_latency("send/receive", 8)).but(EMULATED),
+                    ratio(rc_latency("RDMA eager", 64), rc_latency("send/receive", 64)).but(EMULATED),
+                    ratio(sim("sim latency", "RDMA eager", 4), sim("sim latency", "send/receive", 4)),
+                ],
+            )
+            .claim(
+                "64 KiB by rendezvous: the control messages gain too",
+                AtMost(1.0),
+                [ratio(long("RDMA eager", "latency"), long("send/receive", "latency")).but(EMULATED)],
+            )
+            .claim(
+                "64 KiB by rendezvous: microseconds less, to the paper's 6",
+                AtLeast(1.0),
+                [against(sim("sim control gain", "gain", 64 << 10), 6.0).held_out()],
+            )
+            .show("rc latency", "latency")
+            .show("sim latency", "latency")
+            .show("sim control gain", "latency")
+            .show("rc long", "latency"),
+        Item::new(
+            1,
+            "figure 13",
+            "6.3.1",
+            "Bandwidth of small messages in windows of 100, RDMA design beside send/receive",
+        )
+        .number("gain for small messages, more than", 104.0, "%")
+        .claim(
+            "RDMA eager to send/receive",
+            AtLeast(2.04),
+            [
                 ratio(rc_small("RDMA eager", 8), rc_small("send/receive", 8)).but(EMULATED),
                 ratio(rc_small("RDMA eager", 256), rc_small("send/receive", 256)).but(EMULATED),
                 ratio(sim("sim small", "RDMA eager", 4), sim("sim small", "send/receive", 4)),
                 ratio(sim("sim small", "RDMA eager", 256), sim("sim small", "send/receive", 256)),
-            ])
-            .show("rc small", "bandwidth").show("sim small", "bandwidth"),
-        Item::new(1, "figure 14", "6.3.1", "Bandwidth by size up to long messages, RDMA design beside send/receive: better everywhere")
-            .claim("1 KiB: RDMA eager to send/receive", AtLeast(1.0), [
+            ],
+        )
+        .show("rc small", "bandwidth")
+        .show("sim small", "bandwidth"),
+        Item::new(
+            1,
+            "figure 14",
+            "6.3.1",
+            "Bandwidth by size up to long messages, RDMA design beside send/receive: better everywhere",
+        )
+        .claim(
+            "1 KiB: RDMA eager to send/receive",
+            AtLeast(1.0),
+            [
                 ratio(rc_small("RDMA eager", 1024), rc_small("send/receive", 1024)).but(EMULATED),
                 ratio(sim("sim small", "RDMA eager", 1024), sim("sim small", "send/receive", 1024)),
-            ])
-            .claim("64 KiB: RDMA eager to send/receive", AtLeast(1.0), [
+            ],
+        )
+        .claim(
+            "64 KiB: RDMA eager to send/receive",
+            AtLeast(1.0),
+            [
                 ratio(long("RDMA eager", "bandwidth"), long("send/receive", "bandwidth")).but(EMULATED),
-                ratio(pick("sim long", "RDMA eager", "", Size(64 << 10)), pick("sim long", "send/receive", "", Size(64 << 10))),
-            ])
-            .show("sim long", "bandwidth").show("sim small", "bandwidth"),
+                ratio(
+                    pick("sim long", "RDMA eager", "", Size(64 << 10)),
+                    pick("sim long", "send/receive", "", Size(64 << 10)),
+                ),
+            ],
+        )
+        .show("sim long", "bandwidth")
+        .show("sim small", "bandwidth"),
     ]
 }
 

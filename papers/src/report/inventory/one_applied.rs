@@ -132,11 +132,19 @@ fn programs() -> Vec<Item> {
         "NAS programs IS, MG, LU, CG, FT, SP and BT, class A on 4 nodes, RDMA design beside send/receive",
     )
     .number("best improvement", 7.0, "%");
-    let four = compared(four, &["kernel_is", "kernel_mg", "kernel_lu", "kernel_cg", "kernel_ft", "kernel_sp", "kernel_bt"])
-        .show_over("kernel", "rc kernels", "").show_over("program", "npb", "mop_s")
-        .lacks(NO_CLASS_A);
+    let four = compared(
+        four,
+        &["kernel_is", "kernel_mg", "kernel_lu", "kernel_cg", "kernel_ft", "kernel_sp", "kernel_bt"],
+    )
+    .show_over("kernel", "rc kernels", "")
+    .show_over("program", "npb", "mop_s")
+    .lacks(NO_CLASS_A);
     let four = ORIGINALS.iter().fold(four, original);
-    let four = four.claim("our kernels on average: no more than the best improvement, 7%", AtLeast(0.93), [kernels_mean()]);
+    let four = four.claim(
+        "our kernels on average: no more than the best improvement, 7%",
+        AtLeast(0.93),
+        [kernels_mean()],
+    );
     let eight = Item::new(1, "figure 21", "6.3.3", "NAS programs IS, MG, LU, CG and FT, class B on 8 nodes, RDMA design beside send/receive (SP and BT need a square)")
         .number("best improvement", 7.0, "%")
         .lacks(EIGHT);

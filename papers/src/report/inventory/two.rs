@@ -124,9 +124,7 @@ fn piggyback() -> Vec<Item> {
 fn pipeline() -> Vec<Item> {
     let chunk = |series, bytes| pick("rc chunks", series, "bandwidth", Size(bytes));
     let sim = |series| pick("sim chunks", series, "", Size(64 << 10));
-    let both = |of| {
-        [ratio(chunk(of, 64 << 10), chunk("16 KiB", 64 << 10)), ratio(sim(of), sim("16 KiB"))]
-    };
+    let both = |of| [ratio(chunk(of, 64 << 10), chunk("16 KiB", 64 << 10)), ratio(sim(of), sim("16 KiB"))];
     vec![
         Item::new(
             2,

@@ -153,7 +153,11 @@ fn directions() -> Vec<Item> {
                 ratio(sim_direction("zero-copy write", 128), sim_direction("zero-copy read", 128)),
             ],
         )
-        .claim("32 KiB: bare write to bare read", AtLeast(1.0), [ratio(bare("ib_write", 32), bare("ib_read", 32))])
+        .claim(
+            "32 KiB: bare write to bare read",
+            AtLeast(1.0),
+            [ratio(bare("ib_write", 32), bare("ib_read", 32))],
+        )
         .show("rc direction", "bandwidth")
         .show("sim direction", "bandwidth"),
     ]
@@ -212,14 +216,23 @@ fn programs() -> Vec<Item> {
         .lacks("LU: its messages are 320 B here, which no design for long messages touches");
     let original = |item: Item, &(what, row): &(&'static str, &'static str)| {
         let of = |series| pick("npb", series, "mop_s", At::Row(row));
-        item.claim(what, AtLeast(1.0), [
-            ratio(of("zero-copy read"), of("pipeline")).but(ORIGINAL),
-            ratio(of("zero-copy write"), of("pipeline")).but(ORIGINAL),
-        ])
+        item.claim(
+            what,
+            AtLeast(1.0),
+            [
+                ratio(of("zero-copy read"), of("pipeline")).but(ORIGINAL),
+                ratio(of("zero-copy write"), of("pipeline")).but(ORIGINAL),
+            ],
+        )
     };
     let four = ORIGINALS.iter().fold(four, original);
-    let eight = Item::new(2, "figure 17", "7", "NAS programs IS, MG, LU, CG and FT, class B on 8 nodes, with the same three designs")
-        .number("by write better than by read, on average less than", 1.0, "%")
-        .lacks("8 nodes of an emulated machine on 2 cores would show the scheduler");
+    let eight = Item::new(
+        2,
+        "figure 17",
+        "7",
+        "NAS programs IS, MG, LU, CG and FT, class B on 8 nodes, with the same three designs",
+    )
+    .number("by write better than by read, on average less than", 1.0, "%")
+    .lacks("8 nodes of an emulated machine on 2 cores would show the scheduler");
     vec![four, eight]
 }

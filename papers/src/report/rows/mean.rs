@@ -35,16 +35,16 @@ fn each((of, to): (Pick, Pick), results: &Results) -> Result<Each, String> {
         return Err(format!("{}: {lack}", of.metric));
     }
     let ratio = sides.ratio().filter(|ratio| *ratio > 0.0);
-    let ratio = ratio.ok_or_else(|| format!("{}: a ratio of what is not positive says nothing", of.metric))?;
+    let ratio =
+        ratio.ok_or_else(|| format!("{}: a ratio of what is not positive says nothing", of.metric))?;
     let thrown = sides.jobs().map(|jobs| jobs.thrown.len()).sum();
     let is_identical = sides.proof() == Some(Proof::Identical);
     Ok(Each { name: of.metric, ratio, noise: sides.noise(results), thrown, is_identical })
 }
 
 fn whole(row: Row, all: &[Each]) -> Row {
-    let mean = |values: &mut dyn Iterator<Item = f64>| {
-        (values.map(f64::ln).sum::<f64>() / all.len() as f64).exp()
-    };
+    let mean =
+        |values: &mut dyn Iterator<Item = f64>| (values.map(f64::ln).sum::<f64>() / all.len() as f64).exp();
     let ratio = mean(&mut all.iter().map(|each| each.ratio));
     let noises: Option<Vec<f64>> = all.iter().map(|each| each.noise).collect();
     let noise = noises.map(|noises| mean(&mut noises.into_iter()));

@@ -69,11 +69,8 @@ fn too_few_jobs_are_not_measured() {
 
 #[test]
 fn a_disturbed_round_is_thrown_out_and_counted() {
-    let row = twelve(vec![
-        eager(&[30.0, 30.0, 4000.0, 30.0, 30.0, 30.0]),
-        again(&[30.0; 6]),
-        send(&[43.0; 6]),
-    ]);
+    let row =
+        twelve(vec![eager(&[30.0, 30.0, 4000.0, 30.0, 30.0, 30.0]), again(&[30.0; 6]), send(&[43.0; 6])]);
     assert_eq!((row.outcome, row.thrown), (Outcome::Kept, 1));
     assert!(row.ours.contains("5 jobs, 1 thrown out"), "{}", row.ours);
 }

@@ -71,8 +71,7 @@ impl Counters {
             let (mut handle, mut count) = (0, 0);
             // SAFETY: the variable is bound to no object, so that none is read; the results are
             // valid.
-            let code =
-                unsafe { allocate(session, index, std::ptr::null_mut(), &mut handle, &mut count) };
+            let code = unsafe { allocate(session, index, std::ptr::null_mut(), &mut handle, &mut count) };
             check(code, "MPI_T_pvar_handle_alloc")?;
             // SAFETY: both handles were just made.
             check(unsafe { start(session, handle) }, "MPI_T_pvar_start")?;

@@ -155,7 +155,12 @@ impl Design {
     ///
     /// # Errors
     /// What hung or failed.
-    pub fn latency_by_threshold_us(self, bytes: usize, threshold: usize, costs: Costs) -> Result<f64, String> {
+    pub fn latency_by_threshold_us(
+        self,
+        bytes: usize,
+        threshold: usize,
+        costs: Costs,
+    ) -> Result<f64, String> {
         let room = bytes.max(threshold) + ROOM_BYTES;
         let settings = Settings {
             slots: THRESHOLD_SLOTS,

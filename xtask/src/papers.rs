@@ -3,8 +3,9 @@
 //! (`cargo xtask softroce`).
 //!
 //! It builds the program `verbena-papers`, which is not installed, and puts it beside the staged
-//! library. `verbena-papers report` measures here first, then in a guest between two nodes, and at
-//! last makes the report of both result files. A guest whose time is up leaves what it has.
+//! library. `verbena-papers report` measures here first, then in a guest between two nodes, then in
+//! one whose nodes have two rails with limited wires, and at last makes the report of all result
+//! files. A guest whose time is up leaves what it has.
 
 use crate::peers::{build_stage, top};
 use anyhow::{Context, Result, bail};
@@ -16,7 +17,7 @@ use std::process::Command;
 /// The options of `cargo xtask papers`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Few sizes, one round, 10 ms a point; ends within 20 minutes
+    /// Fewer variants and sizes, with as many jobs of each; ends within 20 minutes
     #[arg(long)]
     quick: bool,
     /// Only what can be measured without a guest
@@ -25,6 +26,9 @@ pub(crate) struct Args {
     /// The folder of the NAS programs, with is.W.x or is.S.x and so on in it
     #[arg(long, value_name = "DIR")]
     npb: Option<PathBuf>,
+    /// hypre's test driver `struct`, built with our mpicc, whose solver 0 is that of SMG2000
+    #[arg(long, value_name = "FILE")]
+    hypre: Option<PathBuf>,
     /// An installation of Verbena to measure [default: build this tree in release and stage it]
     #[arg(long, value_name = "DIR")]
     stage: Option<PathBuf>,
@@ -39,10 +43,21 @@ pub(crate) struct Args {
     words: Vec<OsString>,
 }
 
-/// Minutes for the measurements, here and in the guest.
+/// Minutes for the measurements: here, between nodes, and between nodes with two rails.
 struct Time {
     here: u32,
     nodes: u32,
+    rails: u32,
+}
+
+/// The measurements in one guest.
+struct Guest {
+    /// The folder of its result, below that of the report.
+    folder: &'static str,
+    sections: &'static str,
+    minutes: u32,
+    /// Further options of `cargo xtask softroce`.
+    options: &'static [&'static str],
 }
 
 /// The time that a guest may take beyond its measurements, in seconds: to boot, and for an
@@ -50,9 +65,13 @@ struct Time {
 const GUEST_SPARE_S: u32 = 180;
 /// Memory of the guest in MiB: the sixteen ranks of a start-up benchmark.
 const GUEST_MIB: u32 = 2048;
-/// The sections measured here, and those measured between nodes.
-const HERE: &str = "sim,node,trace,npb";
-const NODES: &str = "trace,rc,polling,threshold,ud,bulk";
+/// The sections measured here, those measured between nodes, and those between nodes with two
+/// rails.
+const HERE: &str = "sim,node,trace";
+const NODES: &str = "ud,rc,bulk,polling,threshold,trace,npb,smg";
+const RAILS: &str = "rails";
+/// Two devices a node, whose wires are slower than the processor that emulates them.
+const TWO_RAILS: &[&str] = &["--rails", "2", "--rate", "100mbit"];
 
 /// Runs the task.
 ///
@@ -65,19 +84,31 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if !args.words.is_empty() {
         return succeed(Command::new(&program).args(&args.words));
     }
-    let time = if args.quick { Time { here: 3, nodes: 13 } } else { Time { here: 20, nodes: 75 } };
-    let (here, nodes) = (args.out.join("here"), args.out.join("nodes"));
-    [&here, &nodes].into_iter().try_for_each(|folder| cleared(folder))?;
+    let time = if args.quick { QUICK } else { FULL };
+    let here = args.out.join("here");
+    cleared(&here)?;
     measure_here(args, &program, &here, time.here)?;
-    if !args.no_nodes {
-        measure_nodes(args, &program, &nodes, time.nodes)?;
+    let mut files = vec![here.join(MEASURED)];
+    let guests = [
+        Guest { folder: "nodes", sections: NODES, minutes: time.nodes, options: &[] },
+        Guest { folder: "rails", sections: RAILS, minutes: time.rails, options: TWO_RAILS },
+    ];
+    for guest in guests.iter().filter(|_| !args.no_nodes) {
+        let folder = args.out.join(guest.folder);
+        cleared(&folder)?;
+        measure_nodes(args, &program, &folder, guest)?;
+        files.push(folder.join(MEASURED));
     }
-    let files = [here, nodes].map(|folder| folder.join("measured.json"));
     let mut report = Command::new(&program);
     report.args(["report", "--report", "--out"]).arg(&args.out).arg("--add");
     report.args(files.iter().filter(|file| file.exists())).args(&args.add);
     succeed(&mut report)
 }
+
+const FULL: Time = Time { here: 12, nodes: 85, rails: 8 };
+const QUICK: Time = Time { here: 2, nodes: 12, rails: 2 };
+/// The result file of a run.
+const MEASURED: &str = "measured.json";
 
 /// Builds `verbena-papers` and puts it into a folder where it finds an installation as an installed
 /// program would.
@@ -105,7 +136,7 @@ fn program(stage: &Path) -> Result<PathBuf> {
 /// Returns a folder without the files of an earlier run.
 fn cleared(folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let left = folder.join("measured.json");
+    let left = folder.join(MEASURED);
     if left.exists() {
         std::fs::remove_file(&left).with_context(|| format!("cannot remove {}", left.display()))?;
     }
@@ -115,18 +146,30 @@ fn cleared(folder: &Path) -> Result<()> {
 fn measure_here(args: &Args, program: &Path, out: &Path, minutes: u32) -> Result<()> {
     let mut command = Command::new(program);
     command.args(["report", "--only", HERE, "--out"]).arg(out).args(effort(args, minutes));
-    if let Some(folder) = &args.npb {
-        command.arg("--npb").arg(folder.canonicalize().with_context(|| format!("{}", folder.display()))?);
-    }
     succeed(&mut command)
 }
 
-fn measure_nodes(args: &Args, program: &Path, out: &Path, minutes: u32) -> Result<()> {
+fn measure_nodes(args: &Args, program: &Path, out: &Path, guest: &Guest) -> Result<()> {
     let mut command = Command::new(std::env::current_exe().context("this program's own path")?);
-    command.args(["softroce", "--nodes", "2", "--memory", &GUEST_MIB.to_string()]);
-    command.args(["--limit", &(60 * minutes + GUEST_SPARE_S).to_string(), "--out"]).arg(out).arg("--");
-    command.arg(program).args(["report", "--hosts", "node0,node1", "--only", NODES, "--out", "/out"]);
-    command.args(effort(args, minutes)).args(["--limit-s", "60"]);
+    command.args(["softroce", "--nodes", "2", "--memory", &GUEST_MIB.to_string()]).args(guest.options);
+    command.args(["--limit", &(60 * guest.minutes + GUEST_SPARE_S).to_string(), "--out"]).arg(out).arg("--");
+    command.arg(program).args([
+        "report",
+        "--hosts",
+        "node0,node1",
+        "--only",
+        guest.sections,
+        "--out",
+        "/out",
+    ]);
+    command.args(effort(args, guest.minutes)).args(["--limit-s", "60"]);
+    for (option, path) in [("--npb", &args.npb), ("--hypre", &args.hypre)] {
+        if let Some(path) = path {
+            // A guest sees this machine's files under their own names.
+            let path = path.canonicalize().with_context(|| format!("{}", path.display()))?;
+            command.arg(option).arg(path);
+        }
+    }
     let status = command.status().with_context(|| format!("cannot run {command:?}"))?;
     if !status.success() {
         eprintln!("papers: the guest ended with {status}; its rows say what it did not measure");

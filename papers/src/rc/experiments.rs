@@ -29,9 +29,10 @@ pub(crate) enum Name {
 }
 
 /// The settings that turn the rings off: no peer comes into the polling set.
-const NO_RINGS: (&str, &str) = ("RC_POLL_POLICY", "none");
+pub(crate) const NO_RINGS: (&str, &str) = ("RC_POLL_POLICY", "none");
 /// Paper 2's ring: 128 KiB in slots that hold a chunk of 16 KiB each, and what goes with a chunk.
-const RING: [(&str, &str); 3] = [("RC_SLOTS", "8"), ("RC_SLOT_BYTES", "16640"), ("CHUNK_BYTES", "16384")];
+pub(crate) const RING: [(&str, &str); 3] =
+    [("RC_SLOTS", "8"), ("RC_SLOT_BYTES", "16640"), ("CHUNK_BYTES", "16384")];
 
 const CHUNKS: Axis = Axis { name: "chunk, KiB", label: |kib| kib.to_string() };
 const SLOTS: Axis = Axis { name: "slots", label: |slots| slots.to_string() };
@@ -52,7 +53,7 @@ impl Name {
 }
 
 /// Our library between nodes, over `rc` alone, by the path that is compared.
-fn ours(name: &str, settings: &[(&str, &str)]) -> Variant {
+pub(crate) fn ours(name: &str, settings: &[(&str, &str)]) -> Variant {
     let settings = settings.iter().map(|(name, value)| set(name, value));
     let all: Vec<Set> =
         [set("CHANNELS", "rc"), set("RC_LEARN_PATH", "0")].into_iter().chain(settings).collect();
@@ -150,6 +151,8 @@ fn direction() -> Experiment {
             ours("read", &[("LARGE", "read")]),
             ours("write", &[("LARGE", "write")]),
             ours("automatic", &[("LARGE", "auto")]),
+            Variant::device(Verb::Write),
+            Variant::device(Verb::Read),
         ],
         axis: None,
         goals: goals::direction,

@@ -1,11 +1,12 @@
 //! The command line of `verbena-papers report`.
 
+use super::jobs::JOBS_MIN;
 use super::measure::{self, Budget};
 use super::page::Page;
 use super::plan::Section;
 use super::record::{self, Record};
 use super::results::Results;
-use super::{html, markdown, npb, simulate, trace};
+use super::{html, markdown, npb, simulate, smg, trace};
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
@@ -27,14 +28,17 @@ pub(crate) struct ReportArgs {
     /// them
     #[arg(long, value_name = "FILE", num_args = 1..)]
     add: Vec<PathBuf>,
-    /// The folder of the NAS programs, with is.W.x or is.S.x and so on in it
+    /// The folder of the NAS programs, with is.W.x or is.S.x and so on in it, or in its bin
     #[arg(long, value_name = "DIR")]
     npb: Option<PathBuf>,
+    /// hypre's test driver `struct`, whose solver 0 is that of SMG2000
+    #[arg(long, value_name = "FILE")]
+    hypre: Option<PathBuf>,
     /// The folder of the report: report.html, report.md, pictures, and the result file
     /// measured.json
     #[arg(long, value_name = "DIR", default_value = "papers")]
     out: PathBuf,
-    /// After so many minutes nothing new begins [default: 6 with --quick, else 40]
+    /// After so many minutes nothing new begins [default: 15 with --quick, else 90]
     #[arg(long)]
     minutes: Option<f64>,
     #[command(flatten)]
@@ -44,7 +48,9 @@ pub(crate) struct ReportArgs {
 }
 
 /// Minutes after which nothing new begins, with `--quick` and without.
-const MINUTES: [f64; 2] = [6.0, 40.0];
+const MINUTES: [f64; 2] = [15.0, 90.0];
+/// Time for the repetitions of one point in a job with `--quick`: fewer points, not shorter ones.
+const QUICK_POINT: Duration = Duration::from_millis(30);
 
 /// Runs `verbena-papers report`.
 ///
@@ -64,7 +70,10 @@ pub(crate) fn run(args: &ReportArgs) -> Result<()> {
 }
 
 fn measured(args: &ReportArgs, out: &Path) -> Result<serde_json::Value> {
-    let between = args.nodes.between(&args.timing)?;
+    let mut between = args.nodes.between(&args.timing)?;
+    if args.timing.quick {
+        between.effort.point = QUICK_POINT;
+    }
     let minutes = args.minutes.unwrap_or(if args.timing.quick { MINUTES[0] } else { MINUTES[1] });
     let time = Duration::try_from_secs_f64(minutes * 60.0).context("--minutes must be positive")?;
     let until = Instant::now() + time;
@@ -75,7 +84,7 @@ fn measured(args: &ReportArgs, out: &Path) -> Result<serde_json::Value> {
         // Each part has its share of the time that is left, so that no part takes that of the last
         // ones.
         let share = until.saturating_duration_since(Instant::now()) * section.weight() / left.max(1);
-        let (rounds, quick) = (args.timing.rounds(), args.timing.quick);
+        let (rounds, quick) = (args.timing.rounds.max(JOBS_MIN), args.timing.quick);
         let budget = Budget { until: Instant::now() + share, rounds, quick };
         one(*section, args, &between, &budget, out, &mut record)?;
         left -= section.weight();
@@ -91,13 +100,19 @@ fn one(
     out: &Path,
     record: &mut Record,
 ) -> Result<()> {
-    match (section, &args.npb) {
-        (Section::Sim, _) => simulate::run(record, budget.quick),
-        (Section::Trace, _) => trace::run(between, budget, out, record),
-        (Section::Npb, Some(folder)) => npb::run(folder, between, budget, record),
-        (Section::Npb, None) => record.skip("npb", "nobody said where the NAS programs are (--npb DIR)"),
-        (Section::Node, _) => {
-            measure::floor(between, record)?;
+    match section {
+        Section::Sim => simulate::run(record, budget.quick),
+        Section::Trace => trace::run(between, budget, out, record),
+        Section::Npb => match &args.npb {
+            Some(folder) => npb::run(folder, between, budget, record),
+            None => record.skip("npb", "nobody said where the NAS programs are (--npb DIR)"),
+        },
+        Section::Smg => match &args.hypre {
+            Some(path) => smg::run(path, between, budget, record),
+            None => record.skip("smg", "nobody said where hypre's driver struct is (--hypre FILE)"),
+        },
+        Section::Node => {
+            measure::floor(between, budget, record)?;
             measure::section(section, between, budget, record)
         }
         _ => measure::section(section, between, budget, record),

@@ -1,9 +1,12 @@
 //! The report as one HTML file that needs nothing else: styles and pictures are inside.
 
+use super::constants::constants;
 use super::figure::Figure;
 use super::inventory::title;
+use super::kinds::Kind;
 use super::page::{Page, Part};
-use super::rows::{Outcome, Row};
+use super::rows::Row;
+use super::verdict::Outcome;
 use std::fmt::Write;
 use verbena_lab::table::format_value;
 
@@ -40,38 +43,73 @@ fn head(out: &mut String, page: &Page) {
     let _ = writeln!(
         out,
         "<p>A ratio holds within one machine only: the papers' hardware of 2003 to 2007 is not here. The paper's picture has the \
-         numbers that its text states; ours stands beside it.</p><p class=\"counts\">{} rows:",
-        page.rows()
+         numbers that its text states; ours stands beside it.</p><p>A measured value is the median of five jobs at least, with the \
+         least and the most. Noise is the factor by which two medians of one and the same variant differ, measured beside each \
+         experiment; a ratio is as claimed, or not, only if it is so wherever in its noise it lies. {} jobs were thrown out since the \
+         machine disturbed them.</p>",
+        page.thrown()
     );
-    for outcome in [Outcome::Kept, Outcome::Missed, Outcome::Shown, Outcome::Unmeasured, Outcome::Nothing] {
+    sums(out, page);
+    model(out);
+    overview(out, page);
+}
+
+/// Writes the sums: a row for each kind, a column for each outcome.
+fn sums(out: &mut String, page: &Page) {
+    let _ = write!(out, "<table class=\"counts\"><thead><tr><th>{} rows</th><th>sum</th>", page.rows());
+    for outcome in Outcome::ALL {
+        let _ = write!(out, "<th><span class=\"{}\">{}</span></th>", class(outcome), outcome.name());
+    }
+    out.push_str("</tr></thead><tbody>\n");
+    for kind in Kind::ALL {
         let _ = write!(
             out,
-            " <span class=\"{}\">{} {}</span>",
-            class(outcome),
-            page.count(outcome),
-            outcome.name()
+            "<tr><td class=\"k\">{}</td><td class=\"n\">{}</td>",
+            kind.name(),
+            page.of_kind(kind)
+        );
+        for outcome in Outcome::ALL {
+            let _ = write!(out, "<td class=\"n\">{}</td>", page.count(kind, outcome));
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</tbody></table>\n");
+}
+
+/// Writes the constants of the simulator's model.
+fn model(out: &mut String) {
+    out.push_str("<details><summary>Constants of the simulator's model</summary><table><thead><tr><th>Constant</th><th>Value</th><th>Kind</th><th>Source</th></tr></thead><tbody>\n");
+    for constant in constants() {
+        let _ = writeln!(
+            out,
+            "<tr><td><code>{}</code></td><td class=\"n\">{}</td><td class=\"k\">{}</td><td>{}</td></tr>",
+            constant.name,
+            constant.value,
+            constant.kind,
+            text(constant.source)
         );
     }
-    out.push_str("</p>\n");
-    overview(out, page);
+    out.push_str("</tbody></table></details>\n");
 }
 
 /// Writes all rows in short.
 fn overview(out: &mut String, page: &Page) {
-    out.push_str("<details open><summary>Overview</summary><table><thead><tr><th>Paper</th><th>Place</th><th>What</th><th>Where</th><th>Claimed</th><th>Seen</th><th></th></tr></thead><tbody>\n");
+    out.push_str("<details open><summary>Overview</summary><table><thead><tr><th>Paper</th><th>Place</th><th>What</th><th>Kind</th><th>Where</th><th>Claimed</th><th>Seen</th><th>Noise</th><th></th></tr></thead><tbody>\n");
     for part in &page.parts {
         for row in &part.rows {
             let _ = writeln!(
                 out,
-                "<tr class=\"{}\"><td>{}</td><td class=\"k\"><a href=\"#{}\">{}</a></td><td>{}</td><td class=\"k\">{}</td><td class=\"k\">{}</td><td class=\"n\">{}</td><td class=\"k\">{}</td></tr>",
+                "<tr class=\"{}\"><td>{}</td><td class=\"k\"><a href=\"#{}\">{}</a></td><td>{}</td><td class=\"k\">{}</td><td class=\"k\">{}</td><td class=\"k\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"k\">{}</td></tr>",
                 class(row.outcome),
                 part.item.paper,
                 anchor(part),
                 text(&part.name()),
                 text(&row.what),
+                row.kind.name(),
                 row.source,
                 claimed(row),
                 seen(row),
+                noise(row),
                 row.outcome.name()
             );
         }
@@ -134,17 +172,19 @@ fn picture(out: &mut String, figure: &Figure) {
 }
 
 fn table(out: &mut String, rows: &[Row]) {
-    out.push_str("<table><thead><tr><th>What</th><th>Where</th><th>Ours</th><th>Claimed</th><th>Seen</th><th></th><th>Command</th><th>Remark</th></tr></thead><tbody>\n");
+    out.push_str("<table><thead><tr><th>What</th><th>Kind</th><th>Where</th><th>Ours</th><th>Claimed</th><th>Seen</th><th>Noise</th><th></th><th>Command</th><th>Remark</th></tr></thead><tbody>\n");
     for row in rows {
         let _ = writeln!(
             out,
-            "<tr class=\"{}\"><td>{}</td><td class=\"k\">{}</td><td>{}</td><td class=\"k\">{}</td><td class=\"n\">{}</td><td class=\"k\">{}</td><td><code>{}</code></td><td>{}</td></tr>",
+            "<tr class=\"{}\"><td>{}</td><td class=\"k\">{}</td><td class=\"k\">{}</td><td>{}</td><td class=\"k\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"k\">{}</td><td><code>{}</code></td><td>{}</td></tr>",
             class(row.outcome),
             text(&row.what),
+            row.kind.name(),
             row.source,
             text(&row.ours),
             claimed(row),
             seen(row),
+            noise(row),
             row.outcome.name(),
             text(&row.command),
             text(&row.remark)
@@ -161,6 +201,11 @@ fn seen(row: &Row) -> String {
     row.seen.map_or_else(String::new, format_value)
 }
 
+/// The noise as the factor by which a ratio may be off.
+pub(super) fn noise(row: &Row) -> String {
+    row.noise.map_or_else(String::new, |noise| format!("×{noise:.2}"))
+}
+
 fn anchor(part: &Part) -> String {
     format!("p{}-{}-{}", part.item.paper, part.item.place, part.item.section).replace([' ', '.'], "-")
 }
@@ -169,6 +214,8 @@ fn class(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Kept => "kept",
         Outcome::Missed => "missed",
+        Outcome::CannotTell => "cannot",
+        Outcome::Identical => "identical",
         Outcome::Shown => "shown",
         Outcome::Unmeasured => "unmeasured",
         Outcome::Nothing => "nothing",
@@ -195,6 +242,19 @@ mod tests {
             assert!(!plain.contains(word), "{word}");
         }
         assert_eq!(html.matches("<section").count(), page.parts.len());
+    }
+
+    #[test]
+    fn the_sum_of_each_kind_stands_on_top() {
+        let page = Page::new(&Results::default()).expect("page");
+        let html = render(&page);
+        let top = &html[..html.find("<h2").expect("a paper")];
+        for kind in Kind::ALL {
+            let cell =
+                format!("<td class=\"k\">{}</td><td class=\"n\">{}</td>", kind.name(), page.of_kind(kind));
+            assert!(top.contains(&cell), "{cell}");
+        }
+        assert!(Outcome::ALL.iter().all(|outcome| top.contains(outcome.name())));
     }
 
     #[test]

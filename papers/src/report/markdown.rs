@@ -1,9 +1,10 @@
 //! The report as Markdown, with the pictures as files beside it.
 
 use super::figure::Figure;
+use super::html::noise;
 use super::inventory::title;
+use super::kinds::Kind;
 use super::page::{Page, Part};
-use super::rows::Outcome;
 use std::fmt::Write;
 use verbena_lab::table::format_value;
 
@@ -15,9 +16,10 @@ pub(super) fn render(page: &Page, folder: &str) -> (String, Vec<(String, String)
     for machine in &page.machines {
         let _ = writeln!(out, "- Measured on: {machine}");
     }
-    let counts = [Outcome::Kept, Outcome::Missed, Outcome::Shown, Outcome::Unmeasured, Outcome::Nothing]
-        .map(|outcome| format!("{} {}", page.count(outcome), outcome.name()));
-    let _ = writeln!(out, "\n{} rows: {}.", page.rows(), counts.join(", "));
+    let _ = writeln!(out, "\n{} rows; {} jobs were thrown out:\n", page.rows(), page.thrown());
+    for kind in Kind::ALL {
+        let _ = writeln!(out, "- {}", page.sum(kind));
+    }
     let mut paper = 0;
     for part in &page.parts {
         if part.item.paper != paper {
@@ -45,13 +47,14 @@ fn section(out: &mut String, files: &mut Vec<(String, String)>, part: &Part, fol
     for figure in part.theirs.iter().chain(&part.ours) {
         picture(out, files, figure, folder);
     }
-    out.push_str("\n| what | where | ours | claimed | seen | | command | remark |\n|---|---|---|---|---|---|---|---|\n");
+    out.push_str("\n| what | kind | where | ours | claimed | seen | noise | | command | remark |\n|---|---|---|---|---|---|---|---|---|---|\n");
     for row in &part.rows {
         let claimed = row.claimed.map_or_else(String::new, |claimed| claimed.to_string());
         let seen = row.seen.map_or_else(String::new, format_value);
         let command = if row.command.is_empty() { String::new() } else { format!("`{}`", row.command) };
+        let (kind, noise, outcome) = (row.kind.name(), noise(row), row.outcome.name());
         let cells =
-            [&row.what, row.source, &row.ours, &claimed, &seen, row.outcome.name(), &command, &row.remark];
+            [&row.what, kind, row.source, &row.ours, &claimed, &seen, &noise, outcome, &command, &row.remark];
         let _ = writeln!(out, "| {} |", cells.map(cell).join(" | "));
     }
     for reason in &item.lacks {

@@ -1,13 +1,19 @@
-//! The run of the plan: experiment after experiment, round by round, until time is up. Experiments
-//! that were not reached are noted with that reason.
+//! The run of the plan: experiment after experiment, each with all its rounds, until time is up.
+//!
+//! In a round each variant runs one job. The order rotates, and runs backwards every other time, so
+//! that no variant always follows the same other one, and a drift of the machine meets all alike.
+//! An experiment has its rounds at one go: half of them would be no measurement. Where jobs were
+//! disturbed, a few rounds are added.
 
-use super::plan::{Section, experiments};
+use super::jobs::{self, JOBS_MIN};
+use super::plan::{Section, experiments, twinned};
 use super::record::Record;
+use super::results::{Measured as Place, Results, Series};
 use anyhow::Result;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use verbena_lab::campaign::Campaign;
 use verbena_lab::experiment::between::Between;
-use verbena_lab::experiment::{Measured, Wanted};
+use verbena_lab::experiment::{Experiment, Measured, Wanted};
 use verbena_lab::metric::{Metric, Point};
 use verbena_lab::report::Report;
 
@@ -15,21 +21,39 @@ use verbena_lab::report::Report;
 pub(super) struct Budget {
     /// The time after which nothing new begins.
     pub until: Instant,
-    /// Rounds of each experiment.
+    /// Rounds of each experiment, [`JOBS_MIN`] at least.
     pub rounds: usize,
     /// True for few sizes and variants.
     pub quick: bool,
 }
+
+/// Rounds that are added at most where jobs were disturbed.
+const ROUNDS_MORE: usize = 3;
 
 impl Budget {
     /// Returns whether time is up.
     pub(super) fn is_up(&self) -> bool {
         Instant::now() >= self.until
     }
+
+    /// Returns whether the time suffices for `left` more rounds, if `done` rounds took so long.
+    pub(super) fn suffices(&self, done: usize, took: Duration, left: usize) -> bool {
+        let each = took.checked_div(done as u32).unwrap_or_default();
+        Instant::now() + each * left as u32 <= self.until
+    }
 }
 
-/// Measures the experiments of a section: one round of all of them before a second of any, so that
-/// a lack of time costs rounds and no experiments.
+/// The order of `variants` in a round, counted from 0.
+pub(super) fn order(variants: usize, round: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..variants).collect();
+    order.rotate_left(round / 2 % variants.max(1));
+    if round % 2 == 1 {
+        order.reverse();
+    }
+    order
+}
+
+/// Measures the experiments of a section.
 ///
 /// # Errors
 /// Our launcher cannot be started, or the file cannot be written. A point that fails is noted in
@@ -40,60 +64,65 @@ pub(super) fn section(
     budget: &Budget,
     record: &mut Record,
 ) -> Result<()> {
-    let mut all = Vec::new();
-    for experiment in experiments(section, budget.quick) {
-        let name = experiment.name;
-        let measured = Measured::new(experiment, &Wanted::default(), between)?;
-        if measured.series.is_empty() {
-            record.skip(name, NO_NODES)?;
-        } else {
-            all.push(measured);
-        }
-    }
-    for round in 1..=budget.rounds {
-        for measured in &mut all {
-            eprintln!("{}, round {round} of {}", measured.experiment.name, budget.rounds);
-            if !one_round(measured, between, budget, record)? {
-                return all.iter_mut().try_for_each(|measured| unreached(measured, record));
-            }
-        }
-    }
-    Ok(())
+    let all = experiments(section, budget.quick);
+    all.into_iter().try_for_each(|experiment| whole(experiment, between, budget, record))
 }
 
 /// The reason why experiments between nodes are not measured.
 pub(super) const NO_NODES: &str = "no nodes were named (--hosts), so nothing between nodes was measured";
+/// The reason why an experiment has no jobs, or not enough.
+const TIME_UP: &str = "the time for this run was up";
 
-/// Runs one round of an experiment. Returns whether the time sufficed for it.
-fn one_round(
-    measured: &mut Measured,
-    between: &Between,
-    budget: &Budget,
-    record: &mut Record,
-) -> Result<bool> {
-    for at in 0..measured.series.len() {
-        if budget.is_up() {
-            return Ok(false);
-        }
-        measured.series[at].round(between)?;
-        record.measured(measured)?;
+fn whole(experiment: Experiment, between: &Between, budget: &Budget, record: &mut Record) -> Result<()> {
+    let name = experiment.name;
+    let mut measured = Measured::new(twinned(experiment), &Wanted::default(), between)?;
+    if measured.series.is_empty() {
+        return record.skip(name, NO_NODES);
     }
-    Ok(true)
+    let start = Instant::now();
+    for round in 0..budget.rounds + ROUNDS_MORE {
+        let left = budget.rounds.saturating_sub(round).max(1);
+        if !budget.suffices(round, start.elapsed(), left) {
+            break;
+        }
+        eprintln!("{name}, round {} of {}", round + 1, budget.rounds);
+        for at in order(measured.series.len(), round) {
+            measured.series[at].round(between)?;
+        }
+        record.measured(&measured)?;
+        if round + 1 >= budget.rounds && disturbed(name, record) == 0 {
+            break;
+        }
+    }
+    eprintln!("{name}: {:.0} s", start.elapsed().as_secs_f64());
+    unreached(&mut measured, record)
 }
 
-/// Notes for experiments that were never measured why not.
+/// The number of places of an experiment whose jobs do not suffice since some were disturbed.
+fn disturbed(experiment: &str, record: &Record) -> usize {
+    let mut results = Results::default();
+    results.add(&record.document());
+    let of_experiment = results.series.iter().filter(|series| series.experiment == experiment);
+    let lacks = |series: &Series, point: &Place| {
+        let jobs = jobs::of(&results, series, point, false);
+        !jobs.suffice() && !jobs.thrown.is_empty()
+    };
+    of_experiment.map(|series| series.points.iter().filter(|point| lacks(series, point)).count()).sum()
+}
+
+/// Notes for places that were never measured why not.
 fn unreached(measured: &mut Measured, record: &mut Record) -> Result<()> {
     let entries = measured.series.iter_mut().flat_map(|series| &mut series.report.entries);
-    let untried = entries.filter(|entry| entry.samples.is_empty() && entry.failure.is_none());
-    untried.for_each(|entry| entry.fail("the time for this run was up"));
+    let untried = entries.filter(|entry| entry.jobs.len() < JOBS_MIN && entry.failure.is_none());
+    untried.for_each(|entry| entry.fail(TIME_UP));
     record.measured(measured)
 }
 
-/// Measures what needs no MPI: copies, and looks at rings.
+/// Measures what needs no MPI: copies, and looks at rings; each beside its twin.
 ///
 /// # Errors
 /// The file cannot be written.
-pub(super) fn floor(between: &Between, record: &mut Record) -> Result<()> {
+pub(super) fn floor(between: &Between, budget: &Budget, record: &mut Record) -> Result<()> {
     let sizes =
         |metric, sizes: &[usize]| sizes.iter().map(|&bytes| Point { metric, bytes }).collect::<Vec<_>>();
     let floors = [
@@ -102,9 +131,43 @@ pub(super) fn floor(between: &Between, record: &mut Record) -> Result<()> {
     ];
     for (experiment, name, points) in floors {
         let campaign = Campaign { launch: None, points, ranks: vec![1], rounds: 1, effort: between.effort };
-        let mut report = Report { entries: campaign.entries(), ..Report::of_this_command() };
-        campaign.run(&mut report, &mut |_| {})?;
-        record.reports(experiment, std::iter::once((name.to_string(), report)))?;
+        let report = || Report { entries: campaign.entries(), ..Report::of_this_command() };
+        let mut all = [(name.to_string(), report()), (super::noise::again(name), report())];
+        for round in 0..budget.rounds {
+            for at in order(all.len(), round) {
+                campaign.run(&mut all[at].1, &mut |_| {})?;
+            }
+        }
+        record.reports(experiment, all.into_iter())?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_variant_takes_every_place_in_turn() {
+        for variants in 1..7 {
+            let orders: Vec<Vec<usize>> = (0..2 * variants).map(|round| order(variants, round)).collect();
+            for place in 0..variants {
+                let at_place: BTreeSet<usize> = orders.iter().map(|order| order[place]).collect();
+                assert_eq!(at_place.len(), variants, "place {place} of {variants}: {orders:?}");
+            }
+        }
+        assert_eq!(order(3, 0), [0, 1, 2]);
+        assert_eq!(order(3, 1), [2, 1, 0]);
+        assert_eq!(order(3, 2), [1, 2, 0]);
+    }
+
+    #[test]
+    fn an_experiment_begins_only_if_its_rounds_fit() {
+        let budget = Budget { until: Instant::now() + Duration::from_secs(100), rounds: 5, quick: true };
+        assert!(budget.suffices(0, Duration::ZERO, 5));
+        assert!(budget.suffices(1, Duration::from_secs(10), 4));
+        assert!(!budget.suffices(1, Duration::from_secs(60), 4));
+        assert!(!budget.is_up());
+    }
 }

@@ -9,28 +9,41 @@
 //! | [`inventory`] | the contents of the papers, as data |
 //! | [`results`], [`pick`] | the measurements, and which value of them is meant |
 //! | [`rows`] | claimed and seen |
+//! | [`kinds`], [`constants`] | what stands behind a number: measurement, count, result or input of a model |
+//! | [`jobs`], [`noise`], [`traffic`] | the jobs that count, their noise, the proof that two variants differ |
+//! | [`verdict`] | what may be said of a ratio |
 //! | [`figure`], [`page`], [`html`], [`markdown`] | showing it |
 //! | [`simulate`] | the simulator's figures |
-//! | [`plan`], [`measure`], [`record`] | the measurements, within this machine and between nodes, and their result file |
+//! | [`plan`], [`measure`] | the measurements, within this machine and between nodes |
+//! | [`record`], [`job_table`] | their result file |
 //! | [`trace`] | the parts of a message's time |
-//! | [`npb`] | the NAS programs, where somebody has them |
+//! | [`npb`], [`smg`], [`program`] | the programs of others, where somebody has them |
 //! | [`command`] | the command line |
 
 pub(crate) mod command;
+mod constants;
 mod figure;
 mod html;
 mod inventory;
+mod job_table;
+mod jobs;
+mod kinds;
 mod markdown;
 mod measure;
+mod noise;
 mod npb;
 mod page;
 mod pick;
 mod plan;
+mod program;
 mod record;
 mod results;
 mod rows;
 mod simulate;
+mod smg;
 mod trace;
+mod traffic;
+mod verdict;
 
 /// Returns the name of a kernel in the report.
 fn kernel_title(metric: &str) -> &'static str {

@@ -1,104 +1,111 @@
-//! The NAS programs themselves, where somebody has built them: `DIR/is.W.x` and so on, of version 3
-//! of their MPI form.
+//! The NAS programs themselves, where somebody has built them: `DIR/is.W.x` (or `DIR/bin/is.W.x`)
+//! and so on, of version 3 of their MPI form. Between nodes they run under the designs of papers 1,
+//! 2 and 4, job by job as everything else.
 
-use super::measure::Budget;
+use super::job_table::JobTable;
+use super::measure::{Budget, order};
+use super::plan;
+use super::program::Program;
 use super::record::Record;
-use anyhow::{Context, Result, bail};
-use std::path::Path;
-use std::process::{Command, Stdio};
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use verbena_lab::experiment::between::Between;
-use verbena_lab::experiment::variant::{How, Place};
-use verbena_sim::figures::Table;
+use verbena_lab::experiment::variant::Variant;
 
-/// The programs of the papers.
-const PROGRAMS: [&str; 7] = ["is", "mg", "lu", "cg", "ft", "sp", "bt"];
-/// Classes, the one that is preferred first: a larger one takes minutes here.
+/// The programs of the papers; only the first ones with `--quick`.
+const PROGRAMS: [&str; 7] = ["is", "cg", "mg", "lu", "ft", "sp", "bt"];
+const PROGRAMS_QUICK: usize = 2;
+/// Classes, the one that is preferred first.
 const CLASSES: [&str; 2] = ["W", "S"];
+/// With `--quick`, and where a program of class W has taken longer than this once.
+const CLASSES_QUICK: [&str; 2] = ["S", "W"];
+const LONG: Duration = Duration::from_secs(10);
 /// The number of ranks: one that all programs can be divided among.
 const RANKS: usize = 4;
 /// The longest that a program may take.
 const LIMIT: Duration = Duration::from_secs(120);
-
-/// The results that a program prints at its end.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Said {
-    mop_s: f64,
-    seconds: f64,
-}
 
 /// Runs each program that is there.
 ///
 /// # Errors
 /// The file cannot be written. A program that is missing or fails is noted.
 pub(super) fn run(folder: &Path, between: &Between, budget: &Budget, record: &mut Record) -> Result<()> {
-    let mut speeds = Table::new("NAS programs", ["program", "Verbena"]);
+    if !between.has_nodes() {
+        return record.skip("npb", super::measure::NO_NODES);
+    }
+    let mut table = JobTable::new("NAS programs between nodes", "program");
     let mut failures = Vec::new();
-    for program in PROGRAMS {
-        if budget.is_up() {
-            failures.push(format!("{program}: the time for this run was up"));
-            continue;
+    let variants = plan::programs_designs();
+    let programs = if budget.quick { &PROGRAMS[..PROGRAMS_QUICK] } else { &PROGRAMS[..] };
+    for name in programs {
+        if let Err(error) = all_rounds(folder, name, &variants, between, budget, &mut table) {
+            failures.push(format!("{name}: {error:#}"));
         }
-        eprintln!("npb {program}");
-        match one(folder, program, between) {
-            Ok(said) => {
-                speeds.add(format!("{program}, {RANKS}"), vec![said.mop_s]);
-                eprintln!("  {:.1} Mop/s, {:.2} s", said.mop_s, said.seconds);
-            }
-            Err(error) => failures.push(format!("{program}: {error:#}")),
-        }
-        record.table("npb", "mop_s", "Mop/s", &speeds)?;
+        record.jobs("npb", "mop_s", "Mop/s", &table)?;
     }
     if failures.is_empty() { Ok(()) } else { record.skip("npb", &failures.join("; ")) }
 }
 
-fn one(folder: &Path, program: &str, between: &Between) -> Result<Said> {
-    let path =
-        CLASSES.iter().map(|class| folder.join(format!("{program}.{class}.x"))).find(|path| path.exists());
-    let path =
-        path.with_context(|| format!("neither {program}.W.x nor {program}.S.x is in {}", folder.display()))?;
-    let launch = between
-        .launch(&How::Ours(Place::Node, Vec::new()), RANKS, 1)?
-        .context("our library has a launcher")?;
-    let mut command = Command::new(&launch.mpiexec);
-    command.args(&launch.launcher_args).args(["-n", &RANKS.to_string()]).arg(&path);
-    command
-        .current_dir(std::env::temp_dir())
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    command.env("LD_LIBRARY_PATH", libraries(&launch.library)?);
-    let child = command.spawn().with_context(|| format!("cannot start {}", launch.mpiexec.display()))?;
-    understood(&finished(child, LIMIT)?)
-}
-
-/// Returns the folders for the dynamic linker: first that of our library, since programs in Fortran
-/// need its companion.
-fn libraries(library: &Path) -> Result<std::ffi::OsString> {
-    let own = library.parent().map(Path::to_path_buf);
-    let others = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-    let others = std::env::split_paths(&others).filter(|path| !path.as_os_str().is_empty());
-    std::env::join_paths(own.into_iter().chain(others)).context("a folder's name has a colon")
-}
-
-/// The standard output of a process that ends in time and with success.
-fn finished(mut child: std::process::Child, limit: Duration) -> Result<String> {
-    let deadline = Instant::now() + limit;
-    while child.try_wait()?.is_none() {
-        if Instant::now() > deadline {
-            let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id())?);
-            // The launcher ends its ranks first; it may have gone by itself in this moment.
-            let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM);
-            child.wait()?;
-            bail!("not done after {} s", limit.as_secs());
+/// Runs all rounds of a program, or none: fewer would be no measurement.
+fn all_rounds(
+    folder: &Path,
+    name: &str,
+    variants: &[Variant],
+    between: &Between,
+    budget: &Budget,
+    table: &mut JobTable,
+) -> Result<()> {
+    let program = chosen(folder, name, &variants[0], between, budget)?;
+    let row = format!("{name}, {RANKS}");
+    let start = Instant::now();
+    for round in 0..budget.rounds {
+        anyhow::ensure!(
+            budget.suffices(round, start.elapsed(), budget.rounds - round),
+            "the time for this run was up"
+        );
+        eprintln!("npb {}, round {} of {}", program.display(), round + 1, budget.rounds);
+        for at in order(variants.len(), round) {
+            let said = once(&program, &variants[at], between)?;
+            table.add(&row, &variants[at].name, said.mop_s);
         }
-        std::thread::sleep(Duration::from_millis(20));
     }
-    let output = child.wait_with_output()?;
-    let words =
-        String::from_utf8_lossy(&output.stderr).split_whitespace().take(60).collect::<Vec<_>>().join(" ");
-    anyhow::ensure!(output.status.success(), "{}: {words}", output.status);
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    Ok(())
+}
+
+/// The program of the class that the time allows: one run says how long it takes.
+fn chosen(
+    folder: &Path,
+    name: &str,
+    variant: &Variant,
+    between: &Between,
+    budget: &Budget,
+) -> Result<PathBuf> {
+    let classes = if budget.quick { CLASSES_QUICK } else { CLASSES };
+    let first = found(folder, name, classes)?;
+    let start = Instant::now();
+    once(&first, variant, between)?;
+    if start.elapsed() > LONG { found(folder, name, CLASSES_QUICK) } else { Ok(first) }
+}
+
+fn found(folder: &Path, name: &str, classes: [&str; 2]) -> Result<PathBuf> {
+    let folders = [folder.to_path_buf(), folder.join("bin")];
+    let paths =
+        classes.iter().flat_map(|class| folders.iter().map(move |at| at.join(format!("{name}.{class}.x"))));
+    let mut paths = paths.filter(|path| path.exists());
+    paths.next().with_context(|| format!("neither {name}.W.x nor {name}.S.x is in {}", folder.display()))
+}
+
+fn once(path: &Path, variant: &Variant, between: &Between) -> Result<Said> {
+    let program = Program { path: path.to_path_buf(), arguments: Vec::new(), ranks: RANKS, limit: LIMIT };
+    understood(&program.run(&variant.how, between)?)
+}
+
+/// The results that a program prints at its end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Said {
+    mop_s: f64,
+    seconds: f64,
 }
 
 /// Reads the summary that all of them print.
@@ -133,5 +140,11 @@ mod tests {
     fn what_did_not_verify_is_no_result() {
         assert!(understood(&TEXT.replace("SUCCESSFUL", "UNSUCCESSFUL")).is_err());
         assert!(understood("Segmentation fault").is_err());
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_named() {
+        let error = found(Path::new("/nowhere"), "is", CLASSES).expect_err("no such folder");
+        assert!(error.to_string().contains("is.W.x"), "{error}");
     }
 }

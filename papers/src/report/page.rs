@@ -2,8 +2,10 @@
 
 use super::figure::{self, Figure};
 use super::inventory::{self, Item};
+use super::kinds::Kind;
 use super::results::Results;
-use super::rows::{self, Outcome, Row};
+use super::rows::{self, Row};
+use super::verdict::Outcome;
 use anyhow::Result;
 use verbena_lab::report::Report;
 
@@ -50,9 +52,28 @@ impl Page {
         Ok(Page { command, made_unix_s: started_unix_s, machines, parts })
     }
 
-    /// The number of rows that ended so.
-    pub(super) fn count(&self, outcome: Outcome) -> usize {
-        self.parts.iter().flat_map(|part| &part.rows).filter(|row| row.outcome == outcome).count()
+    /// The number of rows of a kind that ended so.
+    pub(super) fn count(&self, kind: Kind, outcome: Outcome) -> usize {
+        let all = self.parts.iter().flat_map(|part| &part.rows);
+        all.filter(|row| row.kind == kind && row.outcome == outcome).count()
+    }
+
+    /// The number of rows of a kind.
+    pub(super) fn of_kind(&self, kind: Kind) -> usize {
+        Outcome::ALL.iter().map(|outcome| self.count(kind, *outcome)).sum()
+    }
+
+    /// The sum of a kind in words, as in `9 counted: 4 as claimed, 5 shown`.
+    pub(super) fn sum(&self, kind: Kind) -> String {
+        let counts = Outcome::ALL.iter().map(|outcome| (self.count(kind, *outcome), outcome.name()));
+        let counts = counts.filter(|(count, _)| *count > 0);
+        let words: Vec<String> = counts.map(|(count, name)| format!("{count} {name}")).collect();
+        format!("{} {}: {}", self.of_kind(kind), kind.name(), words.join(", "))
+    }
+
+    /// The jobs that were thrown out since the machine disturbed them, over all rows.
+    pub(super) fn thrown(&self) -> usize {
+        self.parts.iter().flat_map(|part| &part.rows).map(|row| row.thrown).sum()
     }
 
     /// The number of rows.
@@ -121,6 +142,19 @@ mod tests {
     fn a_report_without_results_has_a_row_for_everything() {
         let page = Page::new(&Results::default()).expect("page");
         assert!(page.parts.iter().all(|part| !part.rows.is_empty()));
-        assert_eq!(page.count(Outcome::Unmeasured) + page.count(Outcome::Nothing), page.rows());
+        let of = |outcome| Kind::ALL.iter().map(|kind| page.count(*kind, outcome)).sum::<usize>();
+        assert_eq!(of(Outcome::Unmeasured) + of(Outcome::Nothing), page.rows());
+    }
+
+    #[test]
+    fn each_kind_has_its_own_sum() {
+        let page = Page::new(&Results::default()).expect("page");
+        assert_eq!(Kind::ALL.iter().map(|kind| page.of_kind(*kind)).sum::<usize>(), page.rows());
+        assert!(Kind::ALL.iter().all(|kind| page.of_kind(*kind) > 0));
+        let measured = page.of_kind(Kind::Measured);
+        assert_eq!(page.sum(Kind::Measured), format!("{measured} measured: {measured} not measured"));
+        let nothing = page.of_kind(Kind::NotShown);
+        assert_eq!(page.sum(Kind::NotShown), format!("{nothing} not shown: {nothing} cannot be shown here"));
+        assert_eq!(page.thrown(), 0);
     }
 }

@@ -137,11 +137,13 @@ impl Pick {
     /// Returns where it is measured, for people.
     pub(super) fn source(&self) -> &'static str {
         match self.experiment.split(' ').next().unwrap_or("") {
-            _ if self.experiment == "sim sources" => "counted",
+            _ if self.experiment == "sim sources" => "our kernels",
             "sim" => "simulator",
+            "counted" => "callgrind",
             "npb" => "NAS programs",
+            "smg" => "hypre",
             "node" => "shared memory",
-            "threshold" => "on and between nodes",
+            "threshold" if self.experiment.ends_with("node") => "shared memory",
             _ => "between nodes",
         }
     }
@@ -159,6 +161,7 @@ mod tests {
             x: Some(x),
             ranks: 2,
             value,
+            jobs: Vec::new(),
             failure: value.is_none().then(|| "timed out".into()),
         };
         let points = vec![point(8.0, Some(2.0)), point(64.0, Some(3.0)), point(128.0, None)];

@@ -1,6 +1,7 @@
 //! The result file of this report's own measurements, in the form that every comparison writes. It
 //! is written again after each experiment.
 
+use super::job_table::JobTable;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -33,6 +34,21 @@ impl Record {
             json!({"experiment": experiment, "title": table.title, "metric": metric, "unit": unit, "columns": table.columns,
                    "rows": rows.collect::<Vec<_>>(), "machine": ""}),
         )
+    }
+
+    /// Adds a table that was measured job by job, in place of what it had.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn jobs(
+        &mut self,
+        experiment: &str,
+        metric: &str,
+        unit: &str,
+        table: &JobTable,
+    ) -> Result<()> {
+        let machine = verbena_lab::place::machine();
+        self.put(experiment, table.json(experiment, metric, unit, &machine))
     }
 
     /// Adds the measured part of an experiment, in place of the entries it had.

@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 use std::path::Path;
 use verbena_lab::metric::parse_size;
+use verbena_lab::report::Job;
 
 /// All series of all files, in the order in which they were read.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,8 +51,24 @@ pub(super) struct Measured {
     pub ranks: usize,
     /// The value: the median of the samples.
     pub value: Option<f64>,
+    /// The value of each job; empty where nothing is measured job by job.
+    pub jobs: Vec<Job>,
     /// The reason why there is no value.
     pub failure: Option<String>,
+}
+
+impl Measured {
+    /// Returns whether another one was measured at the same place.
+    pub(super) fn is_at(&self, other: &Measured) -> bool {
+        (&self.metric, self.x, self.ranks, &self.label) == (&other.metric, other.x, other.ranks, &other.label)
+    }
+}
+
+impl Series {
+    /// Returns what this series has at the place of another's value.
+    pub(super) fn same(&self, place: &Measured) -> Option<&Measured> {
+        self.points.iter().find(|point| point.is_at(place))
+    }
 }
 
 impl Results {
@@ -166,6 +183,7 @@ fn report(value: &Value, scope: &Scope) -> Series {
         x: entry["bytes"].as_f64(),
         ranks: entry["ranks"].as_u64().unwrap_or(0) as usize,
         value: entry["value"].as_f64(),
+        jobs: jobs(&entry["jobs"]),
         failure: entry["failure"].as_str().map(str::to_string),
     };
     let points = value["entries"].as_array().map_or_else(Vec::new, |all| all.iter().map(entry).collect());
@@ -176,6 +194,11 @@ fn report(value: &Value, scope: &Scope) -> Series {
         machine: scope.machine.clone(),
         points,
     }
+}
+
+/// The jobs of an entry; none in a file that does not tell them apart.
+fn jobs(value: &Value) -> Vec<Job> {
+    serde_json::from_value(value.clone()).unwrap_or_default()
 }
 
 fn size_label(entry: &Value) -> String {
@@ -200,6 +223,7 @@ fn table(value: &Value, scope: &Scope) -> Vec<Series> {
         x: number(row["name"].as_str().unwrap_or("")),
         ranks: 0,
         value: row["values"][column].as_f64(),
+        jobs: jobs(&row["jobs"][column]),
         failure: None,
     };
     let series = |(column, name): (usize, &String)| Series {
@@ -244,6 +268,24 @@ mod tests {
         let first = &results.series[0];
         assert_eq!((first.command.as_str(), first.points[0].value), ("mpiexec ...", Some(2.5)));
         assert_eq!(first.points[0].label, "8 B");
+    }
+
+    #[test]
+    fn jobs_are_told_apart() {
+        let mut results = Results::default();
+        let of_job = |value: f64| json!({"value": value});
+        let mut measured = entry(8, 1.5);
+        measured["jobs"] = json!([of_job(1.0), of_job(2.0)]);
+        results
+            .add(&json!({"command": "c", "variants": [{"variant": "v", "report": {"entries": [measured]}}]}));
+        results.add(&json!({"command": "c", "experiments": [{"experiment": "npb", "columns": ["p", "a"],
+            "rows": [{"name": "is", "values": [3.0], "jobs": [[of_job(3.0), of_job(4.0)]]}]}]}));
+        let values = |at: usize| -> Vec<f64> {
+            results.series[at].points[0].jobs.iter().map(|job| job.value).collect()
+        };
+        assert_eq!((values(0), values(1)), (vec![1.0, 2.0], vec![3.0, 4.0]));
+        assert!(results.series[0].points[0].is_at(&results.series[0].points[0]));
+        assert_eq!(results.series[0].same(&results.series[1].points[0]), None);
     }
 
     #[test]

@@ -1,15 +1,24 @@
 //! The rows of the report: what each item of the papers claims, and what was seen of it.
 
 use super::inventory::{Claim, Claimed, Item, Seen, To};
-use super::pick::{Found, Pick};
+use super::jobs::{self, Jobs};
+use super::kinds::{self, Kind};
+use super::noise;
+use super::pick::{At, Found, Pick};
 use super::results::Results;
+use super::traffic::{self, Proof};
+use super::verdict::{Outcome, judge};
 use verbena_lab::table::{format_value, readable};
+
+mod mean;
 
 /// A row.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Row {
     /// The two things that are compared, or the thing that is measured.
     pub what: String,
+    /// What stands behind the number.
+    pub kind: Kind,
     /// The ratio that the paper claims.
     pub claimed: Option<Claimed>,
     /// The place where ours was measured.
@@ -18,67 +27,18 @@ pub(super) struct Row {
     pub ours: String,
     /// Our ratio.
     pub seen: Option<f64>,
+    /// The factor within which the ratio is noise; for what is measured only.
+    pub noise: Option<f64>,
     /// The outcome: whether it is as claimed.
     pub outcome: Outcome,
+    /// The jobs that were thrown out.
+    pub thrown: usize,
     /// The command that measures it again.
     pub command: String,
     /// The full command lines behind it.
     pub details: Vec<String>,
     /// A remark for the reader, or why it was not measured.
     pub remark: String,
-}
-
-/// The outcome of a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
-    /// The value is as claimed.
-    Kept,
-    /// The value was measured, and is not as claimed.
-    Missed,
-    /// A value without a claim.
-    Shown,
-    /// The value was not measured in this run.
-    Unmeasured,
-    /// The value cannot be measured here.
-    Nothing,
-}
-
-impl Outcome {
-    /// Returns the name for people.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Outcome::Kept => "as claimed",
-            Outcome::Missed => "not as claimed",
-            Outcome::Shown => "shown",
-            Outcome::Unmeasured => "not measured",
-            Outcome::Nothing => "cannot be shown here",
-        }
-    }
-}
-
-/// The distance that a ratio may have from the value it is said to be near to.
-const NEAR: f64 = 0.1;
-
-impl Claimed {
-    /// Returns whether a ratio is as claimed, to a hundredth: the papers give whole per cent.
-    pub(super) fn holds(self, ratio: f64) -> bool {
-        let ratio = (ratio * 100.0).round() / 100.0;
-        match self {
-            Claimed::About(value) => (ratio / value - 1.0).abs() <= NEAR,
-            Claimed::AtLeast(value) => ratio >= value,
-            Claimed::AtMost(value) => ratio <= value,
-        }
-    }
-}
-
-impl std::fmt::Display for Claimed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Claimed::About(value) => write!(f, "about {}", format_value(*value)),
-            Claimed::AtLeast(value) => write!(f, "at least {}", format_value(*value)),
-            Claimed::AtMost(value) => write!(f, "at most {}", format_value(*value)),
-        }
-    }
 }
 
 /// The rows of an item: one at least.
@@ -95,45 +55,81 @@ fn of_claim(item: &Item, claim: &Claim, results: &Results) -> Vec<Row> {
 }
 
 fn nothing(item: &Item, what: &str, claimed: Option<Claimed>) -> Row {
+    let remark = item.lacks.join("; ");
+    Row { what: what.into(), claimed, remark, ..blank(Kind::NotShown, Outcome::Nothing) }
+}
+
+fn blank(kind: Kind, outcome: Outcome) -> Row {
     Row {
-        what: what.into(),
-        claimed,
+        what: String::new(),
+        kind,
+        claimed: None,
         source: "",
         ours: String::new(),
         seen: None,
-        outcome: Outcome::Nothing,
+        noise: None,
+        outcome,
+        thrown: 0,
         command: String::new(),
         details: Vec::new(),
-        remark: item.lacks.join("; "),
+        remark: String::new(),
     }
 }
 
 fn look(claim: &Claim, seen: &Seen, results: &Results) -> Row {
-    let blank = Row {
+    let row = Row {
         what: claim.what.into(),
         claimed: claim.claimed,
         source: seen.of.source(),
-        ours: String::new(),
-        seen: None,
-        outcome: Outcome::Unmeasured,
         command: command(seen.of.experiment),
-        details: Vec::new(),
-        remark: seen.remark.into(),
+        remark: remark(seen),
+        ..blank(kinds::of(seen), Outcome::Unmeasured)
     };
+    if !seen.also.is_empty() {
+        return mean::row(row, seen, results);
+    }
     let both = seen.of.find(results).and_then(|of| match &seen.to {
         Some(To::Ours(to)) => to.find(results).map(|to| (of, Some(to))),
         _ => Ok((of, None)),
     });
     match both {
-        Ok((of, to)) => measured(blank, claim, seen, &of, to.as_ref()),
-        Err(reason) => {
-            let remark = [blank.remark.as_str(), reason.as_str()].into_iter().filter(|text| !text.is_empty());
-            Row { remark: remark.collect::<Vec<_>>().join("; "), ..blank }
+        Ok((of, to)) => {
+            let row = Row { details: details(&of, to.as_ref()), ..row };
+            if row.kind == Kind::Measured {
+                measured(row, seen, &Sides::new(results, of, to), results)
+            } else {
+                computed(row, seen, &of, to.as_ref())
+            }
         }
+        Err(reason) => with_remark(row, &reason),
     }
 }
 
-fn measured(row: Row, claim: &Claim, seen: &Seen, of: &Found<'_>, to: Option<&Found<'_>>) -> Row {
+fn remark(seen: &Seen) -> String {
+    let held_out = seen.held_out.then_some("held out: no constant of the model was chosen by it");
+    let why = kinds::why_input(seen);
+    [Some(seen.remark), held_out, why]
+        .into_iter()
+        .flatten()
+        .filter(|text| !text.is_empty())
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+fn with_remark(row: Row, text: &str) -> Row {
+    let remark = [row.remark.as_str(), text].into_iter().filter(|text| !text.is_empty());
+    Row { remark: remark.collect::<Vec<_>>().join("; "), ..row }
+}
+
+fn details(of: &Found<'_>, to: Option<&Found<'_>>) -> Vec<String> {
+    let details = std::iter::once(of).chain(to).map(|found| found.series.command.clone());
+    let mut details: Vec<String> = details.filter(|command| !command.is_empty()).collect();
+    details.dedup();
+    details
+}
+
+/// A row of numbers that are the same in every run.
+fn computed(row: Row, seen: &Seen, of: &Found<'_>, to: Option<&Found<'_>>) -> Row {
     let value = of.measured.value.unwrap_or(f64::NAN);
     let (below, beside) = match (&seen.to, to) {
         (Some(To::Ours(pick)), Some(to)) => (to.measured.value, Some(words(pick, to))),
@@ -141,16 +137,150 @@ fn measured(row: Row, claim: &Claim, seen: &Seen, of: &Found<'_>, to: Option<&Fo
         _ => (None, None),
     };
     let ratio = below.filter(|below| *below != 0.0).map(|below| value / below);
-    let outcome = match (claim.claimed, ratio) {
-        (Some(claimed), Some(ratio)) if claimed.holds(ratio) => Outcome::Kept,
-        (Some(_), Some(_)) => Outcome::Missed,
-        _ => Outcome::Shown,
-    };
-    let details = std::iter::once(of).chain(to).map(|found| found.series.command.clone());
-    let mut details: Vec<String> = details.filter(|command| !command.is_empty()).collect();
-    details.dedup();
     let ours = std::iter::once(words(&seen.of, of)).chain(beside).collect::<Vec<_>>().join("; ");
-    Row { ours, seen: ratio, outcome, details, ..row }
+    Row { ours, seen: ratio, outcome: judge(row.claimed, ratio, 1.0), ..row }
+}
+
+/// The two sides of a measured row, or its one side.
+struct Sides<'a> {
+    of: Found<'a>,
+    to: Option<Found<'a>>,
+    of_jobs: Jobs,
+    to_jobs: Option<Jobs>,
+}
+
+impl<'a> Sides<'a> {
+    /// Returns the ratio of the medians.
+    fn ratio(&self) -> Option<f64> {
+        let below = self.to_jobs.as_ref().and_then(Jobs::median).filter(|below| *below != 0.0)?;
+        Some(self.of_jobs.median()? / below)
+    }
+
+    fn new(results: &Results, of: Found<'a>, to: Option<Found<'a>>) -> Sides<'a> {
+        let bare = to.as_ref().is_some_and(|to| jobs::is_bare(of.series, to.series));
+        let jobs = |found: &Found<'_>| jobs::of(results, found.series, found.measured, bare);
+        Sides { of_jobs: jobs(&of), to_jobs: to.as_ref().map(jobs), of, to }
+    }
+
+    fn jobs(&self) -> impl Iterator<Item = &Jobs> {
+        std::iter::once(&self.of_jobs).chain(&self.to_jobs)
+    }
+
+    /// Returns why the jobs do not make a value, if so.
+    fn lack(&self) -> Option<String> {
+        let few = self.jobs().find(|jobs| !jobs.suffice())?;
+        let (counted, thrown) = (few.values.len(), few.thrown.len());
+        Some(format!(
+            "{counted} jobs of {} count, {thrown} were disturbed; {} are needed",
+            counted + thrown,
+            jobs::JOBS_MIN
+        ))
+    }
+
+    /// Returns the factor within which a ratio of these two is noise, if their experiments measured
+    /// a variant twice.
+    fn noise(&self, results: &Results) -> Option<f64> {
+        let mut twins = std::iter::once(&self.of).chain(&self.to).map(|found| twins(results, found));
+        let twins = twins.try_fold(1.0, |most: f64, each| Some(most.max(each?)))?;
+        let mut jobs = self.jobs();
+        let own = jobs.try_fold(1.0, |all, jobs| Some(all * noise::of_jobs(&jobs.values)?))?;
+        Some(twins.max(own))
+    }
+
+    /// Returns whether the counters tell the two sides apart; none where they are not two variants
+    /// at one place.
+    fn proof(&self) -> Option<Proof> {
+        let to = self.to.as_ref()?;
+        let same_place = self.of.series.experiment == to.series.experiment
+            && self.of.series.name != to.series.name
+            && self.of.measured.is_at(to.measured);
+        same_place.then(|| traffic::compare(self.of.measured, to.measured))
+    }
+}
+
+/// The noise of the twins of an experiment at the place of a value.
+fn twins(results: &Results, found: &Found<'_>) -> Option<f64> {
+    let of_experiment =
+        || results.series.iter().filter(|series| series.experiment == found.series.experiment);
+    let noises = of_experiment().filter_map(|twin| {
+        let name = noise::twin_of(&twin.name)?;
+        let variant = of_experiment().find(|series| series.name == name)?;
+        let values = |series| {
+            let place = super::results::Series::same(series, found.measured)?;
+            Some(jobs::of(results, series, place, false).values)
+        };
+        noise::of_twins(&values(variant)?, &values(twin)?)
+    });
+    noises.reduce(f64::max)
+}
+
+fn measured(row: Row, seen: &Seen, sides: &Sides<'_>, results: &Results) -> Row {
+    let beside = match (&seen.to, &sides.to) {
+        (Some(To::Ours(pick)), Some(to)) => sides.to_jobs.as_ref().map(|jobs| spread(pick, to, jobs)),
+        (Some(To::Paper(paper)), _) => Some(format!("paper: {}", in_unit(*paper, &sides.of))),
+        _ => None,
+    };
+    let ours = std::iter::once(spread(&seen.of, &sides.of, &sides.of_jobs)).chain(beside);
+    let thrown = sides.jobs().map(|jobs| jobs.thrown.len()).sum();
+    let row = Row { ours: ours.collect::<Vec<_>>().join("; "), thrown, ..row };
+    if let Some(lack) = sides.lack() {
+        return with_remark(row, &lack);
+    }
+    let ratio = match &seen.to {
+        Some(To::Paper(paper)) => sides.of_jobs.median().map(|value| value / paper),
+        _ => sides.ratio(),
+    };
+    concluded(Row { seen: ratio, noise: sides.noise(results), ..row }, sides)
+}
+
+/// The row with what may be said of its ratio.
+fn concluded(row: Row, sides: &Sides<'_>) -> Row {
+    let proof = sides.proof();
+    let row = match &proof {
+        Some(Proof::Differ(what)) => with_remark(row, &format!("counted: {what}")),
+        Some(Proof::Unknown) => with_remark(row, "no counter proves that the two differ"),
+        _ => row,
+    };
+    let is_positive = row.seen.is_none_or(|ratio| ratio > 0.0);
+    match (proof, row.noise) {
+        (Some(Proof::Identical), _) => {
+            let row = with_remark(row, "every counter is alike on both sides");
+            Row { outcome: Outcome::Identical, ..row }
+        }
+        (_, Some(noise)) if is_positive => Row { outcome: judge(row.claimed, row.seen, noise), ..row },
+        (_, None) => Row { outcome: Outcome::CannotTell, ..with_remark(row, "its noise was not measured") },
+        _ => Row {
+            outcome: Outcome::CannotTell,
+            ..with_remark(row, "a ratio of what is not positive says nothing")
+        },
+    }
+}
+
+/// The median of a value with its least, its most and its number of jobs.
+fn spread(pick: &Pick, found: &Found<'_>, jobs: &Jobs) -> String {
+    let (Some(middle), Some((least, most))) = (jobs.median(), jobs.range()) else {
+        return format!("{}: no job", found.series.name);
+    };
+    let place = match pick.at {
+        At::Most | At::Least => format!(" at {}", found.measured.label),
+        At::Row(row) => format!(" of {row}"),
+        _ => String::new(),
+    };
+    let (unit, factor) = readable(&found.measured.unit, middle);
+    let number = |value: f64| format_value(value * factor);
+    let thrown = match jobs.thrown.len() {
+        0 => String::new(),
+        thrown => format!(", {thrown} thrown out"),
+    };
+    let jobs = jobs.values.len();
+    let text = format!(
+        "{}{place}: {} {unit} ({} to {}, {jobs} jobs{thrown})",
+        found.series.name,
+        number(middle),
+        number(least),
+        number(most)
+    );
+    text.replace("  ", " ")
 }
 
 fn in_unit(value: f64, found: &Found<'_>) -> String {
@@ -161,10 +291,10 @@ fn in_unit(value: f64, found: &Found<'_>) -> String {
 fn words(pick: &Pick, found: &Found<'_>) -> String {
     let value = in_unit(found.measured.value.unwrap_or(f64::NAN), found);
     match pick.at {
-        super::pick::At::Row(row) if found.series.name == "here" || found.series.name == "ours" => {
+        At::Row(row) if found.series.name == "here" || found.series.name == "ours" => {
             format!("{row}: {value}")
         }
-        super::pick::At::Most | super::pick::At::Least => {
+        At::Most | At::Least => {
             format!("{}: {value} ({}: {})", found.series.name, pick.place(), found.measured.label)
         }
         _ => format!("{}: {value}", found.series.name),
@@ -182,60 +312,16 @@ pub(super) fn command(experiment: &str) -> String {
     match (word, rest) {
         ("node", "trace") => "verbena-papers report --only trace".into(),
         ("rc", "trace") => "verbena-papers report --only trace --hosts node0,node1".into(),
-        ("rc", "collectives" | "kernels" | "notify") => {
+        ("rc", "collectives" | "kernels" | "notify" | "eager" | "long") => {
             "verbena-papers report --only rc --hosts node0,node1".into()
         }
+        ("counted", "instructions") => "verbena-papers report --only instructions".into(),
         ("sim" | "node", _) => format!("verbena-papers report --only {word}"),
-        ("npb", _) => "verbena-papers report --only npb --npb DIR".into(),
+        ("npb", _) => "verbena-papers report --only npb --npb DIR --hosts node0,node1".into(),
         ("threshold", _) => "verbena-papers threshold --hosts node0,node1".into(),
         (word, name) => format!("verbena-papers {word} {name}").trim_end().to_string(),
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::report::inventory;
-    use crate::report::results::{Measured, Series};
-
-    #[test]
-    fn a_claim_holds_within_its_bound_only() {
-        assert!(Claimed::About(1.0).holds(1.05) && !Claimed::About(1.0).holds(1.2));
-        assert!(Claimed::AtMost(0.76).holds(0.7) && !Claimed::AtMost(0.76).holds(0.8));
-        assert!(Claimed::AtLeast(2.04).holds(2.1) && !Claimed::AtLeast(2.04).holds(2.0));
-    }
-
-    #[test]
-    fn without_any_result_every_row_has_a_reason() {
-        for item in inventory::all() {
-            for row in rows(&item, &Results::default()) {
-                assert!(matches!(row.outcome, Outcome::Unmeasured | Outcome::Nothing), "{row:?}");
-                assert!(!row.remark.is_empty(), "paper {}, {}: {row:?}", item.paper, item.place);
-            }
-        }
-    }
-
-    #[test]
-    fn a_ratio_is_that_of_the_values() {
-        let series = |name: &str, value| Series {
-            experiment: "rc latency".into(),
-            name: name.into(),
-            points: vec![Measured {
-                metric: "latency".into(),
-                unit: "us".into(),
-                x: Some(8.0),
-                value: Some(value),
-                ..Measured::default()
-            }],
-            ..Series::default()
-        };
-        let series = vec![series("RDMA eager", 30.0), series("send/receive", 40.0)];
-        let results = Results { series, ..Results::default() };
-        let items = inventory::all();
-        let twelve =
-            items.iter().find(|item| item.paper == 1 && item.place == "figure 12").expect("figure 12");
-        let first = &rows(twelve, &results)[0];
-        assert_eq!((first.seen, first.outcome), (Some(0.75), Outcome::Kept));
-        assert_eq!(first.ours, "RDMA eager: 30.0 us; send/receive: 40.0 us");
-    }
-}
+mod tests;

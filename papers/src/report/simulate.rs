@@ -8,7 +8,8 @@ use verbena_sim::Rank;
 use verbena_sim::figures::everyone::{self, By};
 use verbena_sim::figures::{Design, Table, polling};
 use verbena_sim::figures::{
-    chunks, device_work, directions, ladder_bandwidth, ladder_latency, latency, rails, small_bandwidth,
+    chunks, directions, ladder_bandwidth, ladder_latency, latency, rails, small_bandwidth,
+    smooth_threshold_kib,
 };
 use verbena_sim::verbs::Costs;
 
@@ -45,13 +46,17 @@ pub(super) fn run(record: &mut Record, quick: bool) -> Result<()> {
     let both = ["send/receive", "RDMA eager"];
     record.table("sim latency", "latency", "us", &kept(&made(latency())?, &both))?;
     record.table("sim small", "bandwidth", "MB/s", &kept(&made(small_bandwidth())?, &both))?;
-    record.table("sim work", "work", "for a message", &work(&made(device_work())?))?;
     record.table("sim ladder latency", "latency", "us", &kept(&made(ladder_latency())?, &["here"]))?;
     record.table("sim ladder", "bandwidth", "MB/s", &made(ladder_bandwidth())?)?;
     record.table("sim chunks", "bandwidth", "MB/s", &made(chunks())?)?;
     record.table("sim direction", "bandwidth", "MB/s", &made(directions())?)?;
     let control = long("Latency of long messages", |design, bytes| design.latency_us(bytes, Costs::PAPER_1));
-    record.table("sim control", "latency", "us", &made(control)?)?;
+    record.table("sim control gain", "latency", "us", &gain(&made(control)?))?;
+    let smooth_kib =
+        smooth_threshold_kib(Costs::PAPER_1).map_err(|reason| anyhow!("the simulator: {reason}"))?;
+    let mut threshold = Table::new("The length from which rendezvous is quicker", ["place", "RDMA eager"]);
+    threshold.add("smooth", vec![smooth_kib]);
+    record.table("sim threshold", "length", "KiB", &threshold)?;
     let bandwidth = long("Bandwidth of long messages", |design, bytes| {
         design.bandwidth_mb_s(bytes, WINDOW, Costs::PAPER_1)
     });
@@ -62,14 +67,10 @@ pub(super) fn run(record: &mut Record, quick: bool) -> Result<()> {
     scale(record, quick)
 }
 
-/// Returns the work of processor and device for a message: posts, completions, and for a send the
-/// receive that waits for it and its completion.
-fn work(table: &Table) -> Table {
-    let mut other = Table::new(&table.title, ["design", "handled"]);
-    for row in &table.rows {
-        let of = |column: &str| table.value(&row.name, column);
-        other.add(row.name.clone(), vec![3.0 * of("sends") + of("writes") + of("asked for a completion")]);
-    }
+/// Returns the microseconds that RDMA eager takes less than send and receive.
+fn gain(table: &Table) -> Table {
+    let mut other = Table::new("Microseconds less by RDMA eager", ["size", "gain"]);
+    table.rows.iter().for_each(|row| other.add(row.name.clone(), vec![row.values[0] - row.values[1]]));
     other
 }
 

@@ -1,7 +1,9 @@
 //! The parts of a message's time (paper 1, figure 16): a ping-pong whose ranks write traces, by
-//! `VERBENA_TRACE`.
+//! `VERBENA_TRACE`, one job a round.
 
-use super::measure::Budget;
+use super::job_table::JobTable;
+use super::measure::{Budget, order};
+use super::noise::again;
 use super::record::Record;
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
@@ -9,7 +11,6 @@ use verbena_lab::components::{COMPONENTS, logs, rows};
 use verbena_lab::experiment::between::Between;
 use verbena_lab::experiment::variant::{How, Place, Set, set};
 use verbena_lab::metric::{Metric, Point};
-use verbena_sim::figures::Table;
 
 /// Sizes of the messages.
 const SIZES: [usize; 3] = [8, 256, 1024];
@@ -20,25 +21,45 @@ const POINT_MS_MIN: u64 = 100;
 /// The stages of the receiver until the message is handed over.
 const RECEIVER: [&str; 2] = ["r_completion", "r_protocol"];
 
-/// Runs both traces: within a node, and between nodes if there are any.
+/// A design, and whether it is the first one's twin.
+struct Design {
+    name: &'static str,
+    is_twin: bool,
+    place: Place,
+    settings: Vec<Set>,
+}
+
+/// Runs the trace between nodes if there are any, else that within this node.
 ///
 /// # Errors
 /// The file cannot be written. A trace that fails is noted.
 pub(super) fn run(between: &Between, budget: &Budget, folder: &Path, record: &mut Record) -> Result<()> {
-    let node = [("shared memory", Place::Node, vec![set("CHANNELS", "shm")])];
-    noted("node trace", &node, between, budget, folder, record)?;
+    let node = |is_twin| Design {
+        name: "shared memory",
+        is_twin,
+        place: Place::Node,
+        settings: vec![set("CHANNELS", "shm")],
+    };
     if !between.has_nodes() {
-        return record.skip("rc trace", super::measure::NO_NODES);
+        record.skip("rc trace", super::measure::NO_NODES)?;
+        return noted("node trace", &[node(false), node(true)], between, budget, folder, record);
     }
-    let rc = set("CHANNELS", "rc");
+    let rc = |name, is_twin, more: &[(&str, &str)]| Design {
+        name,
+        is_twin,
+        place: Place::Nodes,
+        settings: std::iter::once(&("CHANNELS", "rc"))
+            .chain(more)
+            .map(|(name, value)| set(name, value))
+            .collect(),
+    };
     let designs = [
-        ("RDMA eager", Place::Nodes, vec![rc.clone()]),
-        ("send/receive", Place::Nodes, vec![rc, set("RC_POLL_POLICY", "none")]),
+        rc("RDMA eager", false, &[("RC_LEARN_PATH", "0")]),
+        rc("send/receive", false, &[("RC_LEARN_PATH", "0"), ("RC_POLL_POLICY", "none")]),
+        rc("RDMA eager", true, &[("RC_LEARN_PATH", "0")]),
     ];
     noted("rc trace", &designs, between, budget, folder, record)
 }
-
-type Design = (&'static str, Place, Vec<Set>);
 
 fn noted(
     name: &str,
@@ -48,53 +69,53 @@ fn noted(
     folder: &Path,
     record: &mut Record,
 ) -> Result<()> {
-    if budget.is_up() {
-        return record.skip(name, "the time for this run was up before its turn");
-    }
-    eprintln!("{name}");
-    match table(designs, between, folder) {
-        Ok(table) => record.table(name, "time", "us", &table),
-        Err(error) => record.skip(name, &format!("{error:#}")),
-    }
-}
-
-/// A column for each design and size, a row for each part.
-fn table(designs: &[Design], between: &Between, folder: &Path) -> Result<Table> {
-    let mut columns: Vec<(String, [f64; 7], f64)> = Vec::new();
-    for (number, (design, place, settings)) in designs.iter().enumerate() {
-        let files = folder.join(format!("trace-{number}-{}", std::process::id()));
-        let trace = set("TRACE", files.display());
-        let how = How::Ours(*place, settings.iter().cloned().chain([trace]).collect());
-        let mut launch = between.launch(&how, 2, 1)?.context("our library has a launcher")?;
-        launch.point_ms = launch.point_ms.max(POINT_MS_MIN);
-        let points = SIZES.map(|bytes| Point { metric: Metric::Latency, bytes });
-        let end = launch.run(2, &points, &mut |_| {})?;
-        ensure!(end == verbena_lab::job::End::Finished, "the traced job ended otherwise: {end:?}");
-        let files = [0, 1].map(|rank| files.with_extension(format!("{rank}.json")));
-        let rows = rows(&logs(&files)?, SKIP);
-        files.iter().try_for_each(std::fs::remove_file).context("cannot remove a trace")?;
-        for bytes in SIZES {
-            let row = rows.iter().find(|row| row.bytes == bytes as u64);
-            let row = row.with_context(|| format!("no message of {bytes} bytes was traced by both sides"))?;
-            columns.push((format!("{design}, {bytes} B"), row.components_ns, row.total_ns));
+    let mut table = JobTable::new("Where the time of a message goes", "part");
+    for round in 0..budget.rounds {
+        if budget.is_up() {
+            record.skip(name, "the time for this run was up before its turn")?;
+            break;
         }
+        eprintln!("{name}, round {} of {}", round + 1, budget.rounds);
+        for at in order(designs.len(), round) {
+            if let Err(error) = traced(&designs[at], between, folder, &mut table) {
+                return record.skip(name, &format!("{error:#}"));
+            }
+        }
+        record.jobs(name, "time", "us", &table)?;
     }
-    Ok(as_table(&columns))
+    Ok(())
 }
 
-fn as_table(columns: &[(String, [f64; 7], f64)]) -> Table {
-    let names = std::iter::once("part".to_string()).chain(columns.iter().map(|(name, ..)| name.clone()));
-    let mut table = Table::new("Where the time of a message goes", names);
-    for (at, component) in COMPONENTS.iter().enumerate() {
-        table.add(*component, columns.iter().map(|(_, parts, _)| parts[at] / 1e3).collect());
+/// Runs one traced job of a design: a column for each size, a row for each part.
+fn traced(design: &Design, between: &Between, folder: &Path, table: &mut JobTable) -> Result<()> {
+    let files = folder.join(format!("trace-{}", std::process::id()));
+    let trace = set("TRACE", files.display());
+    let how = How::Ours(design.place, design.settings.iter().cloned().chain([trace]).collect());
+    let mut launch = between.launch(&how, 2, 1)?.context("our library has a launcher")?;
+    launch.point_ms = launch.point_ms.max(POINT_MS_MIN);
+    let points = SIZES.map(|bytes| Point { metric: Metric::Latency, bytes });
+    let end = launch.run(2, &points, &mut |_| {})?;
+    ensure!(end == verbena_lab::job::End::Finished, "the traced job ended otherwise: {end:?}");
+    let files = [0, 1].map(|rank| files.with_extension(format!("{rank}.json")));
+    let rows = rows(&logs(&files)?, SKIP);
+    files.iter().try_for_each(std::fs::remove_file).context("cannot remove a trace")?;
+    for bytes in SIZES {
+        let row = rows.iter().find(|row| row.bytes == bytes as u64);
+        let row = row.with_context(|| format!("no message of {bytes} bytes was traced by both sides"))?;
+        let column = format!("{}, {bytes} B", design.name);
+        let column = if design.is_twin { again(&column) } else { column };
+        parts(&row.components_ns, row.total_ns).for_each(|(part, us)| table.add(part, &column, us));
     }
-    let of_receiver = |parts: &[f64; 7]| -> f64 {
-        let own = COMPONENTS.iter().zip(parts).filter(|(name, _)| RECEIVER.contains(name));
-        own.map(|(_, ns)| ns).sum()
-    };
-    table.add("receiver", columns.iter().map(|(_, parts, _)| of_receiver(parts) / 1e3).collect());
-    table.add("total", columns.iter().map(|(.., total_ns)| total_ns / 1e3).collect());
-    table
+    Ok(())
+}
+
+/// The parts in microseconds, with the receiver's together, and the sum.
+fn parts(components_ns: &[f64; 7], total_ns: f64) -> impl Iterator<Item = (&'static str, f64)> {
+    let own = COMPONENTS.iter().zip(components_ns).filter(|(name, _)| RECEIVER.contains(name));
+    let receiver_ns: f64 = own.map(|(_, ns)| ns).sum();
+    let more = [("receiver", receiver_ns), ("total", total_ns)];
+    let all: Vec<(&str, f64)> = COMPONENTS.into_iter().zip(*components_ns).chain(more).collect();
+    all.into_iter().map(|(name, ns)| (name, ns / 1e3))
 }
 
 #[cfg(test)]
@@ -103,8 +124,7 @@ mod tests {
 
     #[test]
     fn the_receivers_parts_are_added_up() {
-        let parts = [1.0, 2.0, 3.0, 4.0, 500.0, 600.0, 7.0];
-        let table = as_table(&[("a".into(), parts, 1117.0)]);
-        assert_eq!((table.value("receiver", "a"), table.value("total", "a")), (1.1, 1.117));
+        let all: Vec<(&str, f64)> = parts(&[1.0, 2.0, 3.0, 4.0, 500.0, 600.0, 7.0], 1117.0).collect();
+        assert!(all.contains(&("receiver", 1.1)) && all.contains(&("total", 1.117)), "{all:?}");
     }
 }

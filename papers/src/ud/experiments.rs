@@ -54,7 +54,7 @@ fn ours(name: &str, channels: &str, settings: &[(&str, &str)]) -> Variant {
 
 /// Datagrams and connections. The paper's connections have no rings ("eager RDMA was disabled",
 /// 5.2.1), as ours with many ranks.
-fn channels() -> Vec<Variant> {
+pub(crate) fn channels() -> Vec<Variant> {
     let no_rings = ("RC_POLL_POLICY", "none");
     vec![
         ours("ud", "ud", &[]),

@@ -164,10 +164,10 @@ fn workers(launch: &Launch, report: &mut Report, job: Job, told: &mut dyn FnMut(
 fn note(report: &mut Report, ranks: usize, line: Line, told: &mut dyn FnMut(&str)) {
     match line {
         Line::Library(identity) => report.library = Some(identity),
-        Line::Point { point, samples, iterations } => {
+        Line::Point { point, samples, iterations, witness } => {
             told(&format!("{point}, {ranks} ranks"));
             if let Some(entry) = report.entry(point, ranks) {
-                entry.add(&samples, iterations);
+                entry.add_seen(&samples, iterations, witness);
             }
         }
         Line::Failed { point, reason } => {

@@ -8,6 +8,7 @@
 //! | `pair`, `pairs`, `threads`, `collective`, `mixed`, `overlap`, `everyone` | the loops |
 //! | [`kernels`], [`floor`] | small computations; what the machine can do without MPI |
 //! | [`timing`], `spent` | warm-up, calibration, repetition, median; the processor's time |
+//! | [`witness`] | the circumstances of a point: disturbances, and what was counted |
 //! | [`worker`] | one rank, started by an `mpiexec` |
 //! | [`helper`] | the hidden commands of a program that measures |
 //! | [`job`] | one job of workers under a time limit |
@@ -46,4 +47,5 @@ mod spent;
 pub mod table;
 mod threads;
 pub mod timing;
+pub mod witness;
 pub mod worker;

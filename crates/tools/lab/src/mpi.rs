@@ -12,14 +12,18 @@
 //! pending transfer.
 
 use crate::buffer::Buffer;
+use crate::witness::Witness;
 use anyhow::{Context, Result, bail, ensure};
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 use serde::{Deserialize, Serialize};
 use std::ffi::{c_char, c_int, c_void};
 use std::path::Path;
+use std::sync::Mutex;
 
+mod counters;
 mod items;
 mod window;
+pub use counters::Counters;
 pub use window::{Message, Window};
 
 /// A handle of either ABI: both pass it as a pointer.
@@ -140,6 +144,10 @@ pub struct World {
     abi: Abi,
     rank: i32,
     size: i32,
+    library: &'static Library,
+    counters: Option<Counters>,
+    /// The circumstances of the last point, until somebody takes them.
+    witness: Mutex<Option<Witness>>,
 }
 
 /// Opens the library at `path` for good: MPI libraries do not survive being closed.
@@ -199,7 +207,8 @@ impl World {
             Abi::Standard => Handles::STANDARD,
             Abi::OpenMpi => Handles::open_mpi(library)?,
         };
-        let mut world = World { calls: Calls::load(library)?, handles, abi, rank: 0, size: 0 };
+        let (calls, counters, witness) = (Calls::load(library)?, None, Mutex::new(None));
+        let mut world = World { calls, handles, abi, rank: 0, size: 0, library, counters, witness };
         let (level, mut provided) = (world.handles.levels[usize::from(threads)], 0);
         let none = std::ptr::null_mut::<*mut *mut c_char>();
         // SAFETY: null pointers are allowed for both arguments (MPI-5.0 section 11.2.1).
@@ -238,6 +247,16 @@ impl World {
     /// The number of processes in `MPI_COMM_WORLD`.
     pub fn size(&self) -> i32 {
         self.size
+    }
+
+    /// Keeps the circumstances of a point for whoever reports it.
+    pub(crate) fn put_witness(&self, witness: Witness) {
+        *self.witness.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(witness);
+    }
+
+    /// Takes the circumstances of the last point, if they are known.
+    pub(crate) fn take_witness(&self) -> Option<Witness> {
+        self.witness.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()
     }
 
     /// Returns the identity that the library reports.

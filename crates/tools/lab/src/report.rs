@@ -4,6 +4,7 @@ use super::metric::{Metric, Point};
 use super::timing::median;
 use crate::mpi::Identity;
 use crate::place;
+use crate::witness::Witness;
 use serde::{Deserialize, Serialize};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -38,10 +39,23 @@ pub struct Entry {
     pub value: Option<f64>,
     /// The values of all repetitions and rounds.
     pub samples: Vec<f64>,
+    /// The value of each job by itself, in the order of the rounds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<Job>,
     /// Iterations of the last repetition.
     pub iterations: u64,
     /// The reason why there is no value.
     pub failure: Option<String>,
+}
+
+/// The value of a point in one job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// The median of the job's repetitions.
+    pub value: f64,
+    /// The circumstances, if they are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub witness: Option<Witness>,
 }
 
 impl Entry {
@@ -49,7 +63,8 @@ impl Entry {
     pub fn new(point: Point, ranks: usize) -> Entry {
         let unit = point.metric.unit().to_string();
         let Point { metric, bytes } = point;
-        Entry { metric, bytes, ranks, unit, value: None, samples: Vec::new(), iterations: 0, failure: None }
+        let (samples, jobs) = (Vec::new(), Vec::new());
+        Entry { metric, bytes, ranks, unit, value: None, samples, jobs, iterations: 0, failure: None }
     }
 
     /// Returns the point that was measured.
@@ -59,9 +74,24 @@ impl Entry {
 
     /// Adds the repetitions of one round; the value is the median of all.
     pub fn add(&mut self, samples: &[f64], iterations: u64) {
+        self.add_seen(samples, iterations, None);
+    }
+
+    /// Adds the repetitions of one job, with its circumstances.
+    pub fn add_seen(&mut self, samples: &[f64], iterations: u64, witness: Option<Witness>) {
+        self.jobs.extend(median(samples).map(|value| Job { value, witness }));
         self.samples.extend_from_slice(samples);
         self.value = median(&self.samples);
         self.iterations = iterations;
+    }
+
+    /// Adds what an earlier run measured of the same point, job by job.
+    pub fn take_up(&mut self, earlier: Entry) {
+        let own = std::mem::replace(&mut self.jobs, earlier.jobs);
+        self.jobs.extend(own);
+        self.samples.extend(earlier.samples);
+        self.value = median(&self.samples);
+        self.iterations = earlier.iterations;
     }
 
     /// Replaces the value, the median of the repetitions, by the mean: all repetitions together,
@@ -135,6 +165,8 @@ mod tests {
         entry.add(&[2.0], 20);
         entry.fail("timed out");
         assert_eq!((entry.value, entry.iterations), (Some(2.0), 20));
+        let jobs: Vec<f64> = entry.jobs.iter().map(|job| job.value).collect();
+        assert_eq!(jobs, [2.0, 2.0]);
         let text = serde_json::to_string(&entry).expect("json");
         assert_eq!(serde_json::from_str::<Entry>(&text).expect("back"), entry);
     }

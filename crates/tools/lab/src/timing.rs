@@ -5,9 +5,11 @@
 //! iterations grows until a run takes a fair part of its share of the point's time. Every rank sees
 //! the same time (the largest over the ranks, by an `MPI_Allreduce`) and so decides the same. Then
 //! the body is repeated, and the median of the repetitions is the point's value. Something so slow
-//! that one iteration takes longer than its share is repeated less often.
+//! that one iteration takes longer than its share is repeated less often. A few iterations more,
+//! which nobody times, are counted ([`crate::witness`]).
 
 use crate::mpi::World;
+use crate::witness::{Watch, count};
 use anyhow::Result;
 use std::time::{Duration, Instant};
 
@@ -67,13 +69,29 @@ pub fn measure(
         iterations = more;
         elapsed = run(world, iterations)?;
     }
+    let each = elapsed / iterations as f64;
     iterations = scale(iterations, elapsed, share);
     let repetitions = affordable(effort, elapsed.max(share));
     let mut seconds = Vec::with_capacity(repetitions);
+    let watch = Watch::begin()?;
     for _ in 0..repetitions {
         seconds.push(run(world, iterations)? / iterations as f64);
     }
+    let mut witness = watch.end(world)?;
+    let counted = counted_iterations(each);
+    witness.counted = count(world, counted, |iterations| body(world, iterations))?;
+    world.put_witness(witness);
     Ok(Samples { seconds, iterations })
+}
+
+/// Returns the iterations over which counters are looked at, given the seconds that one takes: the
+/// same number for all that take about as long.
+fn counted_iterations(each: f64) -> u64 {
+    match each {
+        _ if each < 1e-3 => 64,
+        _ if each < 20e-3 => 8,
+        _ => 1,
+    }
 }
 
 /// Runs the body once between a barrier and its end. Returns seconds on the clock that counts.

@@ -8,6 +8,7 @@ use super::metric::{Family, Point};
 use super::timing::Effort;
 use super::{collective, everyone, kernels, mixed, overlap, pair, pairs, threads};
 use crate::mpi::{Identity, World};
+use crate::witness::Witness;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::{Deserialize, Serialize};
@@ -49,6 +50,9 @@ pub enum Line {
         samples: Vec<f64>,
         /// Iterations a repetition.
         iterations: u64,
+        /// The circumstances, if they are known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        witness: Option<Witness>,
     },
     /// A point could not be measured; the worker goes on with the next.
     Failed {
@@ -74,9 +78,12 @@ pub fn run(args: &WorkerArgs) -> Result<()> {
         window: args.window.max(1),
     };
     let threads = args.points.iter().any(|point| point.metric.family() == Family::Threads);
-    let world = World::init(&args.library, threads)?;
+    let mut world = World::init(&args.library, threads)?;
     if world.rank() == 0 && !args.points.is_empty() {
         emit(&Line::Library(world.identity()?))?;
+    }
+    if !args.points.is_empty() {
+        world.start_counters()?;
     }
     for &point in &args.points {
         let line = measure(&world, point, effort)?;
@@ -108,7 +115,7 @@ fn measure(world: &World, point: Point, effort: Effort) -> Result<Line> {
         Family::Startup | Family::Floor => bail!("{point} is not measured by a rank"),
     };
     let (samples, iterations) = measured.with_context(|| format!("measuring {point}"))?;
-    Ok(Line::Point { point, samples, iterations })
+    Ok(Line::Point { point, samples, iterations, witness: world.take_witness() })
 }
 
 fn emit(line: &Line) -> Result<()> {

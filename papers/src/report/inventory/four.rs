@@ -18,6 +18,7 @@ const SOFT: &str =
 
 /// The items.
 pub(super) fn items() -> Vec<Item> {
+    let drop = |series, bytes| pick("ud drop", series, "bandwidth", Size(bytes));
     let peak = |series| pick("ud senders", series, "bandwidth", Most);
     vec![
         Item::new(4, "figure 1", "3.1", "The layers of Open MPI between MPI and the network")
@@ -46,9 +47,18 @@ pub(super) fn items() -> Vec<Item> {
             .claim("1 KiB: unreliable datagrams to connections", About(1.0), [
                 ratio(bandwidth("ud unreliable", 1024), bandwidth("rc SRQ", 1024)).but(SOFT),
             ])
+            .claim("the drop: 2 KiB to 1 KiB, where rendezvous begins at 2 KiB as in the paper", AtMost(1.0), [
+                ratio(drop("ud from 2 KiB", 2 << 10), drop("ud from 2 KiB", 1 << 10)).but("UD_EAGER_BYTES_MAX=2047"),
+            ])
+            .claim("the drop is overcome: 64 KiB to 1 KiB", AtLeast(1.0), [
+                ratio(drop("ud from 2 KiB", 64 << 10), drop("ud from 2 KiB", 1 << 10)),
+            ])
+            .ours("2 KiB: our own, eager up to 16 KiB in several datagrams, to rendezvous from 2 KiB on", [
+                ratio(drop("ud", 2 << 10), drop("ud from 2 KiB", 2 << 10)),
+            ])
             .claim("1 MiB: reliable datagrams to connections", AtMost(1.0), [
                 ratio(bandwidth("ud", 1 << 20), bandwidth("rc SRQ", 1 << 20)),
             ])
-            .show("ud bandwidth", "bandwidth"),
+            .show("ud bandwidth", "bandwidth").show("ud drop", "bandwidth"),
     ]
 }

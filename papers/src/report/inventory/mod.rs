@@ -79,14 +79,19 @@ pub(super) enum Claimed {
 }
 
 /// A value of ours, or the ratio of two.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Seen {
     /// The value.
     pub of: Pick,
     /// The divisor of the value.
     pub to: Option<To>,
+    /// More ratios: the row shows the geometric mean of all.
+    pub also: Vec<(Pick, Pick)>,
     /// A remark for the reader.
     pub remark: &'static str,
+    /// True for a number by which no constant of the simulator's model was chosen, so that it can
+    /// contradict the model.
+    pub held_out: bool,
 }
 
 /// The divisor of a value.
@@ -148,23 +153,32 @@ impl Item {
 }
 
 /// A value.
-const fn value(of: Pick) -> Seen {
-    Seen { of, to: None, remark: "" }
+fn value(of: Pick) -> Seen {
+    Seen { of, to: None, also: Vec::new(), remark: "", held_out: false }
 }
 
 /// The ratio of two values.
-const fn ratio(of: Pick, to: Pick) -> Seen {
-    Seen { of, to: Some(To::Ours(to)), remark: "" }
+fn ratio(of: Pick, to: Pick) -> Seen {
+    Seen { to: Some(To::Ours(to)), ..value(of) }
 }
 
 /// The ratio of a value to a number of the paper, which has the same unit.
-const fn against(of: Pick, paper: f64) -> Seen {
-    Seen { of, to: Some(To::Paper(paper)), remark: "" }
+fn against(of: Pick, paper: f64) -> Seen {
+    Seen { to: Some(To::Paper(paper)), ..value(of) }
+}
+
+/// The geometric mean of several ratios.
+fn mean(first: (Pick, Pick), also: Vec<(Pick, Pick)>) -> Seen {
+    Seen { also, ..ratio(first.0, first.1) }
 }
 
 impl Seen {
-    const fn but(self, remark: &'static str) -> Seen {
+    fn but(self, remark: &'static str) -> Seen {
         Seen { remark, ..self }
+    }
+
+    fn held_out(self) -> Seen {
+        Seen { held_out: true, ..self }
     }
 }
 

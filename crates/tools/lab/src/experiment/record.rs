@@ -83,7 +83,7 @@ fn add(report: &mut Report, earlier: Report) -> Result<()> {
     );
     for entry in earlier.entries {
         if let Some(own) = report.entry(entry.point(), entry.ranks) {
-            own.add(&entry.samples, entry.iterations);
+            own.take_up(entry);
         }
     }
     report.library = earlier.library;

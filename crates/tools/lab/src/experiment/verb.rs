@@ -7,6 +7,8 @@ use serde::Serialize;
 pub enum Verb {
     /// An RDMA write into memory that the other side polls.
     Write,
+    /// An RDMA read of the other side's memory.
+    Read,
     /// A send, into a receive buffer that was posted before.
     Send,
     /// A send by datagrams, which may be lost.
@@ -22,6 +24,7 @@ impl Verb {
     pub fn name(self) -> &'static str {
         match self {
             Verb::Write => "ib_write",
+            Verb::Read => "ib_read",
             Verb::Send => "ib_send",
             Verb::Datagram => "ib_send UD",
         }
@@ -41,6 +44,7 @@ impl Verb {
     pub(super) fn program(self) -> (&'static str, &'static str) {
         match self {
             Verb::Write => ("ib_write", ""),
+            Verb::Read => ("ib_read", ""),
             Verb::Send => ("ib_send", ""),
             Verb::Datagram => ("ib_send", " -c UD"),
         }

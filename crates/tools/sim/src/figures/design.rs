@@ -25,6 +25,10 @@ const RING_BYTES: usize = 128 << 10;
 /// The chunk that paper 2 chose (section 4.4.1).
 const CHUNK_BYTES: usize = 16 << 10;
 
+/// Slots of a ring in the figure about thresholds, and what a slot holds beside the message.
+const THRESHOLD_SLOTS: usize = 8;
+const ROOM_BYTES: usize = 512;
+
 /// A design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Design {
@@ -122,8 +126,12 @@ impl Design {
     }
 
     fn bench(self, bytes: usize, costs: Costs) -> (Bench, Subnet) {
+        self.bench_with(&self.rc_settings(&costs), bytes, costs)
+    }
+
+    fn bench_with(self, settings: &Settings, bytes: usize, costs: Costs) -> (Bench, Subnet) {
         let subnet = Subnet::new(1, 2, costs, DeviceFaults::NONE);
-        let mut rcs = channels(&subnet, |_| self.rc_settings(&costs), 2);
+        let mut rcs = channels(&subnet, |_| settings.clone(), 2);
         rcs.iter_mut().for_each(keep_registrations);
         let mut rcs = rcs.into_iter();
         let wire = |rank| {
@@ -139,7 +147,32 @@ impl Design {
     /// # Errors
     /// What hung or failed.
     pub fn latency_us(self, bytes: usize, costs: Costs) -> Result<f64, String> {
-        let (mut bench, _) = self.bench(bytes, costs);
+        Self::half_round_trip_us(self.bench(bytes, costs).0, bytes)
+    }
+
+    /// Like [`Self::latency_us`], with this threshold between eager and rendezvous, in bytes; slots
+    /// and buffers hold an eager message of any threshold.
+    ///
+    /// # Errors
+    /// What hung or failed.
+    pub fn latency_by_threshold_us(
+        self,
+        bytes: usize,
+        threshold: usize,
+        costs: Costs,
+    ) -> Result<f64, String> {
+        let room = bytes.max(threshold) + ROOM_BYTES;
+        let settings = Settings {
+            slots: THRESHOLD_SLOTS,
+            slot_bytes: room,
+            buffer_bytes: room,
+            eager_bytes_max: threshold,
+            ..self.rc_settings(&costs)
+        };
+        Self::half_round_trip_us(self.bench_with(&settings, bytes, costs).0, bytes)
+    }
+
+    fn half_round_trip_us(mut bench: Bench, bytes: usize) -> Result<f64, String> {
         let marks = bench.run(ping_pong(bytes, WARM_ROUNDS, ROUNDS))?;
         Ok((marks[1] - marks[0]) as f64 / 2e3 / ROUNDS as f64)
     }

@@ -19,5 +19,6 @@ pub use design::Design;
 pub use rails::{bandwidth_mb_s as rails_bandwidth_mb_s, rails};
 pub use table::{Row, Table};
 pub use tables::{
-    chunks, device_work, directions, ladder_bandwidth, ladder_latency, latency, small_bandwidth, tables,
+    chunks, device_work, directions, ladder_bandwidth, ladder_latency, latency, small_bandwidth,
+    smooth_threshold_kib, tables,
 };

@@ -142,3 +142,20 @@ pub fn directions() -> Result<Table, String> {
     }
     Ok(table)
 }
+
+/// The length in KiB from which a rendezvous takes no longer than sending at once, with a step of
+/// 512 bytes: a threshold there makes a smooth curve (paper 1, section 6.2.1).
+///
+/// # Errors
+/// What hung or failed, or there is no such length up to 64 KiB.
+pub fn smooth_threshold_kib(costs: Costs) -> Result<f64, String> {
+    for bytes in (STEP_BYTES..=64 << 10).step_by(STEP_BYTES) {
+        let at_once = Design::RdmaEager.latency_by_threshold_us(bytes, bytes + STEP_BYTES, costs)?;
+        if Design::RdmaEager.latency_by_threshold_us(bytes, 0, costs)? <= at_once {
+            return Ok(bytes as f64 / 1024.0);
+        }
+    }
+    Err("a rendezvous takes longer at every length".into())
+}
+
+const STEP_BYTES: usize = 512;

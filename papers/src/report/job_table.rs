@@ -1,0 +1,86 @@
+//! A table of values that are measured job by job: a column for each variant, a row for each thing.
+
+use serde_json::{Value, json};
+use verbena_lab::timing::median;
+
+/// The table.
+pub(super) struct JobTable {
+    title: String,
+    /// What the rows are.
+    rows_are: String,
+    columns: Vec<String>,
+    rows: Vec<Row>,
+}
+
+struct Row {
+    name: String,
+    /// The jobs of each column; columns that came later may lack.
+    jobs: Vec<Vec<f64>>,
+}
+
+impl JobTable {
+    /// An empty one.
+    pub(super) fn new(title: &str, rows_are: &str) -> JobTable {
+        JobTable { title: title.into(), rows_are: rows_are.into(), columns: Vec::new(), rows: Vec::new() }
+    }
+
+    /// Adds the value of one job.
+    pub(super) fn add(&mut self, row: &str, column: &str, value: f64) {
+        let column = position(&mut self.columns, |name| name == column, || column.into());
+        let row =
+            position(&mut self.rows, |each| each.name == row, || Row { name: row.into(), jobs: Vec::new() });
+        let jobs = &mut self.rows[row].jobs;
+        jobs.resize_with(jobs.len().max(column + 1), Vec::new);
+        jobs[column].push(value);
+    }
+
+    /// Returns the table as an experiment of a result file.
+    pub(super) fn json(&self, experiment: &str, metric: &str, unit: &str, machine: &str) -> Value {
+        let columns: Vec<&String> = std::iter::once(&self.rows_are).chain(&self.columns).collect();
+        let rows: Vec<Value> = self.rows.iter().map(|row| self.of_row(row)).collect();
+        json!({"experiment": experiment, "title": self.title, "metric": metric, "unit": unit,
+               "columns": columns, "rows": rows, "machine": machine})
+    }
+
+    fn of_row(&self, row: &Row) -> Value {
+        let jobs = |at: usize| row.jobs.get(at).map_or(&[][..], Vec::as_slice);
+        let of_jobs = |at: usize| jobs(at).iter().map(|value| json!({"value": value})).collect::<Vec<_>>();
+        let values: Vec<Option<f64>> = (0..self.columns.len()).map(|at| median(jobs(at))).collect();
+        let all: Vec<Vec<Value>> = (0..self.columns.len()).map(of_jobs).collect();
+        json!({"name": row.name, "values": values, "jobs": all})
+    }
+}
+
+/// The place of the first that fits; if there is none, a new one's at the end.
+fn position<T>(all: &mut Vec<T>, fits: impl Fn(&T) -> bool, new: impl FnOnce() -> T) -> usize {
+    all.iter().position(fits).unwrap_or_else(|| {
+        all.push(new());
+        all.len() - 1
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::results::Results;
+
+    #[test]
+    fn what_is_written_is_read_job_by_job() {
+        let mut table = JobTable::new("t", "part");
+        [(30.0, "a"), (31.0, "a"), (40.0, "b")]
+            .iter()
+            .for_each(|(value, name)| table.add("total", name, *value));
+        table.add("receiver", "b", 5.0);
+        let document = json!({"command": "verbena-papers report",
+            "experiments": [table.json("rc trace", "time", "us", "m")]});
+        let mut results = Results::default();
+        results.add(&document);
+        let jobs = |series: usize, point: usize| -> Vec<f64> {
+            results.series[series].points[point].jobs.iter().map(|job| job.value).collect()
+        };
+        assert_eq!((jobs(0, 0), jobs(1, 0)), (vec![30.0, 31.0], vec![40.0]));
+        assert_eq!((jobs(0, 1), jobs(1, 1)), (vec![], vec![5.0]));
+        assert_eq!(results.series[0].points[0].value, Some(30.5));
+        assert_eq!(results.series[0].points[1].value, None);
+    }
+}

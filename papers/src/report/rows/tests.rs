@@ -1,0 +1,101 @@
+use super::*;
+use crate::report::inventory;
+use crate::report::jobs::tests::latencies;
+use verbena_lab::witness::Witness;
+
+/// The first row of paper 1, figure 12: RDMA eager to send/receive, at most 0.76.
+fn twelve(series: Vec<super::super::results::Series>) -> Row {
+    let results = Results { series, ..Results::default() };
+    let items = inventory::all();
+    let item = items.iter().find(|item| item.paper == 1 && item.place == "figure 12").expect("figure 12");
+    rows(item, &results).remove(0)
+}
+
+fn eager(values: &[f64]) -> super::super::results::Series {
+    latencies("rc latency", "RDMA eager", values)
+}
+
+fn again(values: &[f64]) -> super::super::results::Series {
+    latencies("rc latency", "RDMA eager again", values)
+}
+
+fn send(values: &[f64]) -> super::super::results::Series {
+    latencies("rc latency", "send/receive", values)
+}
+
+/// Jobs that counted so many sends.
+fn counting(mut series: super::super::results::Series, sends: f64) -> super::super::results::Series {
+    for job in &mut series.points[0].jobs {
+        let counted = [("device rdma_sends".to_string(), sends)].into_iter().collect();
+        job.witness = Some(Witness { counted, processors: 2, ..Witness::default() });
+    }
+    series
+}
+
+#[test]
+fn a_clear_gain_is_as_claimed_with_its_noise_and_its_range() {
+    let row = twelve(vec![
+        eager(&[30.0, 30.1, 30.2, 29.9, 30.0]),
+        again(&[30.1, 30.0, 29.9, 30.2, 30.0]),
+        send(&[43.0, 43.1, 43.2, 42.9, 43.0]),
+    ]);
+    assert_eq!((row.outcome, row.kind), (Outcome::Kept, Kind::Measured));
+    assert!(row.noise.is_some_and(|noise| noise < 1.02), "{row:?}");
+    assert!(row.ours.contains("RDMA eager: 30.0 us (29.9 to 30.2, 5 jobs)"), "{}", row.ours);
+}
+
+#[test]
+fn noise_wider_than_the_effect_cannot_tell() {
+    let row = twelve(vec![
+        eager(&[30.0, 30.1, 30.2, 29.9, 30.0]),
+        again(&[45.0, 44.0, 46.0, 45.0, 44.0]),
+        send(&[43.0, 43.1, 43.2, 42.9, 43.0]),
+    ]);
+    assert_eq!(row.outcome, Outcome::CannotTell, "{row:?}");
+}
+
+#[test]
+fn without_a_twin_nothing_is_concluded() {
+    let row = twelve(vec![eager(&[30.0; 5]), send(&[43.0; 5])]);
+    assert_eq!((row.outcome, row.noise), (Outcome::CannotTell, None));
+}
+
+#[test]
+fn too_few_jobs_are_not_measured() {
+    let row = twelve(vec![eager(&[30.0; 5]), again(&[30.0; 5]), send(&[43.0; 4])]);
+    assert_eq!((row.outcome, row.seen), (Outcome::Unmeasured, None));
+    assert!(row.remark.contains("4 jobs of 4"), "{}", row.remark);
+}
+
+#[test]
+fn a_disturbed_round_is_thrown_out_and_counted() {
+    let row =
+        twelve(vec![eager(&[30.0, 30.0, 4000.0, 30.0, 30.0, 30.0]), again(&[30.0; 6]), send(&[43.0; 6])]);
+    assert_eq!((row.outcome, row.thrown), (Outcome::Kept, 1));
+    assert!(row.ours.contains("5 jobs, 1 thrown out"), "{}", row.ours);
+}
+
+#[test]
+fn identical_traffic_is_named_whatever_the_times_say() {
+    let all = |sends| {
+        vec![
+            counting(eager(&[30.0; 5]), 2.0),
+            counting(again(&[30.0; 5]), 2.0),
+            counting(send(&[43.0; 5]), sends),
+        ]
+    };
+    assert_eq!(twelve(all(2.0)).outcome, Outcome::Identical);
+    let row = twelve(all(4.0));
+    assert_eq!(row.outcome, Outcome::Kept);
+    assert!(row.remark.contains("device rdma_sends"), "{}", row.remark);
+}
+
+#[test]
+fn without_any_result_every_row_has_a_reason() {
+    for item in inventory::all() {
+        for row in rows(&item, &Results::default()) {
+            assert!(matches!(row.outcome, Outcome::Unmeasured | Outcome::Nothing), "{row:?}");
+            assert!(!row.remark.is_empty(), "paper {}, {}: {row:?}", item.paper, item.place);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The proof that two variants differ: what their jobs counted.
+//!
+//! Counts are those of an iteration that nobody timed ([`verbena_lab::witness`]). Two variants
+//! differ if the counts of one of the counters do: no job of one lies within the jobs of the other,
+//! and the medians are further apart than what a credit or an acknowledgement more makes.
+
+use super::results::Measured;
+use std::collections::BTreeSet;
+use verbena_lab::table::format_value;
+use verbena_lab::timing::median;
+
+/// Counters that tell of time, not of traffic: they differ between two jobs of one variant.
+const OF_TIME: [&str; 2] = ["matching_steps", "waits_slept"];
+/// The part by which medians must differ.
+const PART: f64 = 0.02;
+
+/// What the counters say.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Proof {
+    /// The variants differ, for example in this.
+    Differ(String),
+    /// Every counter is alike.
+    Identical,
+    /// Nothing was counted on one side.
+    Unknown,
+}
+
+/// Compares what two variants counted at one place.
+pub(super) fn compare(one: &Measured, other: &Measured) -> Proof {
+    let names: BTreeSet<&str> = [one, other].into_iter().flat_map(counters).collect();
+    if [one, other].into_iter().any(|side| counters(side).next().is_none()) {
+        return Proof::Unknown;
+    }
+    let traffic = names.into_iter().filter(|name| !OF_TIME.contains(name));
+    let differing =
+        traffic.filter_map(|name| Some((name, differ(&counts(one, name), &counts(other, name))?)));
+    // The clearest one is told.
+    let clearest = differing.max_by(|(_, one), (_, other)| one.apart.total_cmp(&other.apart));
+    clearest.map_or(Proof::Identical, |(name, pair)| {
+        let [one, other] = [pair.one, pair.other].map(format_value);
+        Proof::Differ(format!("{name} {one} to {other} an iteration"))
+    })
+}
+
+fn counters(side: &Measured) -> impl Iterator<Item = &str> {
+    let witnesses = side.jobs.iter().filter_map(|job| job.witness.as_ref());
+    witnesses.flat_map(|witness| witness.counted.keys().map(String::as_str))
+}
+
+/// The counts of a counter, job by job; a counter that a job lacks has counted nothing.
+fn counts(side: &Measured, name: &str) -> Vec<f64> {
+    let witnesses = side.jobs.iter().filter_map(|job| job.witness.as_ref());
+    witnesses.map(|witness| witness.counted.get(name).copied().unwrap_or(0.0)).collect()
+}
+
+/// The medians of two sides that differ.
+struct Pair {
+    one: f64,
+    other: f64,
+    apart: f64,
+}
+
+fn differ(one: &[f64], other: &[f64]) -> Option<Pair> {
+    let range = |all: &[f64]| {
+        let least = all.iter().copied().reduce(f64::min)?;
+        Some((least, all.iter().copied().reduce(f64::max)?))
+    };
+    let ((low, high), (least, most)) = (range(one)?, range(other)?);
+    let (one, other) = (median(one)?, median(other)?);
+    let apart = (one - other).abs() / one.abs().max(other.abs());
+    (low > most || least > high).then_some(())?;
+    (apart > PART).then_some(Pair { one, other, apart })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use verbena_lab::report::Job;
+    use verbena_lab::witness::Witness;
+
+    fn side(counts: &[(&str, &[f64])]) -> Measured {
+        let jobs = counts.first().map_or(0, |(_, jobs)| jobs.len());
+        let job = |at: usize| {
+            let counted = counts.iter().map(|(name, jobs)| (name.to_string(), jobs[at])).collect();
+            Job { value: 1.0, witness: Some(Witness { counted, ..Witness::default() }) }
+        };
+        Measured { jobs: (0..jobs).map(job).collect(), ..Measured::default() }
+    }
+
+    #[test]
+    fn variants_that_count_alike_are_identical() {
+        let one = side(&[("rc_packets_sent", &[2.0, 2.01]), ("matching_steps", &[5.0, 5.0])]);
+        let other = side(&[("rc_packets_sent", &[2.01, 2.0]), ("matching_steps", &[9.0, 9.0])]);
+        assert_eq!(compare(&one, &other), Proof::Identical);
+        // A credit more in 64 messages.
+        let credit = side(&[("rc_packets_sent", &[2.02, 2.02])]);
+        assert_eq!(compare(&one, &credit), Proof::Identical);
+    }
+
+    #[test]
+    fn a_counter_proves_a_difference() {
+        let one = side(&[("device rdma_sends", &[2.0, 2.0])]);
+        let other = side(&[("device rdma_sends", &[0.1, 0.2])]);
+        assert!(matches!(compare(&one, &other), Proof::Differ(text) if text.contains("rdma_sends")));
+        let none = side(&[("rc_read_bytes", &[0.0, 0.0])]);
+        assert!(matches!(compare(&one, &none), Proof::Differ(_)));
+    }
+
+    #[test]
+    fn overlapping_counts_prove_nothing() {
+        let one = side(&[("rc_full", &[0.0, 9.0, 3.0])]);
+        let other = side(&[("rc_full", &[4.0, 5.0, 6.0])]);
+        assert_eq!(compare(&one, &other), Proof::Identical);
+    }
+
+    #[test]
+    fn without_counters_nothing_is_known() {
+        assert_eq!(compare(&Measured::default(), &side(&[("a", &[1.0])])), Proof::Unknown);
+    }
+}

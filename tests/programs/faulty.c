@@ -1,6 +1,8 @@
 // A program with a fault, which the checks of `cargo xtask sanitize` must find in the library's use
 // of the program's memory. FAULT says which: `freed` sends memory that was given back, `race`
-// writes a buffer while another thread receives into it.
+// writes a buffer while another thread receives into it. This program is compiled without the
+// sanitizer, which then sees only what is done by calls of the C library: so it writes by memset,
+// in a way that no compiler makes stores of.
 
 #include <mpi.h>
 #include <pthread.h>
@@ -8,10 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int *buffer;
+enum { BYTES = 1000 };
+static char *buffer;
+static void *(*volatile fill)(void *, int, size_t) = memset;
 
 static void *receive(void *unused) {
-    MPI_Recv(buffer, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(buffer, BYTES, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     return unused;
 }
 
@@ -27,14 +31,14 @@ static void send_freed(int rank) {
 }
 
 static void race(int rank) {
-    buffer = calloc(1, sizeof *buffer);
+    buffer = calloc(BYTES, 1);
     if (rank == 0) {
         pthread_t thread;
         pthread_create(&thread, NULL, receive, NULL);
-        *buffer = 2;
+        fill(buffer, rank + 2, BYTES);
         pthread_join(thread, NULL);
     } else {
-        MPI_Send(buffer, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+        MPI_Send(buffer, BYTES, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
     }
     free(buffer);
 }

@@ -10,7 +10,7 @@ use std::process::Command;
 const TESTS: [(&str, &str, u64); 8] = [
     ("point_to_point", "a_thousand_seeds", 300),
     ("collectives", "every_collective", 100),
-    ("collectives", "neighbor", 100),
+    ("collectives", "neighbours_get", 100),
     ("partitioned", "partitions_arrive", 100),
     ("over_rc", "a_thousand", 150),
     ("over_ud", "a_thousand", 150),
@@ -82,6 +82,17 @@ fn failed(top: &Path, test: &str, first: u64, text: &str) -> Result<Vec<String>>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_test_is_there_under_its_name() {
+        let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/tools/sim/tests");
+        for (file, filter, _) in TESTS {
+            let one = tests.join(format!("{file}.rs"));
+            let source = if one.exists() { one } else { tests.join(file).join("main.rs") };
+            let text = std::fs::read_to_string(&source).unwrap_or_else(|error| panic!("{file}: {error}"));
+            assert!(text.contains(&format!("\nfn {filter}")), "{file} has no test {filter}");
+        }
+    }
 
     #[test]
     fn seeds_count_only_if_a_test_tried_them() {

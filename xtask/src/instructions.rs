@@ -17,6 +17,7 @@ mod run;
 
 use anyhow::{Result, bail};
 use counts::{Counts, Verdict};
+pub(crate) use run::{RANK, counted};
 use std::path::{Path, PathBuf};
 
 /// The options of `cargo xtask instructions`.

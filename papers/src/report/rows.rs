@@ -5,7 +5,7 @@ use super::jobs::{self, Jobs};
 use super::kinds::{self, Kind};
 use super::noise;
 use super::pick::{At, Found, Pick};
-use super::results::Results;
+use super::results::{Results, Series};
 use super::traffic::{self, Proof};
 use super::verdict::{Outcome, judge};
 use verbena_lab::table::{format_value, readable};
@@ -204,9 +204,10 @@ fn twins(results: &Results, found: &Found<'_>) -> Option<f64> {
         || results.series.iter().filter(|series| series.experiment == found.series.experiment);
     let noises = of_experiment().filter_map(|twin| {
         let name = noise::twin_of(&twin.name)?;
-        let variant = of_experiment().find(|series| series.name == name)?;
-        let values = |series| {
-            let place = super::results::Series::same(series, found.measured)?;
+        let is_here = |series: &&Series| series.name == name && series.same(found.measured).is_some();
+        let variant = of_experiment().find(is_here)?;
+        let values = |series: &Series| {
+            let place = series.same(found.measured)?;
             Some(jobs::of(results, series, place, false).values)
         };
         noise::of_twins(&values(variant)?, &values(twin)?)

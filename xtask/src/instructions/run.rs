@@ -16,7 +16,7 @@ const WINDOWED: &[&str] = &["isend", "wait_sent", "isend_waitall", "irecv", "wai
 const NOTHING: &str = "nothing";
 
 /// Rank 0 under callgrind, rank 1 as it is. Callgrind knows the processor only up to AVX2.
-const RANK: &str = r#"if [ "$PMI_RANK" = 0 ]; then
+pub(crate) const RANK: &str = r#"if [ "$PMI_RANK" = 0 ]; then
 exec valgrind --tool=callgrind --collect-atstart=no --callgrind-out-file="$1/out" --log-file="$1/log" "$1/calls" "$1/words"
 else exec "$1/calls" "$1/words"; fi"#;
 
@@ -64,8 +64,17 @@ fn count_built(
     run.args(["-n", "2", "sh", "-c", RANK, "rank"]).arg(work);
     succeed(&mut run)
         .context("is valgrind installed? `make deps` does it (packaging/debian-packages.txt)")?;
+    counted(work)
+}
+
+/// Returns the instructions of a call in each section, by the files that callgrind left in a
+/// folder.
+///
+/// # Errors
+/// A file cannot be read, or there are no counts.
+pub(crate) fn counted(folder: &Path) -> Result<BTreeMap<String, f64>> {
     let mut totals = BTreeMap::new();
-    for entry in std::fs::read_dir(work)? {
+    for entry in std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
         let entry = entry?;
         if entry.file_name().to_string_lossy().starts_with("out.") {
             totals.extend(total(&std::fs::read_to_string(entry.path())?));

@@ -12,7 +12,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The circumstances of a point in one job.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -117,7 +117,7 @@ pub(crate) fn count(
     body: impl FnOnce(u64) -> Result<()>,
 ) -> Result<BTreeMap<String, f64>> {
     world.barrier()?;
-    let devices = if world.rank() == 0 { of_devices() } else { BTreeMap::new() };
+    let devices = if world.rank() == 0 { settled() } else { BTreeMap::new() };
     let own = world.count()?;
     // Nobody begins while rank 0 still looks at the devices.
     world.barrier()?;
@@ -131,10 +131,21 @@ pub(crate) fn count(
             let before = devices.get(&name).copied().unwrap_or(0.0);
             (name, now - before)
         };
-        counted.extend(of_devices().into_iter().map(of));
+        counted.extend(settled().into_iter().map(of));
     }
     counted.values_mut().for_each(|value| *value /= iterations as f64);
     Ok(counted)
+}
+
+/// The kernel keeps what a device counted for 10 ms before it asks again (`lifespan`).
+const KEPT: Duration = Duration::from_millis(12);
+
+/// Returns what the devices counted up to now, not a moment ago.
+fn settled() -> BTreeMap<String, f64> {
+    if Path::new(DEVICES).exists() {
+        std::thread::sleep(KEPT);
+    }
+    of_devices()
 }
 
 /// The folder with a folder for each verbs device.

@@ -1,6 +1,7 @@
 use super::*;
 use crate::report::inventory;
 use crate::report::jobs::tests::latencies;
+use crate::report::plan;
 use verbena_lab::witness::Witness;
 
 /// The first row of paper 1, figure 12: RDMA eager to send/receive, at most 0.76.
@@ -98,4 +99,66 @@ fn without_any_result_every_row_has_a_reason() {
             assert!(!row.remark.is_empty(), "paper {}, {}: {row:?}", item.paper, item.place);
         }
     }
+}
+
+/// The variant that an experiment measures twice.
+fn measured_twice(experiment: &str) -> String {
+    use clap::ValueEnum;
+    let sections = plan::Section::value_variants().iter();
+    let all = sections.flat_map(|section| plan::experiments(*section, false));
+    let planned = all.map(plan::twinned).find(|planned| planned.name == experiment);
+    let last = planned.and_then(|planned| planned.variants.last().map(|twin| twin.name.clone()));
+    let designs = |designs: Vec<_>| -> Option<String> {
+        designs.last().map(|twin: &verbena_lab::experiment::variant::Variant| twin.name.clone())
+    };
+    let twin = match experiment {
+        "npb" => designs(plan::programs_designs()),
+        "smg" => designs(plan::scale_designs()),
+        "rc trace" => Some(noise::again("RDMA eager, 8 B")),
+        "node trace" => Some(noise::again("shared memory, 8 B")),
+        "node floor" => Some(noise::again("memcpy")),
+        "node polling set" => Some(noise::again("rings")),
+        _ => last,
+    };
+    let twin = twin.unwrap_or_else(|| panic!("nothing is measured twice in {experiment}"));
+    noise::twin_of(&twin).expect("the name of a twin").to_string()
+}
+
+/// Five jobs at the place of a pick, by its variant and by both that are alike.
+fn five_jobs(pick: &Pick, into: &mut Results) {
+    let (x, label, ranks) = match pick.at {
+        At::Size(bytes) => (Some(bytes as f64), "", 2),
+        At::SizeRanks(bytes, ranks) => (Some(bytes as f64), "", ranks),
+        At::Ranks(ranks) => (None, "", ranks),
+        At::Row(row) => (None, row, 0),
+        At::Most | At::Least => (Some(8.0), "", 2),
+    };
+    let twice = measured_twice(pick.experiment);
+    for name in [pick.series.to_string(), noise::again(&twice), twice] {
+        let mut series = latencies(pick.experiment, &name, &[1.0, 1.01, 1.02, 1.01, 1.0]);
+        let point = &mut series.points[0];
+        (point.metric, point.label, point.x, point.ranks) = (pick.metric.into(), label.into(), x, ranks);
+        into.series.push(series);
+    }
+}
+
+#[test]
+fn every_measured_row_names_its_noise() {
+    let mut measured = 0;
+    for item in inventory::all() {
+        for claim in &item.claims {
+            for seen in claim.seen.iter().filter(|seen| kinds::of(seen) == Kind::Measured) {
+                let to = if let Some(To::Ours(to)) = seen.to { Some(to) } else { None };
+                let also = seen.also.iter().flat_map(|(of, to)| [*of, *to]);
+                let mut results = Results::default();
+                let picks = std::iter::once(seen.of).chain(to).chain(also);
+                picks.for_each(|pick| five_jobs(&pick, &mut results));
+                let row = look(claim, seen, &results);
+                assert!(row.noise.is_some(), "paper {}, {}: {row:?}", item.paper, item.place);
+                assert_ne!(row.outcome, Outcome::Unmeasured, "{row:?}");
+                measured += 1;
+            }
+        }
+    }
+    assert!(measured > 50, "{measured} rows are measured");
 }

@@ -7,6 +7,7 @@
 //! | [`metric`] | what can be measured, units, points |
 //! | `pair`, `pairs`, `threads`, `collective`, `mixed`, `overlap`, `everyone` | the loops |
 //! | [`kernels`], [`floor`] | small computations; what the machine can do without MPI |
+//! | [`verbs`] | the bare verbs device |
 //! | [`timing`], `spent` | warm-up, calibration, repetition, median; the processor's time |
 //! | [`worker`] | one rank, started by an `mpiexec` |
 //! | [`helper`] | the hidden commands of a program that measures |
@@ -46,4 +47,5 @@ mod spent;
 pub mod table;
 mod threads;
 pub mod timing;
+pub mod verbs;
 pub mod worker;

@@ -25,6 +25,9 @@ const RING_BYTES: usize = 128 << 10;
 /// The chunk that paper 2 chose (section 4.4.1).
 const CHUNK_BYTES: usize = 16 << 10;
 
+/// Bytes of a slot beside the message: headers and flags.
+const SLOT_SPARE_BYTES: usize = 256;
+
 /// A design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Design {
@@ -32,6 +35,9 @@ pub enum Design {
     SendReceive,
     /// Everything small by RDMA write into polled rings (paper 1, 3.2).
     RdmaEager,
+    /// Everything up to this many bytes by RDMA write into polled rings, whose slots hold as much
+    /// (paper 1, 6.2.1: the threshold from eager to rendezvous).
+    RdmaEagerTo(usize),
     /// Head and tail pointers by RDMA writes of their own, long messages copied and then
     /// transferred (paper 2, 4.2).
     Basic,
@@ -65,6 +71,7 @@ impl Design {
         match self {
             Design::SendReceive => "send/receive".into(),
             Design::RdmaEager => "RDMA eager".into(),
+            Design::RdmaEagerTo(bytes) => format!("RDMA eager to {bytes} B"),
             Design::Basic => "basic".into(),
             Design::Piggyback => "piggyback".into(),
             Design::Pipeline(chunk) => format!("pipeline {} KiB", chunk >> 10),
@@ -81,7 +88,9 @@ impl Design {
             Design::Pipeline(_) => Large::Pipeline,
             Design::ZeroCopyRead => Large::Read,
             Design::Automatic | Design::Learnt => Large::Auto,
-            Design::SendReceive | Design::RdmaEager | Design::ZeroCopyWrite => Large::Write,
+            Design::SendReceive | Design::RdmaEager | Design::RdmaEagerTo(_) | Design::ZeroCopyWrite => {
+                Large::Write
+            }
         }
     }
 
@@ -107,6 +116,14 @@ impl Design {
         match self {
             Design::SendReceive => Settings { policy: Policy::None, ..paper_1 },
             Design::RdmaEager => Settings { policy: Policy::All, ..paper_1 },
+            Design::RdmaEagerTo(bytes) => Settings {
+                policy: Policy::All,
+                slot_bytes: bytes + SLOT_SPARE_BYTES,
+                buffer_bytes: bytes + SLOT_SPARE_BYTES,
+                eager_bytes_max: bytes,
+                ..paper_1
+            }
+            .sound(),
             Design::Basic => Settings { notify: Notify::Pointer, ..paper_2 },
             Design::Learnt => Settings { learn: true, read: write, write: read, ..paper_2 },
             _ => paper_2,

@@ -11,10 +11,11 @@ use anyhow::Result;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Work under way in a stream.
+/// Work under way in a stream, and posts that are timed together, of short messages.
 const WINDOW: u64 = 16;
-/// Posts that are timed together.
-const POSTS: u64 = 16;
+/// The most bytes under way: a software device that has more sends late acknowledgements, and its
+/// peer gives it up.
+const UNDER_WAY_BYTES_MAX: usize = 2 << 20;
 
 /// An operation of rank 0 on the memory of rank 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,13 +83,19 @@ fn measure(
     operation: Operation,
     bytes: usize,
 ) -> Result<Samples> {
-    let window = WINDOW.min(u64::from(session.port.reads_max));
+    let window = window(session, bytes);
     let (work, part) = (operation.work(), [operation.part(bytes)]);
     match subject {
         Subject::Completed => session.alone(|count| stream(pair, (work, &part), count, 1)),
-        Subject::Post => posts(session, pair, (work, &part)),
+        Subject::Post => posts(session, pair, (work, &part), window),
         _ => session.alone(|count| stream(pair, (work, &part), count, window)),
     }
+}
+
+/// Returns how many operations of this length are under way at a time.
+fn window(session: &Session, bytes: usize) -> u64 {
+    let fits = (UNDER_WAY_BYTES_MAX / bytes).max(1) as u64;
+    WINDOW.min(u64::from(session.port.reads_max)).min(fits)
 }
 
 /// Carries out so many operations, at most `window` at a time.
@@ -110,8 +117,7 @@ pub(super) fn stream(pair: &Pair, (work, parts): (Work, &[Part]), count: u64, wi
 }
 
 /// Measures the calls that post: batches of them, each with an empty queue before it.
-fn posts(session: &Session, pair: &Pair, (work, parts): (Work, &[Part])) -> Result<Samples> {
-    let batch = POSTS.min(u64::from(session.port.reads_max));
+fn posts(session: &Session, pair: &Pair, (work, parts): (Work, &[Part]), batch: u64) -> Result<Samples> {
     let one_batch = || {
         let start = Instant::now();
         for at in 1..=batch {

@@ -18,6 +18,8 @@ const SIZES: [usize; 8] = [8, 64, 256, 1 << 10, 2 << 10, 4 << 10, 16 << 10, 64 <
 const SIZES_QUICK: [usize; 3] = [8, 1 << 10, 16 << 10];
 /// The longest message that goes to a receive buffer.
 const RECEIVED_BYTES_MAX: usize = 64 << 10;
+/// The longest work whose post is timed.
+const POSTED_BYTES_MAX: usize = 64 << 10;
 /// Lengths of one-sided work besides.
 const LONG: [usize; 4] = [32 << 10, 128 << 10, 256 << 10, 1 << 20];
 const LONG_QUICK: [usize; 2] = [64 << 10, 1 << 20];
@@ -120,10 +122,14 @@ fn tasks(quick: bool) -> Vec<Task> {
         let fits = |bytes: &usize| way.takes(*bytes) && (!way.receives() || *bytes <= RECEIVED_BYTES_MAX);
         all.extend(sizes.iter().copied().filter(fits).map(|bytes| Task::Latency(way, bytes)));
     }
-    for subject in [Subject::Completed, Subject::Bandwidth, Subject::Post] {
+    for (subject, bytes_max) in [
+        (Subject::Completed, usize::MAX),
+        (Subject::Bandwidth, usize::MAX),
+        (Subject::Post, POSTED_BYTES_MAX),
+    ] {
         for operation in Operation::ALL {
-            let lengths = sizes.iter().chain(long);
-            all.extend(lengths.map(|&bytes| Task::OneSided(subject, operation, bytes)));
+            let lengths = sizes.iter().chain(long).copied().filter(|&bytes| bytes <= bytes_max);
+            all.extend(lengths.map(|bytes| Task::OneSided(subject, operation, bytes)));
         }
     }
     all.extend(sizes.iter().map(|&bytes| Task::Sends(bytes)));

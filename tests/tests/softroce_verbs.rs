@@ -92,8 +92,8 @@ fn every_row_is_there(rows: &[Row]) {
     assert!(found.is_empty(), "rows that nobody expects: {:?}", found.keys());
 }
 
-/// What landed was compared byte by byte, on both ranks for messages; immediate values and
-/// completions were compared one by one.
+/// Bytes that landed were compared, on both ranks for messages; immediate values and completions
+/// were compared one by one.
 fn all_was_checked(rows: &[Row]) {
     for row in rows {
         let least = match (row.subject.as_str(), row.variant.as_str()) {

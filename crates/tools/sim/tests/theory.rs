@@ -6,7 +6,7 @@ use verbena_sim::figures::{pairs, predicted_ladder};
 use verbena_sim::verbs::calibration::{Measured, calibrate, fit_packet};
 use verbena_sim::verbs::theory::{Kind, PAPER_1, PAPER_2};
 
-/// What the model says of the held-out numbers, kept here so that a change of it is seen: it may
+/// The model's word on the held-out numbers is kept here, so that a change of it is seen: it may
 /// contradict a paper, but not unnoticed.
 #[test]
 fn held_out_numbers_are_computed_and_may_contradict_the_papers() {

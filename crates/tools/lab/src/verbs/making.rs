@@ -1,4 +1,4 @@
-//! What it costs to make things: registrations, queue pairs, shared receive queues, and to post
+//! The cost of making things: registrations, queue pairs, shared receive queues; and of posting
 //! receive buffers. Rank 0 does it alone.
 
 use super::outcome::{Row, Subject};

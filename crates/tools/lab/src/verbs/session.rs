@@ -1,4 +1,4 @@
-//! What the two ranks share: the line to the launcher, by which they agree, and connections.
+//! The things that the two ranks share: the line to the launcher, by which they agree, and connections.
 
 use super::memory::{Far, Memory};
 use super::pair::{PARTS_MAX, Pair, WORK_MAX};
@@ -32,7 +32,7 @@ pub(super) struct Session {
     seeds: u64,
 }
 
-/// What a rank tells the other first.
+/// The first words of a rank to the other.
 #[derive(Serialize, Deserialize)]
 enum Hello {
     Ready { place: String, site: Site, far: Far },

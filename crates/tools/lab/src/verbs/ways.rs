@@ -21,7 +21,7 @@ pub(super) enum Way {
     WriteImmediate,
     /// A send, found at the completion queue.
     Send,
-    /// The same, into a buffer of a shared receive queue.
+    /// A send into a buffer of a shared receive queue.
     SendShared,
     /// An RDMA write of the data, then one of a pointer that the receiver polls.
     TwoWrites,

@@ -24,9 +24,9 @@ pub struct Claim {
 /// The way in which a paper says a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// As this, or about this.
+    /// The number itself, or "about".
     About,
-    /// As more than this.
+    /// A bound: "more than".
     MoreThan,
 }
 

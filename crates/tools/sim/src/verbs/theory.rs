@@ -81,7 +81,7 @@ pub const PAPER_1: Theory = Theory {
     origins: ORIGINS_1,
 };
 
-/// The same with the library of paper 2.
+/// The papers' device and host, with the library of paper 2.
 pub const PAPER_2: Theory = Theory {
     name: "papers 1 and 2: InfiniHost MT23108, Xeon 2.4 GHz; the library of paper 2",
     costs: Costs::PAPER_2,

@@ -1,6 +1,7 @@
 //! The cost model as a theory: what it says of numbers that it was not fitted to, and whether a
 //! calibrated device does what was measured.
 
+use verbena_sim::figures::collectives::collectives;
 use verbena_sim::figures::held_out::claims;
 use verbena_sim::figures::{pairs, predicted_ladder};
 use verbena_sim::verbs::calibration::{Measured, calibrate, fit_packet};
@@ -42,6 +43,20 @@ fn sending_queue_pairs_work_side_by_side() {
     assert!(at("8") < 1.05 * at("4"), "{} to {}", at("4"), at("8"));
     let one = |pairs: &str| table.value(pairs, "one started at a time");
     assert!(one("8") < 1.05 * one("1"), "{} to {}", one("1"), one("8"));
+}
+
+/// Paper 1, 6.3.3: barrier, broadcast and allreduce take less by RDMA. A barrier of 8 nodes takes
+/// three rounds of messages where one of 2 takes one.
+#[test]
+fn collectives_of_several_nodes_gain_by_rdma() {
+    let tables = collectives().expect("the model runs, and every result is right");
+    for table in &tables {
+        println!("{table}");
+        let short = &table.rows[..3];
+        assert!(short.iter().all(|row| row.values[1] < row.values[0]), "{}", table.title);
+    }
+    let barrier = |nodes: &str| tables[0].value(nodes, "RDMA eager");
+    assert!((2.0..4.0).contains(&(barrier("8") / barrier("2"))), "{} us", barrier("8"));
 }
 
 /// A software device, of the kind that is measured in a Soft-RoCE guest.

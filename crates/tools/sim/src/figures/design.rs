@@ -98,7 +98,7 @@ impl Design {
         if let Design::Pipeline(chunk) = self { chunk } else { CHUNK_BYTES }
     }
 
-    fn rc_settings(self, costs: &Costs) -> Settings {
+    pub(super) fn rc_settings(self, costs: &Costs) -> Settings {
         let cost = |stage: Stage| Cost {
             start_ns: (costs.post_ns + stage.latency_ns + stage.receive_ns + costs.acknowledge_ns) as u32,
             byte_ps: costs.byte_ps as u32,
@@ -130,7 +130,7 @@ impl Design {
         }
     }
 
-    fn engine_settings(self) -> verbena_engine::Settings {
+    pub(super) fn engine_settings(self) -> verbena_engine::Settings {
         verbena_engine::Settings {
             large: self.large(),
             chunk_bytes_max: self.chunk_bytes(),

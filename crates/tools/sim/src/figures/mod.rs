@@ -5,9 +5,11 @@
 //! the time that things take ([`Costs`](crate::verbs::Costs)) are a model. [`tables`] gives all
 //! figures; `cargo run -p verbena-sim --example papers` prints them. [`polling`] has those of paper
 //! 3, [`everyone`] those of paper 4 that need more processes than a machine has. [`held_out`]
-//! compares the model with numbers of the papers that it was not fitted to.
+//! compares the model with numbers of the papers that it was not fitted to, [`collectives`] runs
+//! real schedules over several nodes.
 
 mod bench;
+pub mod collectives;
 mod costed;
 mod design;
 pub mod everyone;

@@ -15,10 +15,11 @@ pub struct Stage {
 /// The cost model of a device and its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Costs {
-    /// Work of the CPU to post work.
+    /// Work of the CPU to post work, until the device begins it.
     pub post_ns: u64,
-    /// Work of the CPU for each byte of a send or a write that it posts, in picoseconds, while the
-    /// device carries it out: a software device moves the bytes within the call.
+    /// Work of the CPU in the same call after that: a software device carries work out within it.
+    pub post_after_ns: u64,
+    /// Work of the CPU after that for each byte of a send or a write, in picoseconds.
     pub post_byte_ps: u64,
     /// Work of the CPU to post a receive buffer.
     pub post_receive_ns: u64,
@@ -64,6 +65,7 @@ impl Costs {
     /// No costs but the bare latency: for runs where only the order of events counts.
     pub const PLAIN: Costs = Costs {
         post_ns: 0,
+        post_after_ns: 0,
         post_byte_ps: 0,
         post_receive_ns: 0,
         poll_ns: 0,
@@ -90,6 +92,7 @@ impl Costs {
     /// from a paper, fitted to one of its results, or guessed.
     pub const PAPER_1: Costs = Costs {
         post_ns: 500,
+        post_after_ns: 0,
         post_byte_ps: 0,
         post_receive_ns: 250,
         poll_ns: 50,
@@ -125,9 +128,10 @@ impl Costs {
         bytes as u64 * self.copy_byte_ps / 1000
     }
 
-    /// Time of the CPU to move this many bytes while it posts them.
-    pub fn post_bytes_ns(&self, bytes: usize) -> u64 {
-        bytes as u64 * self.post_byte_ps / 1000
+    /// Time of the CPU in the call that posts once the device has begun, if the CPU moves this many
+    /// bytes there.
+    pub fn after_post_ns(&self, bytes: usize) -> u64 {
+        self.post_after_ns + bytes as u64 * self.post_byte_ps / 1000
     }
 
     /// The least time between two pieces of work of different queue pairs.

@@ -15,6 +15,7 @@
 //! | [`comparison`] | how a comparison is run |
 //! | [`peers`] | the comparison with other libraries |
 //! | [`model`] | the simulator's figures beside the measurements |
+//! | [`theory`] | the simulator's constants, and what it predicts of this machine's device |
 //! | [`plot`], [`bars`], [`panels`] | pictures in SVG |
 
 mod bars;
@@ -27,6 +28,7 @@ mod plot;
 mod polling;
 mod rc;
 mod report;
+mod theory;
 mod threshold;
 mod ud;
 
@@ -56,6 +58,9 @@ enum Command {
     Bulk(Box<bulk::command::BulkArgs>),
     /// Every figure and table of the five papers, with what this machine shows of it, in one report
     Report(Box<report::command::ReportArgs>),
+    /// The simulator's model: where its constants come from, what it says of numbers that it was
+    /// not fitted to, and what it predicts of the device that `verbena bench verbs` measured
+    Theory(theory::command::TheoryArgs),
     /// Draws the result of `verbena bench --json`
     Plot(plot::PlotArgs),
     #[command(flatten)]
@@ -71,6 +76,7 @@ fn main() -> ExitCode {
         Command::Bulk(args) => bulk::command::run(args),
         Command::Report(args) => report::command::run(args),
         Command::Plot(args) => plot::run(args),
+        Command::Theory(args) => theory::command::run(args),
         Command::Helper(helper) => helper.run(),
     };
     match outcome {

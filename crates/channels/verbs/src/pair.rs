@@ -33,6 +33,9 @@ pub struct Plan {
     pub receives_max: u32,
     /// Bytes that a post may copy inline.
     pub inline_bytes_max: u32,
+    /// The most segments of memory from which one piece of work takes its bytes, or into which a
+    /// read puts them.
+    pub segments_max: u32,
 }
 
 /// A queue pair.
@@ -90,7 +93,7 @@ impl QueuePair {
         wanted.srq = plan.shared.as_ref().map_or(null_mut(), |queue| queue.raw());
         wanted.cap.max_send_wr = plan.work_max;
         wanted.cap.max_recv_wr = plan.receives_max;
-        wanted.cap.max_send_sge = 1;
+        wanted.cap.max_send_sge = plan.segments_max;
         wanted.cap.max_recv_sge = 1;
         wanted.cap.max_inline_data = plan.inline_bytes_max;
         wanted.qp_type = match plan.service {
@@ -106,9 +109,10 @@ impl QueuePair {
     /// Describes the failure to make one.
     pub fn refusal(domain: &ProtectionDomain, plan: &Plan, number: i32) -> Fault {
         let on = format!(
-            "{}: {} pieces of work, {} receive buffers, {} bytes inline",
+            "{}: {} pieces of work of {} segments, {} receive buffers, {} bytes inline",
             domain.context().name(),
             plan.work_max,
+            plan.segments_max,
             plan.receives_max,
             plan.inline_bytes_max
         );

@@ -9,6 +9,7 @@ use super::worker::Line;
 use anyhow::{Context, Result, ensure};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use serde::de::DeserializeOwned;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
@@ -62,23 +63,7 @@ impl Launch {
     /// # Errors
     /// The launcher cannot be started at all.
     pub fn run(&self, ranks: usize, points: &[Point], on_line: &mut dyn FnMut(Line)) -> Result<End> {
-        let mut child = self.command(ranks, points)?.spawn().with_context(|| {
-            format!(
-                "cannot start the launcher\n  on: {}\n  likely cause: there is no such program\n  \
-                 what to do: give --mpiexec the path of the library's own mpiexec",
-                self.mpiexec.display()
-            )
-        })?;
-        let lines = read_lines(child.stdout.take().context("the launcher's output")?);
-        let words = read_tail(child.stderr.take().context("the launcher's errors")?);
-        let end = match follow(&lines, self.limit, on_line) {
-            Some(end) => {
-                stop(&mut child)?;
-                end
-            }
-            None => wait(&mut child, self.limit, &words)?,
-        };
-        Ok(end)
+        run_lines(self.command(ranks, points)?, self.limit, on_line)
     }
 
     /// The command that starts workers for `points`, as one would type it.
@@ -106,7 +91,6 @@ impl Launch {
             command.arg(format!("{name}={value}")).args(&worker);
         }
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Ok(command)
     }
 
@@ -126,8 +110,38 @@ impl Launch {
     }
 }
 
+/// Runs a launcher whose rank 0 writes a JSON document a line, and hands each on to `on_line`. Ends
+/// it when no line comes for longer than `limit`.
+///
+/// # Errors
+/// It cannot be started, or not ended.
+pub(crate) fn run_lines<T: DeserializeOwned>(
+    mut command: Command,
+    limit: Duration,
+    on_line: &mut dyn FnMut(T),
+) -> Result<End> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().with_context(|| {
+        format!(
+            "cannot start the launcher\n  on: {}\n  likely cause: there is no such program\n  \
+             what to do: give --mpiexec the path of the library's own mpiexec",
+            command.get_program().to_string_lossy()
+        )
+    })?;
+    let lines = read_lines(child.stdout.take().context("the launcher's output")?);
+    let words = read_tail(child.stderr.take().context("the launcher's errors")?);
+    match follow(&lines, limit, on_line) {
+        Some(end) => stop(&mut child).map(|()| end),
+        None => wait(&mut child, limit, &words),
+    }
+}
+
 /// Hands on the lines until the output ends (`None`) or the limit passes without one.
-fn follow(lines: &Receiver<String>, limit: Duration, on_line: &mut dyn FnMut(Line)) -> Option<End> {
+fn follow<T: DeserializeOwned>(
+    lines: &Receiver<String>,
+    limit: Duration,
+    on_line: &mut dyn FnMut(T),
+) -> Option<End> {
     loop {
         match lines.recv_timeout(limit) {
             Ok(text) => {

@@ -7,6 +7,7 @@
 //! | [`metric`] | what can be measured, units, points |
 //! | `pair`, `pairs`, `threads`, `collective`, `mixed`, `overlap`, `everyone` | the loops |
 //! | [`kernels`], [`floor`] | small computations; what the machine can do without MPI |
+//! | [`verbs`] | the bare verbs device |
 //! | [`timing`], `spent` | warm-up, calibration, repetition, median; the processor's time |
 //! | [`witness`] | the circumstances of a point: disturbances, and what was counted |
 //! | [`worker`] | one rank, started by an `mpiexec` |
@@ -48,4 +49,5 @@ pub mod table;
 mod threads;
 pub mod timing;
 pub mod witness;
+pub mod verbs;
 pub mod worker;

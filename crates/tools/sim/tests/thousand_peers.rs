@@ -7,6 +7,7 @@ use std::cell::Cell;
 use verbena_channel::Channel;
 use verbena_channel::mark::Mark;
 use verbena_engine::{Engine, Mode, Posted, ReceiveRequest, RequestId, SendRequest};
+use verbena_infiniband::rc::settings::Policy;
 use verbena_infiniband::rc::{RcChannel, Settings};
 use verbena_memory::{Buffer, Owned};
 use verbena_sim::Rank;
@@ -188,6 +189,33 @@ fn all_speaking_with_a_polling_set_of_16_takes_at_most_20_mb() {
     let (high, pairs) = all_speak(&subnet, alone(rcs), BYTES);
     assert_eq!(pairs, PROCESSES as usize - 1);
     assert!(high <= 20_000_000, "{high} bytes");
+}
+
+/// Paper 1, 6.4: with 5 buffers of 2 KiB at both ends of each connection, rings for all peers of
+/// 1,024 processes take 20 MB of registered memory at each. The receive buffers of the other path,
+/// which the paper leaves out of that sum, are there without rings too.
+#[test]
+fn rings_of_five_slots_for_all_peers_take_at_most_20_mb() {
+    let speak = |policy| {
+        let subnet = Subnet::new(1, PROCESSES, Costs::PLAIN, DeviceFaults::NONE);
+        let (slots, slot_bytes, sender_rings_max) = (5, 2048, PROCESSES as usize);
+        let settings =
+            Settings { slots, slot_bytes, policy, sender_rings_max, ..Settings::current(PROCESSES) };
+        let rcs = channels(&subnet, |_| settings.clone(), PROCESSES);
+        let (high, _) = all_speak(&subnet, alone(rcs), BYTES);
+        (high as u64, subnet.registered_bytes(0).1, subnet.counts())
+    };
+    let (without, registered_without, by_sends) = speak(Policy::None);
+    let (with, registered_with, by_rings) = speak(Policy::All);
+    println!("rings: {} bytes, {} of them registered", with - without, registered_with - registered_without);
+    // Most of the messages of both directions went through rings, so all peers had one.
+    let messages = (2 * (PROCESSES - 1)) as u64 * MESSAGES as u64;
+    assert_eq!(by_sends.writes, 0);
+    assert!(by_rings.writes > messages / 2, "{by_rings:?}");
+    let least = u64::from(PROCESSES - 1) * 2 * 5 * 1024;
+    let rings = registered_with - registered_without;
+    assert!((least..=20 << 20).contains(&rings), "{rings} bytes of registered memory");
+    assert!(with - without < 24 << 20, "{} bytes", with - without);
 }
 
 /// The goal; paper 4, 2.2, has 8.8 MiB. Messages in pieces take the receiver more until

@@ -1,8 +1,11 @@
 //! `verbena bench`: micro-benchmarks of an MPI library on this machine. The measuring code is in
 //! `verbena_lab`.
 
+mod verbs;
+
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
+use serde::Serialize;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -34,7 +37,10 @@ pub(crate) enum What {
     Startup,
     /// The best that the machine can do without MPI
     Floor,
-    /// All of these
+    /// The verbs device without MPI, between two ranks; --launcher-arg=-hosts and
+    /// --launcher-arg=a,b name their hosts
+    Verbs,
+    /// All of these but verbs
     All,
 }
 
@@ -96,6 +102,9 @@ pub(crate) struct BenchArgs {
 /// # Errors
 /// Something needed is missing, a file cannot be written, or points could not be measured.
 pub(crate) fn run(args: &BenchArgs) -> Result<()> {
+    if args.what == What::Verbs {
+        return verbs::run(args);
+    }
     let campaign = plan(args)?;
     let mut report = Report { entries: campaign.entries(), ..Report::of_this_command() };
     let busy = Busy::start(args.busy)?;
@@ -122,6 +131,17 @@ fn progress() -> impl FnMut(&str) {
     }
 }
 
+impl BenchArgs {
+    /// Returns the milliseconds for a point.
+    fn point_ms(&self) -> u64 {
+        if self.quick { self.point_ms.min(10) } else { self.point_ms }
+    }
+}
+
+fn limit(args: &BenchArgs) -> Result<Duration> {
+    Duration::try_from_secs_f64(args.limit_s).map_err(|_| anyhow!("--limit-s must be positive"))
+}
+
 fn plan(args: &BenchArgs) -> Result<Campaign> {
     let points = if args.points.is_empty() { points(args)? } else { args.points.clone() };
     if args.ranks.contains(&0)
@@ -132,9 +152,7 @@ fn plan(args: &BenchArgs) -> Result<Campaign> {
     {
         bail!("ranks, rounds, repetitions, milliseconds and the window must be at least 1");
     }
-    let limit =
-        Duration::try_from_secs_f64(args.limit_s).map_err(|_| anyhow!("--limit-s must be positive"))?;
-    let point_ms = if args.quick { args.point_ms.min(10) } else { args.point_ms };
+    let (limit, point_ms) = (limit(args)?, args.point_ms());
     let needs_mpi = points.iter().any(|point| point.metric.family() != Family::Floor);
     let launch = needs_mpi.then(|| launch(args, point_ms, limit)).transpose()?;
     let effort =
@@ -201,6 +219,7 @@ fn asked(what: What, metric: Metric) -> bool {
         What::Threads => metric.family() == Family::Threads,
         What::Startup => metric == Metric::Startup,
         What::Floor => metric.family() == Family::Floor,
+        What::Verbs => false,
     }
 }
 
@@ -225,15 +244,22 @@ fn sizes(args: &BenchArgs, metric: Metric) -> Vec<usize> {
     }
 }
 
-fn show(args: &BenchArgs, report: &Report) -> Result<()> {
-    let to_stdout = args.json.as_deref() == Some(Path::new("-"));
+/// Writes the result as JSON where that is wanted; returns whether it took the place of the tables.
+fn write_json(args: &BenchArgs, result: &impl Serialize) -> Result<bool> {
     match &args.json {
-        Some(_) if to_stdout => output::line(&serde_json::to_string_pretty(report)?)?,
-        Some(path) => std::fs::write(path, serde_json::to_string_pretty(report)?)
+        Some(path) if path == Path::new("-") => {
+            output::line(&serde_json::to_string_pretty(result)?)?;
+            return Ok(true);
+        }
+        Some(path) => std::fs::write(path, serde_json::to_string_pretty(result)?)
             .with_context(|| format!("cannot write the result to {}", path.display()))?,
         None => {}
     }
-    if !to_stdout {
+    Ok(false)
+}
+
+fn show(args: &BenchArgs, report: &Report) -> Result<()> {
+    if !write_json(args, report)? {
         output::print(&table::render(report))?;
         if !args.no_chart && std::io::stdout().is_terminal() {
             output::print(&chart::render(report))?;

@@ -110,6 +110,18 @@ fn a_missing_library_is_said_in_four_parts() {
 }
 
 #[test]
+fn the_bare_device_is_refused_where_there_is_none() {
+    let mut command = verbena(&["bench", "verbs", "--quick", "--mpiexec"]);
+    let output = run(command.arg(staged("bin/mpiexec")).env("VERBENA_RC_DEVICE", "no-such-device"));
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && output.stdout.is_empty(), "{words}");
+    assert!(words.contains("the bare device cannot be measured: "), "{words}");
+    let three = run(&mut verbena(&["bench", "verbs", "-n", "3"]));
+    assert!(!three.status.success());
+    assert!(String::from_utf8_lossy(&three.stderr).contains("between 2 ranks"));
+}
+
+#[test]
 fn the_floor_needs_no_library() {
     let report = json(&run(&mut verbena(&["bench", "--points", "copy:4096", "--quick", "--json", "-"])));
     assert!(report["entries"][0]["value"].as_f64() > Some(0.0), "{report}");

@@ -112,6 +112,7 @@ impl Device {
             work_max: sends,
             receives_max: receives,
             inline_bytes_max: if sends > 1 { settings.inline_bytes_max as u32 } else { 0 },
+            segments_max: 1,
         };
         let q_key = draw_q_key()?;
         let (receiver, _) = start(&port, plan(1, receives), q_key)?;

@@ -57,6 +57,7 @@ constants! {
     IBV_ATOMIC_GLOB = 2;
 
     IBV_WR_RDMA_WRITE = 0;
+    IBV_WR_RDMA_WRITE_WITH_IMM = 1;
     IBV_WR_SEND = 2;
     IBV_WR_RDMA_READ = 4;
     IBV_WR_ATOMIC_CMP_AND_SWP = 5;
@@ -65,6 +66,8 @@ constants! {
     IBV_SEND_INLINE = 1 << 3;
 
     IBV_WC_RECV = 1 << 7;
+    IBV_WC_RECV_RDMA_WITH_IMM = (1 << 7) + 1;
+    IBV_WC_WITH_IMM = 1 << 1;
     IBV_WC_SUCCESS = 0;
     IBV_WC_LOC_LEN_ERR = 1;
     IBV_WC_LOC_QP_OP_ERR = 2;

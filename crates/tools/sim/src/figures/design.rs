@@ -28,6 +28,8 @@ const CHUNK_BYTES: usize = 16 << 10;
 /// Slots of a ring in the figure about thresholds, and what a slot holds beside the message.
 const THRESHOLD_SLOTS: usize = 8;
 const ROOM_BYTES: usize = 512;
+/// Bytes of a slot beside the message: headers and flags.
+const SLOT_SPARE_BYTES: usize = 256;
 
 /// A design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +38,9 @@ pub enum Design {
     SendReceive,
     /// Everything small by RDMA write into polled rings (paper 1, 3.2).
     RdmaEager,
+    /// Everything up to this many bytes by RDMA write into polled rings, whose slots hold as much
+    /// (paper 1, 6.2.1: the threshold from eager to rendezvous).
+    RdmaEagerTo(usize),
     /// Head and tail pointers by RDMA writes of their own, long messages copied and then
     /// transferred (paper 2, 4.2).
     Basic,
@@ -69,6 +74,7 @@ impl Design {
         match self {
             Design::SendReceive => "send/receive".into(),
             Design::RdmaEager => "RDMA eager".into(),
+            Design::RdmaEagerTo(bytes) => format!("RDMA eager to {bytes} B"),
             Design::Basic => "basic".into(),
             Design::Piggyback => "piggyback".into(),
             Design::Pipeline(chunk) => format!("pipeline {} KiB", chunk >> 10),
@@ -85,7 +91,9 @@ impl Design {
             Design::Pipeline(_) => Large::Pipeline,
             Design::ZeroCopyRead => Large::Read,
             Design::Automatic | Design::Learnt => Large::Auto,
-            Design::SendReceive | Design::RdmaEager | Design::ZeroCopyWrite => Large::Write,
+            Design::SendReceive | Design::RdmaEager | Design::RdmaEagerTo(_) | Design::ZeroCopyWrite => {
+                Large::Write
+            }
         }
     }
 
@@ -93,7 +101,7 @@ impl Design {
         if let Design::Pipeline(chunk) = self { chunk } else { CHUNK_BYTES }
     }
 
-    fn rc_settings(self, costs: &Costs) -> Settings {
+    pub(super) fn rc_settings(self, costs: &Costs) -> Settings {
         let cost = |stage: Stage| Cost {
             start_ns: (costs.post_ns + stage.latency_ns + stage.receive_ns + costs.acknowledge_ns) as u32,
             byte_ps: costs.byte_ps as u32,
@@ -111,13 +119,21 @@ impl Design {
         match self {
             Design::SendReceive => Settings { policy: Policy::None, ..paper_1 },
             Design::RdmaEager => Settings { policy: Policy::All, ..paper_1 },
+            Design::RdmaEagerTo(bytes) => Settings {
+                policy: Policy::All,
+                slot_bytes: bytes + SLOT_SPARE_BYTES,
+                buffer_bytes: bytes + SLOT_SPARE_BYTES,
+                eager_bytes_max: bytes,
+                ..paper_1
+            }
+            .sound(),
             Design::Basic => Settings { notify: Notify::Pointer, ..paper_2 },
             Design::Learnt => Settings { learn: true, read: write, write: read, ..paper_2 },
             _ => paper_2,
         }
     }
 
-    fn engine_settings(self) -> verbena_engine::Settings {
+    pub(super) fn engine_settings(self) -> verbena_engine::Settings {
         verbena_engine::Settings {
             large: self.large(),
             chunk_bytes_max: self.chunk_bytes(),

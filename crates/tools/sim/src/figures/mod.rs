@@ -4,21 +4,27 @@
 //! The code that runs is that of an installation: only the device below it ([`crate::verbs`]) and
 //! the time that things take ([`Costs`](crate::verbs::Costs)) are a model. [`tables`] gives all
 //! figures; `cargo run -p verbena-sim --example papers` prints them. [`polling`] has those of paper
-//! 3, [`everyone`] those of paper 4 that need more processes than a machine has.
+//! 3, [`everyone`] those of paper 4 that need more processes than a machine has. [`held_out`]
+//! compares the model with numbers of the papers that it was not fitted to, [`collectives`] runs
+//! real schedules over several nodes.
 
 mod bench;
+pub mod collectives;
 mod costed;
 mod design;
 pub mod everyone;
+pub mod held_out;
+mod pairs;
 pub mod polling;
 mod rails;
 mod table;
 mod tables;
 
 pub use design::Design;
+pub use pairs::pairs;
 pub use rails::{bandwidth_mb_s as rails_bandwidth_mb_s, rails};
 pub use table::{Row, Table};
 pub use tables::{
-    chunks, device_work, directions, ladder_bandwidth, ladder_latency, latency, small_bandwidth,
-    smooth_threshold_kib, tables,
+    chunks, device_work, directions, ladder_bandwidth, ladder_latency, latency, predicted_ladder,
+    small_bandwidth, smooth_threshold_kib, tables,
 };

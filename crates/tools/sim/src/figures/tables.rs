@@ -11,6 +11,9 @@ const WINDOW_LONG: usize = 16;
 const SMALL: [usize; 5] = [4, 16, 64, 256, 1024];
 const LONG: [usize; 9] =
     [4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20];
+/// Lengths and window of the ladder as it is measured between nodes.
+const PREDICTED: [usize; 4] = [64 << 10, 256 << 10, 1 << 20, 4 << 20];
+const WINDOW_PREDICTED: usize = 8;
 const MIDDLE: [usize; 4] = [32 << 10, 64 << 10, 128 << 10, 256 << 10];
 const CHUNKS: [usize; 6] = [1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10];
 
@@ -28,6 +31,7 @@ pub fn tables() -> Result<Vec<Table>, String> {
         chunks()?,
         directions()?,
         super::rails()?,
+        super::pairs()?,
     ])
 }
 
@@ -106,6 +110,24 @@ pub fn ladder_bandwidth() -> Result<Table, String> {
     let mut table = Table::new(title, std::iter::once("size".to_string()).chain(names));
     for bytes in LONG {
         let values = Design::LADDER.map(|design| design.bandwidth_mb_s(bytes, WINDOW_LONG, Costs::PAPER_2));
+        table.add(size(bytes), values.into_iter().collect::<Result<_, _>>()?);
+    }
+    Ok(table)
+}
+
+/// Predicts the ladder as it is measured between nodes (`verbena-papers rc ladder`: latency of 8
+/// bytes in us, bandwidth in windows of 8 in MB/s) over a device of these costs.
+///
+/// # Errors
+/// What hung or failed.
+pub fn predicted_ladder(costs: Costs) -> Result<Table, String> {
+    let names = Design::LADDER.map(Design::name);
+    let title = "The ladder, predicted: latency of 8 bytes in us, bandwidth in MB/s";
+    let mut table = Table::new(title, std::iter::once("point".to_string()).chain(names));
+    let latency = Design::LADDER.map(|design| design.latency_us(8, costs));
+    table.add("8 B", latency.into_iter().collect::<Result<_, _>>()?);
+    for bytes in PREDICTED {
+        let values = Design::LADDER.map(|design| design.bandwidth_mb_s(bytes, WINDOW_PREDICTED, costs));
         table.add(size(bytes), values.into_iter().collect::<Result<_, _>>()?);
     }
     Ok(table)

@@ -264,6 +264,8 @@ impl Inner {
         self.count_post(work.operation, local, how);
         let inline = how.inline.then(|| local.to_vec());
         self.launch(rank, number, Work::new(serial, work, local, inline, how.signalled || is_read));
+        let after_ns = self.costs.after_post_ns(if is_read { 0 } else { bytes });
+        self.charge(rank, after_ns);
         Ok(())
     }
 

@@ -1,11 +1,11 @@
 //! The cost model: what everything takes in virtual time.
 
-/// The cost of one kind of work of the devices.
+/// The cost of one sort of work of the devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stage {
     /// Time from the post to the first byte in the peer's memory, in nanoseconds.
     pub latency_ns: u64,
-    /// The least time until the sender's device starts the next work.
+    /// The least time until the sender's device starts the next work of the same queue pair.
     pub issue_ns: u64,
     /// The least time that the receiver's device takes for it; for a read, the time before it
     /// answers, one at a time.
@@ -15,8 +15,12 @@ pub struct Stage {
 /// The cost model of a device and its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Costs {
-    /// Work of the CPU to post work.
+    /// Work of the CPU to post work, until the device begins it.
     pub post_ns: u64,
+    /// Work of the CPU in the same call after that: a software device carries work out within it.
+    pub post_after_ns: u64,
+    /// Work of the CPU after that for each byte of a send or a write, in picoseconds.
+    pub post_byte_ps: u64,
     /// Work of the CPU to post a receive buffer.
     pub post_receive_ns: u64,
     /// Work of the CPU to find the completion queue empty.
@@ -41,6 +45,9 @@ pub struct Costs {
     pub send: Stage,
     /// RDMA reads; the latency is that of the request and its answer.
     pub read: Stage,
+    /// The queue pairs whose work a device starts side by side; work of one pair waits for that
+    /// before it, and the wire carries one byte after the other.
+    pub pairs_at_once: u64,
     /// Time from the last byte in the peer's memory to the completion.
     pub acknowledge_ns: u64,
     /// A datagram, one way.
@@ -58,6 +65,8 @@ impl Costs {
     /// No costs but the bare latency: for runs where only the order of events counts.
     pub const PLAIN: Costs = Costs {
         post_ns: 0,
+        post_after_ns: 0,
+        post_byte_ps: 0,
         post_receive_ns: 0,
         poll_ns: 0,
         completion_ns: 0,
@@ -70,6 +79,7 @@ impl Costs {
         write: Stage { latency_ns: 100, issue_ns: 0, receive_ns: 0 },
         send: Stage { latency_ns: 100, issue_ns: 0, receive_ns: 0 },
         read: Stage { latency_ns: 200, issue_ns: 0, receive_ns: 0 },
+        pairs_at_once: 1,
         acknowledge_ns: 100,
         datagram_ns: 100,
         byte_ps: 0,
@@ -78,23 +88,12 @@ impl Costs {
     };
 
     /// The device and host of papers 1 and 2 (InfiniHost MT23108 on PCI-X 133, Xeon 2.4 GHz), with
-    /// the library of paper 1.
-    ///
-    /// | figure | costs that follow from it | source |
-    /// | --- | --- | --- |
-    /// | 5.9 us | `post_ns` and the latency of `write` | paper 2, 4.2.1 |
-    /// | 7.5 to 8 us | `post_ns`, the latency of `send` and `completion_ns` | issue 4; paper 1, figure 16 |
-    /// | 870 MB/s | `byte_ps` | paper 2, 4.2.1 |
-    /// | below 800 MB/s | `copy_byte_ps` | paper 2, 4.4 |
-    /// | 6.8 us | `packet_ns`, on both sides, on top of 5.9 | paper 1, 6.2 |
-    ///
-    /// Each cost that the papers do not give is fitted to one of their results, so that result is
-    /// no finding of the model: the time between two writes (basic design, 18.6 us, paper 2,
-    /// 4.2.1), the receiver's time for a send (+104%, paper 1, 6.3.1), the copy beside the device
-    /// (pipeline, over 500 MB/s, paper 2, 4.4). A read's costs are estimates that give what paper
-    /// 2, figure 15, shows; so are those of registration, and of queue pairs, which no paper gives.
+    /// the library of paper 1. [`super::theory::PAPER_1`] says of each constant whether it is taken
+    /// from a paper, fitted to one of its results, or guessed.
     pub const PAPER_1: Costs = Costs {
         post_ns: 500,
+        post_after_ns: 0,
+        post_byte_ps: 0,
         post_receive_ns: 250,
         poll_ns: 50,
         completion_ns: 300,
@@ -107,6 +106,7 @@ impl Costs {
         write: Stage { latency_ns: 5_400, issue_ns: 6_000, receive_ns: 0 },
         send: Stage { latency_ns: 7_000, issue_ns: 6_000, receive_ns: 12_340 },
         read: Stage { latency_ns: 10_000, issue_ns: 6_000, receive_ns: 12_000 },
+        pairs_at_once: 4,
         acknowledge_ns: 3_000,
         datagram_ns: 10_000,
         byte_ps: 1_149,
@@ -126,6 +126,17 @@ impl Costs {
     /// Time of the CPU to copy this many bytes, with the bus to itself.
     pub fn copy_ns(&self, bytes: usize) -> u64 {
         bytes as u64 * self.copy_byte_ps / 1000
+    }
+
+    /// Time of the CPU in the call that posts once the device has begun, if the CPU moves this many
+    /// bytes there.
+    pub fn after_post_ns(&self, bytes: usize) -> u64 {
+        self.post_after_ns + bytes as u64 * self.post_byte_ps / 1000
+    }
+
+    /// The least time between two pieces of work of different queue pairs.
+    pub fn between_pairs_ns(&self, stage: Stage) -> u64 {
+        stage.issue_ns / self.pairs_at_once.max(1)
     }
 
     /// Time of the CPU to register this many bytes.

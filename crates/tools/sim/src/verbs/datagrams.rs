@@ -202,7 +202,8 @@ impl Inner {
             _ => self.random.between(1, self.faults.sender_hangs_ns_max),
         };
         self.counts.hung += u64::from(hangs_ns > 0);
-        let at_ns = self.time_ns(rank) + self.random.between(1, self.faults.delay_ns_max + 1) + hangs_ns;
+        let issue_ns = self.start_datagram(rank, queue, bytes);
+        let at_ns = issue_ns + self.random.between(1, self.faults.delay_ns_max + 1) + hangs_ns;
         let inline = how.inline.then(|| from.region.to_vec());
         self.counts.inline += u64::from(how.inline);
         self.counts.signalled += u64::from(how.signalled);
@@ -213,6 +214,19 @@ impl Inner {
         sender.outbound.push_back(Outbound { to, from, inline, signalled: how.signalled });
         self.schedule(at_ns, Event::Post { rank, queue });
         Ok(())
+    }
+
+    /// Returns when the device starts a datagram: after the one before it on its queue pair, and
+    /// when the device itself is ready for another pair's (paper 4, section 4).
+    fn start_datagram(&mut self, rank: Rank, queue: usize, bytes: usize) -> u64 {
+        let (now_ns, stage) = (self.time_ns(rank), self.costs.send);
+        let (wire_ns, between_ns) = (self.costs.wire_ns(bytes), self.costs.between_pairs_ns(stage));
+        let device = self.device(rank);
+        let sender = &mut device.post.senders[queue];
+        let issue_ns = now_ns.max(device.out_free_ns).max(sender.out_free_ns);
+        sender.out_free_ns = issue_ns + wire_ns.max(stage.issue_ns);
+        device.out_free_ns = issue_ns + wire_ns.max(between_ns);
+        issue_ns
     }
 
     /// The device sends the next datagram of a queue pair.

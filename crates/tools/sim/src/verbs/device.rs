@@ -35,7 +35,7 @@ pub(super) struct Device {
     /// The device moves bytes this many times slower than [`Costs`](super::Costs) say; 0 counts as
     /// 1.
     pub slower: u64,
-    /// The device may start the next work.
+    /// The device may start the next work, of whatever queue pair.
     pub out_free_ns: u64,
     /// The device can take the next arrival.
     pub in_free_ns: u64,

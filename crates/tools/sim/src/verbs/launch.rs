@@ -18,9 +18,13 @@ impl Inner {
         let stage = self.stage(work.operation);
         let is_read = work.operation.is_answered();
         let wire_ns = if is_read { 0 } else { self.wire_ns(rank, work.local.len()) };
-        let issue_ns = self.time_ns(rank).max(self.device(rank).out_free_ns);
+        let between_ns = self.costs.between_pairs_ns(stage);
+        let now_ns = self.time_ns(rank);
         let device = self.device(rank);
-        device.out_free_ns = issue_ns + wire_ns.max(stage.issue_ns);
+        let pair = device.pairs.get_mut(&number).expect("posted on a pair that is there");
+        let issue_ns = now_ns.max(device.out_free_ns).max(pair.out_free_ns);
+        pair.out_free_ns = issue_ns + wire_ns.max(stage.issue_ns);
+        device.out_free_ns = issue_ns + wire_ns.max(between_ns);
         device.note_busy(issue_ns, issue_ns + wire_ns);
         let delay_ns = self.random.between(0, self.faults.delay_ns_max);
         let one_way_ns = if is_read { stage.latency_ns / 2 } else { stage.latency_ns };
@@ -30,7 +34,7 @@ impl Inner {
         work.piece_ns = (wire_ns + delay_ns) / pieces + 1;
         let piece_ns = work.piece_ns;
         let posted = Posted { rank, pair: number, serial: work.serial };
-        let pair = self.device(rank).pairs.get_mut(&number).expect("posted on a pair that is there");
+        let pair = self.device(rank).pairs.get_mut(&number).expect("as above");
         let (state, first_ns) = (pair.state, (issue_ns + one_way_ns).max(pair.last_ns + 1));
         pair.work.push_back(work);
         let steps = if is_read { 1 } else { pieces };

@@ -12,6 +12,8 @@
 //! | [`launch`] | when posted work gets to the peer |
 //! | [`transport`] | how it gets there: in pieces, order, retries, failures |
 //! | [`costs`] | what everything costs |
+//! | [`theory`] | where each of these numbers comes from |
+//! | [`calibration`] | costs from what the bare device's program measured |
 //! | [`counts`] | what they were asked to do, and what befell them |
 //! | [`faults`] | limits and misdeeds of the devices |
 //! | [`canary`] | how the devices play defects of the channel |
@@ -23,6 +25,7 @@
 //! completion shows as wrong bytes at the receiver.
 
 mod adapter;
+pub mod calibration;
 mod canary;
 mod costs;
 mod counts;
@@ -33,6 +36,7 @@ mod launch;
 mod pair;
 mod post_office;
 mod subnet;
+pub mod theory;
 mod transport;
 
 pub use adapter::SimAdapter;

@@ -68,6 +68,8 @@ pub(super) struct Pair {
     /// polled.
     pub unretired: VecDeque<(u64, bool)>,
     pub posted: u64,
+    /// The device may start the next work of this pair.
+    pub out_free_ns: u64,
     /// The time at which the last byte of the last work lands.
     pub last_ns: u64,
     /// The last packet that went into the peer's ring, for
@@ -84,6 +86,7 @@ impl Pair {
             work: VecDeque::new(),
             unretired: VecDeque::new(),
             posted: 0,
+            out_free_ns: 0,
             last_ns: 0,
             last_in_ring: None,
         }

@@ -22,6 +22,8 @@ pub(super) struct Sender {
     pub posted: u64,
     pub sent: u64,
     pub done: u64,
+    /// The device may start the next one of this pair.
+    pub out_free_ns: u64,
     /// The time at which the last one posted is sent.
     pub last_ns: u64,
 }

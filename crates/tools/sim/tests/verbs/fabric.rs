@@ -45,6 +45,15 @@ impl Two {
         Two { subnet, adapter, region, registration, pair, _memory: memory }
     }
 
+    /// Connects a second pair of queue pairs; returns rank 0's.
+    pub(crate) fn another_pair(&mut self) -> QueuePair {
+        let ends = [0, 1].map(|rank: usize| self.adapter[rank].open_pair(false).expect("a pair"));
+        for rank in 0..2 {
+            self.adapter[rank].connect_pair(ends[rank].0, &ends[1 - rank].1).expect("connected");
+        }
+        ends[0].0
+    }
+
     pub(crate) fn fill(&mut self, rank: usize, at: usize, bytes: &[u8]) {
         self.region[rank].write(at, bytes);
     }

@@ -6,6 +6,7 @@ use fabric::{Two, bytes_of};
 use verbena_channel::Access;
 use verbena_infiniband::device::{Failed, Post, Refused, Trouble};
 use verbena_infiniband::rc::adapter::{Adapter, Operation, Remote};
+use verbena_sim::verbs::calibration::{Measured, calibrate};
 use verbena_sim::verbs::{Costs, DeviceFaults, Stage};
 
 const SIGNALLED: Post = Post { signalled: true, inline: false };
@@ -271,4 +272,73 @@ fn work_takes_the_time_of_the_model() {
         .collect();
     assert!((6600..6700).contains(&landed[0]), "{landed:?}");
     assert_eq!(two.subnet.time_ns(0), 1200.max(two.subnet.now_ns()));
+}
+
+/// The simulated device does in virtual time what the bare program measured on the real one.
+#[test]
+fn a_calibrated_device_takes_the_times_that_were_measured() {
+    let seen = Measured {
+        write_ns: 26_000.0,
+        send_ns: 28_000.0,
+        write_completed_ns: 40_000.0,
+        read_completed_ns: 65_000.0,
+        write_gap_ns: 14_000.0,
+        send_gap_ns: 16_000.0,
+        read_gap_ns: 18_000.0,
+        write_mb_s: 85.0,
+        post_ns: 9_000.0,
+        post_long_ns: 300_000.0,
+        post_long_bytes: 65_536.0,
+        post_receive_ns: 400.0,
+        look_empty_ns: 150.0,
+        look_found_ns: 400.0,
+        register_page_ns: 30_000.0,
+        register_long_ns: 120_000.0,
+        register_long_bytes: 1_048_576.0,
+        deregister_ns: 20_000.0,
+        open_ns: 60_000.0,
+        connect_ns: 50_000.0,
+        copy_mb_s: 2_000.0,
+        copy_beside_mb_s: 1_800.0,
+    };
+    let costs = calibrate("a device", &seen).costs;
+    let completed_ns = |operation: fn(Remote) -> Operation| {
+        let mut two = Two::new(1, costs, DeviceFaults::NONE, false);
+        let (start_ns, remote) = (two.subnet.time_ns(0), two.remote(1, 0));
+        two.post(0, 1, operation(remote), 0..8, SIGNALLED).unwrap();
+        two.subnet.run_until(two.subnet.next_ns().expect("under way"));
+        let landed_ns = two.subnet.now_ns() - start_ns;
+        two.run();
+        assert_eq!(two.adapter[0].poll().expect("a completion").id, 1);
+        (landed_ns as f64, (two.subnet.time_ns(0) - start_ns) as f64)
+    };
+    let near = |here: f64, there: f64| assert!((here / there - 1.0).abs() < 0.02, "{here} ns, not {there}");
+    let (landed, completed) = completed_ns(Operation::Write);
+    near(landed, seen.write_ns);
+    near(completed, seen.write_completed_ns);
+    near(completed_ns(Operation::Read).1, seen.read_completed_ns);
+}
+
+/// Work of one queue pair waits for that before it; of two pairs it is started side by side, as far
+/// as the device can.
+#[test]
+fn queue_pairs_work_side_by_side_up_to_the_devices_measure() {
+    let stage = Stage { latency_ns: 1000, issue_ns: 8000, receive_ns: 0 };
+    let last_ns = |pairs_at_once, by_two: bool| {
+        let costs = Costs { write: stage, pairs_at_once, ..Costs::PLAIN };
+        let mut two = Two::new(1, costs, DeviceFaults::NONE, false);
+        let first = two.pair[0];
+        let other = two.another_pair();
+        for id in 0..4 {
+            two.pair[0] = if by_two && id % 2 == 1 { other } else { first };
+            two.post(0, id, Operation::Write(two.remote(1, 0)), 0..1, SIGNALLED).unwrap();
+        }
+        two.run();
+        assert_eq!(two.completions(0).len(), 4);
+        two.subnet.now_ns()
+    };
+    // Four in a row take three gaps; over two pairs each does two, one gap apart.
+    assert!((25_000..25_500).contains(&last_ns(1, false)) && (25_000..25_500).contains(&last_ns(4, false)));
+    assert!((25_000..25_500).contains(&last_ns(1, true)), "{}", last_ns(1, true));
+    assert!((11_000..11_500).contains(&last_ns(4, true)), "{}", last_ns(4, true));
 }

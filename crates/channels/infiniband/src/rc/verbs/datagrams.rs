@@ -71,6 +71,7 @@ impl Datagrams {
             work_max: SENDS as u32,
             receives_max: RECEIVES as u32,
             inline_bytes_max: 0,
+            segments_max: 1,
         };
         let queue = QueuePair::new(&port.domain, &plan)
             .map_err(|error| QueuePair::refusal(&port.domain, &plan, error))?;

@@ -102,6 +102,7 @@ impl Pairs {
             shared,
             work_max: self.sizes.sends,
             inline_bytes_max: self.sizes.inline_bytes,
+            segments_max: 1,
         }
     }
 

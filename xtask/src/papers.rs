@@ -7,11 +7,12 @@
 //! last makes the report of both result files. A guest whose time is up leaves what it has.
 
 use crate::peers::{build_stage, top};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use std::ffi::OsString;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use verbena_tests::cable::Cable;
 
 /// The options of `cargo xtask papers`.
 #[derive(clap::Args, Debug)]
@@ -34,6 +35,11 @@ pub(crate) struct Args {
     /// The folder of the report
     #[arg(long, value_name = "DIR", default_value = "target/papers")]
     out: PathBuf,
+    /// The command behind -- finds two nodes without RDMA, `--hosts a,b`: networks of this machine
+    /// that a virtual cable joins (as root), where messages go over the channel ofi and a look at it
+    /// is a system call; as in `--cable -- polling --hosts a,b discovery`
+    #[arg(long, requires = "words")]
+    cable: bool,
     /// Instead of the report: one command of verbena-papers, as in `-- threshold --quick`
     #[arg(last = true, value_name = "WORDS")]
     words: Vec<OsString>,
@@ -63,7 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let stage = args.stage.clone().map_or_else(|| build_stage(&top()), Ok)?;
     let program = program(&stage)?;
     if !args.words.is_empty() {
-        return succeed(Command::new(&program).args(&args.words));
+        return command(args, &program);
     }
     let time = if args.quick { Time { here: 3, nodes: 13 } } else { Time { here: 20, nodes: 75 } };
     let (here, nodes) = (args.out.join("here"), args.out.join("nodes"));
@@ -77,6 +83,17 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     report.args(["report", "--report", "--out"]).arg(&args.out).arg("--add");
     report.args(files.iter().filter(|file| file.exists())).args(&args.add);
     succeed(&mut report)
+}
+
+/// Runs the one command.
+fn command(args: &Args, program: &Path) -> Result<()> {
+    let mut command = Command::new(program);
+    command.args(&args.words);
+    if !args.cable {
+        return succeed(&mut command);
+    }
+    let cable = Cable::lay().map_err(|said| anyhow!("no cable between network namespaces: {said}"))?;
+    succeed(command.env("VERBENA_LAUNCHER", cable.launcher()))
 }
 
 /// Builds `verbena-papers` and puts it into a folder where it finds an installation as an installed

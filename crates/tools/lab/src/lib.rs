@@ -5,7 +5,8 @@
 //! | --- | --- |
 //! | [`mpi`], [`buffer`] | an MPI library, opened at run time, and memory for its messages |
 //! | [`metric`] | what can be measured, units, points |
-//! | `pair`, `pairs`, `threads`, `collective`, `mixed`, `overlap`, `everyone` | the loops |
+//! | `pair`, `pairs`, `threads`, `collective`, `mixed`, `discovery`, `few_talk`, `overlap`, `everyone` | the loops |
+//! | `turns` | ranks that wait without a processor until it is their turn |
 //! | [`kernels`], [`floor`] | small computations; what the machine can do without MPI |
 //! | [`timing`], `spent` | warm-up, calibration, repetition, median; the processor's time |
 //! | [`worker`] | one rank, started by an `mpiexec` |
@@ -26,8 +27,10 @@ pub mod campaign;
 pub mod chart;
 mod collective;
 pub mod components;
+mod discovery;
 mod everyone;
 pub mod experiment;
+mod few_talk;
 pub mod floor;
 pub mod helper;
 pub mod job;
@@ -46,4 +49,5 @@ mod spent;
 pub mod table;
 mod threads;
 pub mod timing;
+mod turns;
 pub mod worker;

@@ -140,6 +140,8 @@ const ENGINE: &[OfEngine] = &[
     ("failovers", Class::Counter, Subject::Engine, "how often a channel took the place of one that had lost a process", |c| c.failovers),
     ("channel_moves", Class::Counter, Subject::Engine, "how often the packets to a process moved to another channel without a fault", |c| c.moves),
     ("connections_given_back", Class::Counter, Subject::Engine, "connections given back, by both ends, for processes that are spoken to more", |c| c.left),
+    ("polling_updates", Class::Counter, Subject::Engine, "how often the messages of VERBENA_POLLING_UPDATE_EVERY had come", |c| c.polling_updates),
+    ("polling_calculations", Class::Counter, Subject::Engine, "of polling_updates, those after which it was calculated anew how often channels are looked at", |c| c.polling_calculations),
     ("packets_sent_again", Class::Counter, Subject::Engine, "packets that such a channel handed back, and that another one sent again", |c| c.sent_again),
 ];
 
@@ -154,6 +156,8 @@ const CHANNEL: &[OfChannel] = &[
     ("read_bytes", Class::Aggregate, "bytes read from other processes' memory", |c| c.get_bytes),
     ("written_bytes", Class::Aggregate, "bytes written to other processes' memory", |c| c.put_bytes),
     ("full", Class::Counter, "how often there was no room for a packet", |c| c.full),
+    ("looks", Class::Counter, "looks for packets; of shared memory only those beside which another channel takes turns", |c| c.looks),
+    ("look_ns", Class::Level, "nanoseconds of a look that finds nothing, as measured when it was opened; 0: not known", |c| c.look_ns),
 ];
 
 /// Variables of the channels that register memory with a device.

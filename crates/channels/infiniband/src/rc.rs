@@ -327,7 +327,8 @@ impl<A: Adapter> Channel for RcChannel<A> {
     }
 
     fn counts(&self) -> Counts {
-        Counts { registrations: self.memory.cache.counts(), ..Counts::default() }
+        let registrations = self.memory.cache.counts();
+        Counts { registrations, polling_set: self.set.counts(), ..Counts::default() }
     }
 
     fn hint(&mut self, peers: &[Peer]) {

@@ -1,6 +1,6 @@
 //! Counters that tell what the engine did.
 
-use verbena_channel::Registrations;
+use verbena_channel::{PollingSetCounts, Registrations};
 
 /// Counts of one channel's traffic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub struct ChannelCounters {
     pub strange_messages: u64,
     /// The program's memory registered with its device.
     pub registrations: Registrations,
+    /// The looks of its polling set, if it has one.
+    pub polling_set: PollingSetCounts,
     /// Looks at it. Where a glance tells what came, these are the rounds in which another channel
     /// was scheduled beside it; without one they are not counted.
     pub looks: u64,

@@ -128,8 +128,9 @@ impl Engine {
         let mut counters = self.state.channel_counters();
         for (at, (counters, channel)) in counters.iter_mut().zip(&self.channels).enumerate() {
             (counters.looks, counters.look_ns) = (self.schedule.looks(at), self.schedule.look_ns(at));
-            let Counts { registrations, strange_messages } = channel.counts();
+            let Counts { registrations, strange_messages, polling_set } = channel.counts();
             (counters.registrations, counters.strange_messages) = (registrations, strange_messages);
+            counters.polling_set = polling_set;
         }
         counters
     }

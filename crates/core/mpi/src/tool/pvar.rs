@@ -99,12 +99,12 @@ pub static ALL: LazyLock<Vec<Variable>> = LazyLock::new(|| {
         read: Read::Slept,
     };
     let of_channel = |channel: &'static str| {
-        let own = match channel {
-            "rc" => REGISTERING,
-            "ofi" => GUARDED,
-            _ => &[],
+        let own: [&[OfChannel]; 2] = match channel {
+            "rc" => [REGISTERING, POLLING_SET],
+            "ofi" => [GUARDED, &[]],
+            _ => [&[], &[]],
         };
-        CHANNEL.iter().chain(own).map(move |&(name, class, help, read)| Variable {
+        CHANNEL.iter().chain(own.into_iter().flatten()).map(move |&(name, class, help, read)| Variable {
             name: format!("{channel}_{name}"),
             help: format!("channel {channel}: {help}"),
             subject: Subject::Channel,
@@ -170,6 +170,17 @@ const REGISTERING: &[OfChannel] = &[
     ("registrations_refused", Class::Counter, "operations whose memory could not be registered (limit of locked memory), so that it was copied", |c| c.registrations.refused),
     ("registrations", Class::Level, "registrations of the program's memory that are kept or in use", |c| c.registrations.entries),
     ("registered_bytes", Class::Level, "bytes of the program's memory that are registered", |c| c.registrations.bytes),
+];
+
+/// Variables of the channels that poll the rings of some peers.
+#[rustfmt::skip]
+const POLLING_SET: &[OfChannel] = &[
+    ("rings", Class::Level, "rings of peers that are polled", |c| c.polling_set.rings),
+    ("ring_looks", Class::Counter, "looks at a ring", |c| c.polling_set.ring_looks),
+    ("ring_misses", Class::Counter, "of ring_looks, those at silent rings before one that had a packet", |c| c.polling_set.ring_misses),
+    ("ring_packets", Class::Counter, "packets taken from rings", |c| c.polling_set.ring_packets),
+    ("queue_looks", Class::Counter, "looks at the completion queue", |c| c.polling_set.queue_looks),
+    ("queue_packets", Class::Counter, "packets of which the completion queue told", |c| c.polling_set.queue_packets),
 ];
 
 /// Variables of the channels that recognise a stranger's message.

@@ -18,8 +18,9 @@ const WARM: u32 = 200;
 const ROUNDS: u32 = 1000;
 /// The longest that a peer computes before each message of a burst, in nanoseconds.
 const COMPUTES_NS_MAX: u64 = 1000;
-/// Bursts from each of the two peers.
+/// Bursts from each of the two peers at least, and messages from each.
 const BURSTS: u32 = 40;
+const MESSAGES: u32 = 2000;
 /// A benchmark that takes more looks than this hangs.
 const LOOKS_MAX: u64 = 50_000_000;
 
@@ -176,7 +177,7 @@ pub(super) fn latency_ns(polling: Polling, peer: usize, manner: Manner) -> Resul
 pub(super) fn discovery_ns(polling: Polling, burst: u32, manner: Manner) -> Result<f64, String> {
     let mut group = Group::new(polling, manner);
     let mut random = Random::new(u64::from(burst));
-    for peer in (0..2 * BURSTS).map(|number| 1 + number as usize % 2) {
+    for peer in (0..2 * BURSTS.max(MESSAGES / burst)).map(|number| 1 + number as usize % 2) {
         for _ in 0..burst {
             // Messages do not come in step with the looks.
             group.exchange(peer, random.below(COMPUTES_NS_MAX))?;

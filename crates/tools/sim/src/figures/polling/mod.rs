@@ -108,6 +108,39 @@ pub fn ratios() -> Result<Table, String> {
     Ok(table)
 }
 
+/// The lengths of bursts by which the default is chosen, from single messages of either side in turn:
+/// each history meets the length that it predicts worst, its own.
+const MIXED: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+/// The ratios and histories among which the default is chosen.
+const RATIOS_TRIED: [u32; 6] = [5, 10, 20, 50, 100, 1000];
+const HISTORIES_TRIED: [u32; 5] = [1, 2, 4, 8, 16];
+
+/// Compares what the default could be: discovery over bursts of all lengths, in nanoseconds, by the
+/// largest ratio (rows) and the history (columns), at an update rate of 1; the mean of receives from
+/// any source and of those that name their sender.
+///
+/// # Errors
+/// What hung.
+pub fn defaults() -> Result<Table, String> {
+    let title = "Discovery by largest ratio and history, bursts of 1 to 256, ns";
+    let names = HISTORIES_TRIED.map(|history| format!("history {history}"));
+    let mut table = Table::new(title, std::iter::once("ratio".to_string()).chain(names));
+    for ratio in RATIOS_TRIED {
+        let of = |history| mixed(Polling { ratio, history, ..Polling::AUTO });
+        table.add(format!("{ratio}:1"), HISTORIES_TRIED.map(of).into_iter().collect::<Result<_, _>>()?);
+    }
+    Ok(table)
+}
+
+/// The mean of discovery in nanoseconds over bursts of all lengths, from any source and by name.
+fn mixed(polling: Polling) -> Result<f64, String> {
+    let manners = [Manner::ANY, Manner::NAMED];
+    let all = MIXED.into_iter().flat_map(|burst| manners.map(|manner| (burst, manner)));
+    let times: Vec<f64> =
+        all.map(|(burst, manner)| discovery_ns(polling, burst, manner)).collect::<Result<_, _>>()?;
+    Ok(times.iter().sum::<f64>() / times.len() as f64)
+}
+
 /// The times until discovery in nanoseconds: bursts of each length, in each manner.
 fn discoveries(polling: Polling) -> Result<Vec<f64>, String> {
     let all = Manner::ALL.into_iter().flat_map(|(_, manner)| BURSTS.map(|burst| (burst, manner)));

@@ -63,7 +63,7 @@ int main(int argc, char **argv) {
         MPI_T_pvar_handle near_ns = counter("shm", "_look_ns", MPI_T_PVAR_CLASS_LEVEL);
         MPI_T_pvar_handle far_ns = counter(network, "_look_ns", MPI_T_PVAR_CLASS_LEVEL);
         burst(rank, 1, second, 300, any);
-        printf("near %llu far %llu updates %llu calculations %llu near_ns %llu far_ns %llu\n", read_pvar(near),
+        printf("near %llu\nfar %llu\nupdates %llu\ncalculations %llu\nnear_ns %llu\nfar_ns %llu\n", read_pvar(near),
                read_pvar(far), read_pvar(updates), read_pvar(calculations), read_pvar(near_ns), read_pvar(far_ns));
         MPI_Send(word, 0, MPI_BYTE, 2, 2, MPI_COMM_WORLD);
     } else {

@@ -1,7 +1,17 @@
-//! Two networks of this machine, joined by a virtual cable: nodes without RDMA, between which
-//! messages go through the kernel's TCP.
+//! Nodes without RDMA on this machine, between which messages go through the kernel's TCP: hosts of
+//! other names, and two networks joined by a virtual cable.
 
 use std::process::Command;
+
+/// A launcher for hosts that are this machine under other names, so that each counts as a node and
+/// all share its network.
+pub const NAMED: &str = "sh -c 'exec unshare --uts sh -c \"hostname node$$; exec $*\"'";
+
+/// Returns whether libfabric is installed, without which there is no channel between such nodes.
+pub fn has_libfabric() -> bool {
+    let there = Command::new("ldconfig").arg("-p").output();
+    there.is_ok_and(|said| String::from_utf8_lossy(&said.stdout).contains("libfabric.so.1"))
+}
 
 /// Two network namespaces with a virtual cable between them. They go with this.
 pub struct Cable(u32);

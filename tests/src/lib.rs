@@ -58,6 +58,15 @@ pub fn stock_venv(path: &str) -> PathBuf {
     file
 }
 
+/// Finds the number behind a name on a line of its own.
+///
+/// # Panics
+/// If there is none.
+pub fn count_of(said: &str, name: &str) -> u64 {
+    let count = said.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+    count.unwrap_or_else(|| panic!("no {name} in {said}"))
+}
+
 /// Returns the folder where test programs are built.
 pub fn build_dir() -> PathBuf {
     let dir = top().join("target/programs");

@@ -5,18 +5,14 @@
 use std::path::Path;
 use std::process::Command;
 use verbena_testing::{Lack, skip};
-use verbena_tests::cable::Cable;
+use verbena_tests::cable::{self, Cable, NAMED};
 use verbena_tests::{Ended, Job, job, program, staged, venv};
-
-/// Each host has a name of its own, so it counts as a node.
-const NAMED: &str = "sh -c 'exec unshare --uts sh -c \"hostname node$$; exec $*\"'";
 
 /// Everything but messages to oneself goes over libfabric.
 const ALONE: &str = "loopback,ofi";
 
 fn has_libfabric() -> bool {
-    let there = Command::new("ldconfig").arg("-p").output();
-    let there = there.is_ok_and(|said| String::from_utf8_lossy(&said.stdout).contains("libfabric.so.1"));
+    let there = cable::has_libfabric();
     if !there {
         skip(Lack::Installed, "libfabric is not there (Debian: libfabric1)");
     }

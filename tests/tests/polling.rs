@@ -2,19 +2,16 @@
 //! often a process that waits looks at shared memory and at the network. Over `rc` and `ud` the same
 //! is tested in the simulator (`sim`, `tests/polling_settings.rs`).
 
-use std::process::Command;
 use verbena_testing::{Lack, skip};
-use verbena_tests::{Job, program, staged};
+use verbena_tests::cable::{self, NAMED};
+use verbena_tests::{Job, count_of, program, staged};
 
-/// Each host has a name of its own, so it counts as a node.
-const NAMED: &str = "sh -c 'exec unshare --uts sh -c \"hostname node$$; exec $*\"'";
 /// Messages over the network, then within the node.
 const FIRST: u64 = 200;
 const SECOND: u64 = 100;
 
 fn has_libfabric() -> bool {
-    let there = Command::new("ldconfig").arg("-p").output();
-    let there = there.is_ok_and(|said| String::from_utf8_lossy(&said.stdout).contains("libfabric.so.1"));
+    let there = cable::has_libfabric();
     if !there {
         skip(Lack::Installed, "libfabric is not there (Debian: libfabric1)");
     }
@@ -48,12 +45,7 @@ fn counts(settings: &[(&str, &str)], how: &str) -> Counts {
         job = job.env(&format!("VERBENA_{name}"), value);
     }
     let said = job.run().ok().stdout;
-    let line = said.lines().find(|line| line.starts_with("near ")).expect("the counts");
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let of = |name: &str| {
-        let at = words.iter().position(|word| *word == name).expect("a count");
-        words[at + 1].parse().expect("a number")
-    };
+    let of = |name: &str| count_of(&said, name);
     let counts = Counts {
         near: of("near"),
         far: of("far"),

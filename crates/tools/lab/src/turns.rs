@@ -9,8 +9,9 @@ use crate::mpi::World;
 use anyhow::Result;
 use std::time::Duration;
 
-/// The time between two looks of a rank that naps.
-const NAP: Duration = Duration::from_micros(200);
+/// The time between two looks of a rank that naps: so long that even in an emulated guest some of
+/// them take little of its processors.
+const NAP: Duration = Duration::from_millis(1);
 
 /// Calls a rank that naps; to be called by rank 0.
 pub(crate) fn call(world: &World, buffer: &Buffer, peer: i32) -> Result<()> {

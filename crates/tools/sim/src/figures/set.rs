@@ -168,34 +168,41 @@ impl Group {
             self.round(from);
         }
         self.sent += 1;
-        let mut polls = 0;
-        while self.got.0 < self.sent {
-            polls += 1;
-            if polls > POLLS_MAX {
-                return Err(format!("a message of rank {from} never comes"));
-            }
-            self.round(from);
-        }
-        let took_ns = self.subnet.time_ns(0) - start_ns;
+        let found_ns = self.wait(from)?;
         // What rank 0 tells its peers arrives before the next message.
         self.go_to(self.subnet.time_ns(0).max(self.subnet.now_ns()) + 20_000);
         self.poll_peers();
-        Ok(took_ns)
+        Ok(found_ns - start_ns)
     }
 
-    /// Rank 0 polls once, which costs it the looks, and the devices go on until then; a peer that
-    /// may still connect polls too.
-    fn round(&mut self, from: Rank) {
-        let looks = |channel: &RcChannel<SimAdapter>| channel.counts().polling_set.ring_looks;
-        let before = looks(&self.channels[0]);
-        let then_ns = self.subnet.time_ns(0);
+    /// Polls until rank 0 has the message that was sent last; returns when it did.
+    fn wait(&mut self, from: Rank) -> Result<u64, String> {
+        for _ in 0..POLLS_MAX {
+            let found_ns = self.round(from);
+            if self.got.0 == self.sent {
+                return Ok(found_ns);
+            }
+        }
+        Err(format!("a message of rank {from} never comes"))
+    }
+
+    /// Rank 0 polls once, which costs it the looks, and the devices go on until then; the peer polls
+    /// too. Returns when rank 0 had what it found: the looks behind a ring that had something come
+    /// later.
+    fn round(&mut self, from: Rank) -> u64 {
+        let counts = |group: &Group| group.channels[0].counts().polling_set;
+        let (then, then_ns) = (counts(self), self.subnet.time_ns(0));
         self.channels[0].poll(&mut self.got);
-        self.subnet.charge(0, (looks(&self.channels[0]) - before) * RING_LOOK_NS);
+        let now = since(counts(self), then);
+        let first = if now.ring_packets > 0 { now.ring_misses + 1 } else { now.ring_looks };
+        let found_ns = self.subnet.time_ns(0) + first * RING_LOOK_NS;
+        self.subnet.charge(0, now.ring_looks * RING_LOOK_NS);
         self.channels[from as usize].poll(&mut Count::default());
         // A poll that looked at nothing takes no time by the model: then the next event is awaited.
         let idle = self.subnet.time_ns(0) == then_ns;
         let next_ns = self.subnet.next_ns().filter(|_| idle).unwrap_or(0);
         self.go_to(self.subnet.time_ns(0).max(next_ns));
+        found_ns
     }
 
     fn go_to(&self, at_ns: u64) {

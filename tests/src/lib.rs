@@ -7,6 +7,7 @@
 
 pub mod anything;
 pub mod apps;
+pub mod cable;
 pub mod conformance;
 pub mod peers;
 pub mod room;
@@ -55,6 +56,15 @@ pub fn stock_venv(path: &str) -> PathBuf {
     let file = venv.join(path);
     assert!(file.exists(), "{} is missing: run `make stock`", file.display());
     file
+}
+
+/// Finds the number behind a name on a line of its own.
+///
+/// # Panics
+/// If there is none.
+pub fn count_of(said: &str, name: &str) -> u64 {
+    let count = said.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+    count.unwrap_or_else(|| panic!("no {name} in {said}"))
 }
 
 /// Returns the folder where test programs are built.

@@ -5,17 +5,14 @@
 use std::path::Path;
 use std::process::Command;
 use verbena_testing::{Lack, skip};
+use verbena_tests::cable::{self, Cable, NAMED};
 use verbena_tests::{Ended, Job, job, program, staged, venv};
-
-/// Each host has a name of its own, so it counts as a node.
-const NAMED: &str = "sh -c 'exec unshare --uts sh -c \"hostname node$$; exec $*\"'";
 
 /// Everything but messages to oneself goes over libfabric.
 const ALONE: &str = "loopback,ofi";
 
 fn has_libfabric() -> bool {
-    let there = Command::new("ldconfig").arg("-p").output();
-    let there = there.is_ok_and(|said| String::from_utf8_lossy(&said.stdout).contains("libfabric.so.1"));
+    let there = cable::has_libfabric();
     if !there {
         skip(Lack::Installed, "libfabric is not there (Debian: libfabric1)");
     }
@@ -117,57 +114,15 @@ fn nobody_is_reached_if_libfabric_is_left_out() {
     ended.complains("no channel reaches the process");
 }
 
-/// Two network namespaces, joined by a virtual cable, that go with this.
-struct Cable(u32);
-
-impl Cable {
-    /// Creates the cable; `None` where this process may not make any.
-    fn new() -> Option<Cable> {
-        let cable = Cable(std::process::id());
-        let id = cable.0;
-        let script = format!(
-            "set -e; ip netns add vb{id}-a; ip netns add vb{id}-b
-             ip link add vb{id} netns vb{id}-a type veth peer name vb{id} netns vb{id}-b
-             for end in a:1 b:2; do
-               ip -n vb{id}-${{end%:*}} addr add 10.77.0.${{end#*:}}/24 dev vb{id}
-               ip -n vb{id}-${{end%:*}} addr add 172.17.0.1/16 dev lo
-               ip -n vb{id}-${{end%:*}} link set lo up; ip -n vb{id}-${{end%:*}} link set vb{id} up
-             done
-             # The kernel may take a second to say that a link which came up is in use.
-             for end in a b; do
-               for turn in $(seq 100); do
-                 ip -n vb{id}-$end link show vb{id} | grep -q 'state UP' && break; sleep 0.1
-               done
-             done"
-        );
-        let made = Command::new("sh").args(["-c", &script]).output().expect("sh");
-        if !made.status.success() {
-            let said = String::from_utf8_lossy(&made.stderr);
-            skip(Lack::Rights, &format!("no network namespaces: {}", said.trim()));
-            return None;
-        }
-        Some(cable)
-    }
-
-    /// A launcher for the hosts `a` and `b` at its ends.
-    fn launcher(&self) -> String {
-        format!("sh -c 'exec ip netns exec vb{}-$0 \"$@\"'", self.0)
-    }
+/// A cable; `None` where this process may not lay any.
+fn cable() -> Option<Cable> {
+    let cable = Cable::lay();
+    cable.map_err(|said| skip(Lack::Rights, &format!("no network namespaces: {said}"))).ok()
 }
 
-impl Drop for Cable {
-    fn drop(&mut self) {
-        for end in ["a", "b"] {
-            // A thing that was not made cannot be deleted.
-            let _ = Command::new("ip").args(["netns", "delete", &format!("vb{}-{end}", self.0)]).output();
-        }
-    }
-}
-
-/// Both ends also have the same other address, as bridges of containers do, which leads nowhere.
 #[test]
 fn two_networks_joined_by_a_cable_work_with_no_setting() {
-    let Some(cable) = has_libfabric().then(Cable::new).flatten() else { return };
+    let Some(cable) = has_libfabric().then(cable).flatten() else { return };
     let launcher = cable.launcher();
     says_ok(over("a,b", &launcher, 2, "point"));
     says_ok(over("a:2,b:2", &launcher, 4, "collectives"));

@@ -6,7 +6,7 @@
 
 use std::process::Command;
 use verbena_tests::softroce::{self, Boot};
-use verbena_tests::{Ended, program, top};
+use verbena_tests::{Ended, count_of, program, top};
 
 fn succeeds(ended: Ended) {
     ended.ok();
@@ -137,6 +137,8 @@ fn programs_over_reliable_connections() {
             says_ok,
         )
         .check("the same over ud", 60, format!("{THREAD} {UD} {TWO} {progress}"), says_ok)
+        .check("the ratio of polls acts on rc", 60, looks("rc"), looks_seldom)
+        .check("the ratio of polls acts on ud", 60, looks("ud"), looks_seldom)
         .check("a killed rank ends the job", 60, killed(&busy), |ended| {
             assert_eq!(ended.code, 128 + libc::SIGKILL);
             ended.complains("was killed by signal 9 (SIGKILL)");
@@ -155,6 +157,20 @@ fn path(name: &str) -> String {
 fn says_ok(ended: Ended) {
     let said = ended.ok().stdout;
     assert!(said.contains(": ok with "), "{said}");
+}
+
+/// A job whose first rank waits for messages of its node while it has a connection to the other.
+fn looks(network: &str) -> String {
+    let channels = format!("VERBENA_CHANNELS=loopback,shm,cma,{network}");
+    let ratio = "VERBENA_POLLING=ratio VERBENA_POLLING_RATIO=20";
+    format!("{channels} {ratio} mpiexec -hosts node0:2,node1:1 -n 3 {} {network} 50 30 any", path("polling"))
+}
+
+fn looks_seldom(ended: Ended) {
+    let said = ended.ok().stdout;
+    let (near, far) = (count_of(&said, "near"), count_of(&said, "far"));
+    assert!(far > 0 && near > 10 * far && near < 21 * far, "{said}");
+    assert!(count_of(&said, "far_ns") > 0 && count_of(&said, "near_ns") > 0, "{said}");
 }
 
 const RC: &str = "VERBENA_CHANNELS=loopback,rc";
@@ -211,12 +227,6 @@ fn uncached() -> String {
 fn short_queue() -> String {
     let run = long_messages("pipeline");
     format!("{run} && echo short queue && VERBENA_RC_WORK_MAX=2 {run}")
-}
-
-/// The number behind a name on a line of its own.
-fn count_of(said: &str, name: &str) -> u64 {
-    let count = said.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
-    count.unwrap_or_else(|| panic!("no {name} in {said}"))
 }
 
 /// The program that tries the real device, `crates/channels/infiniband/examples/adapter_check`.

@@ -10,11 +10,12 @@
 mod instructions;
 
 use crate::peers::{build_stage, top};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use std::ffi::OsString;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use verbena_tests::cable::Cable;
 
 /// The options of `cargo xtask papers`.
 #[derive(clap::Args, Debug)]
@@ -40,6 +41,11 @@ pub(crate) struct Args {
     /// The folder of the report
     #[arg(long, value_name = "DIR", default_value = "target/papers")]
     out: PathBuf,
+    /// The command behind -- finds two nodes without RDMA, `--hosts a,b`: networks of this machine
+    /// that a virtual cable joins (as root), where messages go over the channel ofi and a look at it
+    /// is a system call; as in `--cable -- polling --hosts a,b discovery`
+    #[arg(long, requires = "words")]
+    cable: bool,
     /// Instead of the report: one command of verbena-papers, as in `-- threshold --quick`
     #[arg(last = true, value_name = "WORDS")]
     words: Vec<OsString>,
@@ -84,7 +90,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let stage = args.stage.clone().map_or_else(|| build_stage(&top()), Ok)?;
     let program = program(&stage)?;
     if !args.words.is_empty() {
-        return succeed(Command::new(&program).args(&args.words));
+        return command(args, &program);
     }
     let time = if args.quick { QUICK } else { FULL };
     let here = args.out.join("here");
@@ -126,6 +132,17 @@ const FULL: Time = Time { here: 12, nodes: 80, rails: 8 };
 const QUICK: Time = Time { here: 2, nodes: 12, rails: 2 };
 /// The result file of a run.
 const MEASURED: &str = "measured.json";
+
+/// Runs the one command.
+fn command(args: &Args, program: &Path) -> Result<()> {
+    let mut command = Command::new(program);
+    command.args(&args.words);
+    if !args.cable {
+        return succeed(&mut command);
+    }
+    let cable = Cable::lay().map_err(|said| anyhow!("no cable between network namespaces: {said}"))?;
+    succeed(command.env("VERBENA_LAUNCHER", cable.launcher()))
+}
 
 /// Builds `verbena-papers` and puts it into a folder where it finds an installation as an installed
 /// program would.

@@ -40,5 +40,6 @@ pub(crate) fn run(args: &PollingArgs) -> Result<()> {
 }
 
 fn figures() -> Result<Vec<Table>, String> {
-    [polling::ratios(), polling::discovery()].into_iter().collect()
+    let all = [polling::ratios, polling::discovery, polling::histories, polling::claims, polling::good_rates];
+    all.into_iter().map(|figure| figure()).collect()
 }

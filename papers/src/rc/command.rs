@@ -5,7 +5,7 @@ use crate::comparison::CommonOptions;
 use crate::model::Model;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use verbena_sim::figures::tables;
+use verbena_sim::figures::{Table, set, tables};
 
 /// The options of `verbena-papers rc`.
 #[derive(Args, Debug)]
@@ -30,7 +30,14 @@ const TITLE: &str = "The simulator's figures: a cost model of the papers' device
 /// be measured.
 pub(crate) fn run(args: &RcArgs) -> Result<()> {
     let names = if args.experiments.is_empty() { Name::value_variants() } else { &args.experiments };
-    let model = args.model.then(|| Model::new(TITLE, tables())).transpose()?;
+    let model = args.model.then(|| Model::new(TITLE, figures())).transpose()?;
     let all = names.iter().map(|name| name.experiment()).collect();
     args.common.run_between_nodes(all, model)
+}
+
+/// The figures of papers 1 and 2, and that of the polling set.
+fn figures() -> Result<Vec<Table>, String> {
+    let mut all = tables()?;
+    all.push(set::polling_sets()?);
+    Ok(all)
 }

@@ -24,6 +24,8 @@ pub(crate) enum Name {
     Direction,
     /// 5 to 100 slots under the communication of IS, CG and MG
     Slots,
+    /// The polling set: many peers of which few talk, by policy, size and order
+    Set,
     /// Our library against MPICH and Open MPI over UCX, each rank on a device of its own
     Peers,
 }
@@ -47,6 +49,7 @@ impl Name {
             Name::Chunks => chunks(),
             Name::Direction => direction(),
             Name::Slots => slots(),
+            Name::Set => polling_set(),
             Name::Peers => of_peers(),
         }
     }
@@ -172,6 +175,38 @@ fn slots() -> Experiment {
         variants: [5, 10, 20, 50, 100].map(variant).to_vec(),
         axis: Some(SLOTS),
         goals: goals::slots,
+    }
+}
+
+/// Ranks of which two talk with the first.
+const SET_RANKS: usize = 8;
+
+/// A choice of the polling set; its reviews come often, so that it has settled soon.
+fn set_variant(name: &str, policy: &str, places: usize, order: &str) -> Variant {
+    let places = places.to_string();
+    let settings = [("RC_POLL_POLICY", policy), ("RC_POLL_SET_MAX", &places), ("RC_POLL_ORDER", order)];
+    ours(name, &[&settings[..], &[("RC_POLL_REVIEW_EVERY", "256")]].concat())
+}
+
+fn polling_set() -> Experiment {
+    let of = set_variant;
+    Experiment {
+        name: "set",
+        title: "Half a round trip with two of eight ranks, by the polling set (paper 1, 4.7)",
+        ranks: vec![SET_RANKS],
+        window: 1,
+        points: points(Metric::FewTalk, &[8]),
+        variants: vec![
+            of("none", "none", 16, "sequential"),
+            of("first, 2 places", "first", 2, "sequential"),
+            of("most, 1 place", "most", 1, "sequential"),
+            of("most, 2 places", "most", 2, "sequential"),
+            of("all, sequential", "all", 16, "sequential"),
+            of("all, circular", "all", 16, "circular"),
+            of("all, priority", "all", 16, "priority"),
+        ],
+        axis: None,
+        goals: goal::none,
     }
 }
 

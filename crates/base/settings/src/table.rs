@@ -286,11 +286,11 @@ settings! {
     /// at the network), dynamic (by where the last messages came from)
     POLLING: Choice(&["auto", "all", "latency", "overhead", "ratio", "dynamic"], 0), Engine, None, Process, Anytime, "paper 3, 3.2; measured with verbena-papers polling";
     /// looks at shared memory for each look at the network; with dynamic the most of them
-    POLLING_RATIO: Number(50, 1..=1000), Engine, Rounds, Process, Anytime, "paper 3, 3.3.1";
+    POLLING_RATIO: Number(50, 1..=1000), Engine, Rounds, Process, Anytime, "paper 3, 3.3.1; the model of its costs";
     /// with dynamic, messages between two calculations of the ratios
     POLLING_UPDATE_EVERY: Number(1, 1..=1_000_000), Engine, Packets, Process, Anytime, "paper 3, 3.2.2 and 3.3.2";
     /// with dynamic, the last messages that count for the ratios
-    POLLING_HISTORY: Number(8, 1..=1_000_000), Engine, Packets, Process, Anytime, "paper 3, 3.2.2";
+    POLLING_HISTORY: Number(4, 1..=1_000_000), Engine, Packets, Process, Anytime, "paper 3, 3.2.2; the model of its costs";
 
     /// traces where the time of messages goes: each rank writes NAME.RANK.json at the end, for
     /// verbena trace; slows small messages down

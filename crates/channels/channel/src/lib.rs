@@ -14,6 +14,7 @@ pub mod conformance;
 mod connections;
 mod failover;
 pub mod key;
+pub mod look;
 pub mod loopback;
 pub mod mark;
 pub mod neighbor;
@@ -33,7 +34,7 @@ pub use remote_memory::{
     ATOMIC_BYTES, Access, Atomic, AtomicScope, Atomics, Choice, Cost, Direction, Key, RemoteMemory, Started,
     Transfer,
 };
-pub use report::{Counts, Registrations, Report};
+pub use report::{Counts, PollingSetCounts, Registrations, Report};
 pub use sharing::{Division, End, PARTS_MAX, Shared, Sharing};
 pub use streams::Streams;
 
@@ -83,7 +84,7 @@ pub struct Reach {
 pub struct PollCost {
     /// The estimated time of a smallest packet, one way, in nanoseconds.
     pub latency_ns: u32,
-    /// The time of a poll that finds nothing, in nanoseconds.
+    /// The time of a poll that finds nothing, in nanoseconds ([`look::empty_look_ns`]).
     pub empty_ns: u32,
 }
 
@@ -175,6 +176,12 @@ pub trait Channel: Send {
     /// off for its sake.
     fn poll_cost(&self) -> Option<PollCost> {
         None
+    }
+
+    /// Returns whether a look costs so little, a load, that it is made in every round, and a poll is
+    /// needed only if it shows something.
+    fn shows(&self) -> bool {
+        false
     }
 
     /// Returns whether every packet taken so far has reached the other side's memory, so that this

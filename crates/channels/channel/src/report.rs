@@ -20,6 +20,26 @@ pub struct Counts {
     /// The number of messages that were dropped because they seemed to come from no process of this
     /// job.
     pub strange_messages: u64,
+    /// The looks of a channel that polls the rings of some peers.
+    pub polling_set: PollingSetCounts,
+}
+
+/// Counts of a channel that polls the rings of some peers, and hears of all others by one queue
+/// (paper 1, 3.3 and 4.7).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PollingSetCounts {
+    /// Rings that are polled now.
+    pub rings: u64,
+    /// Looks at a ring, each of one load.
+    pub ring_looks: u64,
+    /// The number of these that found nothing in a poll before a ring that had something.
+    pub ring_misses: u64,
+    /// Packets taken from rings.
+    pub ring_packets: u64,
+    /// Looks at the queue.
+    pub queue_looks: u64,
+    /// Packets of which the queue told.
+    pub queue_packets: u64,
 }
 
 /// Counts of registrations of the program's memory with a channel's device.

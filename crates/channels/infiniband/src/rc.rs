@@ -89,7 +89,7 @@ use std::time::Duration;
 use verbena_channel::packet::{HEADER_BYTES, Header};
 use verbena_channel::{
     Channel, Connection, Connections, Counts, Failover, Payload, Peer, PollCost, Reach, RemoteMemory, Report,
-    SendError, Sink, Streams,
+    SendError, Sink, Streams, look,
 };
 use verbena_fault::Fault;
 use verbena_memory::Region;
@@ -148,9 +148,6 @@ const LATENCY_NS: u32 = 2000;
 /// The completion queue is looked at every this many polls while packets come by rings; else each
 /// time.
 const COMPLETIONS_EVERY: u32 = 4;
-/// Estimated time of a poll that finds nothing, for the polling scheduler: the rings and the
-/// completion queue (paper 3, 3.1.1).
-const EMPTY_NS: u32 = 300;
 /// Datagrams are looked at every this many polls, if nothing else has come, while nobody is waited
 /// for.
 const DATAGRAMS_EVERY: u32 = 16;
@@ -304,8 +301,9 @@ impl<A: Adapter> Channel for RcChannel<A> {
         self.take_expected(peer, header, into)
     }
 
+    /// That of the completion queue: beside it the rings cost little (paper 3, 3.1.1).
     fn poll_cost(&self) -> Option<PollCost> {
-        Some(PollCost { latency_ns: LATENCY_NS, empty_ns: EMPTY_NS })
+        Some(PollCost { latency_ns: LATENCY_NS, empty_ns: self.adapter.look_ns()? })
     }
 
     fn arm(&mut self) -> Duration {
@@ -326,12 +324,14 @@ impl<A: Adapter> Channel for RcChannel<A> {
         let device = format!("{name}: {}", self.adapter.place());
         let no_ring =
             self.no_ring.as_ref().map(|f| format!("{name}: some peer has no ring: {}: {}", f.what, f.cause));
-        let findings = [device].into_iter().chain(no_ring).chain([self.memory_findings()]).collect();
+        let look = format!("{name}: {}", look::finding(self.adapter.look_ns()));
+        let findings = [device, look].into_iter().chain(no_ring).chain([self.memory_findings()]).collect();
         Report { findings, absence: None }
     }
 
     fn counts(&self) -> Counts {
-        Counts { registrations: self.memory.cache.counts(), ..Counts::default() }
+        let registrations = self.memory.cache.counts();
+        Counts { registrations, polling_set: self.set.counts(), ..Counts::default() }
     }
 
     fn hint(&mut self, peers: &[Peer]) {

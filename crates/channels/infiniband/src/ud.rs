@@ -63,7 +63,7 @@ use std::os::fd::RawFd;
 use std::time::Duration;
 use timers::Timers;
 use verbena_channel::packet::{HEADER_BYTES, Header};
-use verbena_channel::{Channel, Failover, Payload, Peer, Reach, Report, SendError, Sink};
+use verbena_channel::{Channel, Failover, Payload, Peer, PollCost, Reach, Report, SendError, Sink, look};
 use verbena_fault::Fault;
 use verbena_memory::Region;
 use verbena_waiting::{NAP, SLEEP_MAX};
@@ -342,6 +342,10 @@ impl<A: Datagrams> Channel for UdChannel<A> {
         events
     }
 
+    fn poll_cost(&self) -> Option<PollCost> {
+        Some(PollCost { latency_ns: LATENCY_NS, empty_ns: self.adapter.look_ns()? })
+    }
+
     /// Arms events for what arrives; timers must be looked at in time, and what waits for the way
     /// to a peer before long.
     fn arm(&mut self) -> Duration {
@@ -380,10 +384,11 @@ impl<A: Datagrams> Channel for UdChannel<A> {
         };
         let place = self.adapter.place();
         let Limits { datagram_bytes_max, senders, .. } = self.limits;
-        let findings = vec![format!(
+        let pool = format!(
             "ud: {place}, {senders} sending queue pairs, {} receive buffers of {datagram_bytes_max} bytes, {reliability}",
             self.receives
-        )];
+        );
+        let findings = vec![pool, format!("ud: {}", look::finding(self.adapter.look_ns()))];
         Report { findings, absence: None }
     }
 

@@ -36,7 +36,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use verbena_channel::packet::Header;
 use verbena_channel::{
-    Channel, Division, End, Payload, Peer, PollCost, Reach, Report, SendError, Shared, Sharing, Sink,
+    Channel, Division, End, Payload, Peer, PollCost, Reach, Report, SendError, Shared, Sharing, Sink, look,
 };
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
@@ -49,8 +49,6 @@ use verbena_waiting::{SLEEP_MAX, bell};
 const PACKET_BYTES_MAX: usize = 16 << 10;
 
 const LATENCY_NS: u32 = 150;
-/// The cost of a look that finds nothing: one load.
-const EMPTY_NS: u32 = 5;
 
 /// After this many times that the process was about to sleep, it looks whether the segment is
 /// damaged: within a second where nothing moves.
@@ -74,6 +72,8 @@ pub struct ShmChannel {
     load: Load,
     waiter: Arc<Sleeper<MappedRankWords>>,
     faults: Vec<(Peer, Fault)>,
+    /// The time of a look that finds nothing, as measured when the channel was opened.
+    empty_ns: Option<u32>,
     /// The number of times that the process was about to sleep.
     arms: u32,
 }
@@ -108,6 +108,7 @@ impl ShmChannel {
         let ring_bytes = 1 << control.measures().ring_log2;
         let packet_bytes_max = PACKET_BYTES_MAX.min(ring::payload_bytes_max(ring_bytes));
         let (inbox, faults, arms) = (Inbox::new(&control, me), Vec::new(), 0);
+        let empty_ns = look::empty_look_ns(|| inbox.is_silent());
         ShmChannel {
             control,
             me,
@@ -119,6 +120,7 @@ impl ShmChannel {
             load,
             waiter,
             faults,
+            empty_ns,
             arms,
         }
     }
@@ -250,7 +252,12 @@ impl Channel for ShmChannel {
 
     /// None without peers on the node: then latency is no reason to look here.
     fn poll_cost(&self) -> Option<PollCost> {
-        (self.peers.len() > 1).then_some(PollCost { latency_ns: LATENCY_NS, empty_ns: EMPTY_NS })
+        let empty_ns = self.empty_ns.filter(|_| self.peers.len() > 1)?;
+        Some(PollCost { latency_ns: LATENCY_NS, empty_ns })
+    }
+
+    fn shows(&self) -> bool {
+        true
     }
 
     fn take_direct(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
@@ -280,6 +287,7 @@ impl Channel for ShmChannel {
             format!("{}", self.load),
             format!("rings of {ring_bytes} bytes, packets of up to {}", self.packet_bytes_max),
             format!("sleeping ranks are woken with {wake}"),
+            look::finding(self.empty_ns),
         ];
         Report { findings, absence: None }
     }

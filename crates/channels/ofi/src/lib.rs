@@ -54,7 +54,7 @@ use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
 use verbena_channel::packet::Header;
 use verbena_channel::{
-    Channel, Counts, Failover, Payload, Peer, Place, Reach, RemoteMemory, Report, SendError, Sink,
+    Channel, Counts, Failover, Payload, Peer, Place, PollCost, Reach, RemoteMemory, Report, SendError, Sink,
 };
 use verbena_fabric::Completion;
 use verbena_fault::Fault;
@@ -93,6 +93,8 @@ pub struct OfiChannel {
     now: Instant,
     tended: Instant,
     findings: Vec<String>,
+    /// The time of a look at the empty completion queue, as measured when it was opened.
+    look_ns: Option<u32>,
 }
 
 // SAFETY: everything of libfabric in it is used by one thread at a time, under the engine's lock
@@ -149,8 +151,14 @@ impl OfiChannel {
             now,
             tended: now,
             findings,
+            look_ns: None,
             net,
         })
+    }
+
+    /// Tells the channel what a look at its empty completion queue takes, in nanoseconds.
+    fn priced(self, look_ns: Option<u32>) -> OfiChannel {
+        OfiChannel { look_ns, ..self }
     }
 }
 
@@ -184,6 +192,10 @@ impl Channel for OfiChannel {
 
     fn poll(&mut self, sink: &mut dyn Sink) -> usize {
         self.poll_all(sink)
+    }
+
+    fn poll_cost(&self) -> Option<PollCost> {
+        Some(PollCost { latency_ns: LATENCY_NS, empty_ns: self.look_ns? })
     }
 
     /// Returns whether every peer that is not lost has told that it took everything, and nothing

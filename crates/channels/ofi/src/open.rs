@@ -8,7 +8,7 @@ use super::choose::{Candidate, Wish};
 use super::interfaces;
 use super::net::Net;
 use super::settings::{Settings, names};
-use verbena_channel::{Opening, Place};
+use verbena_channel::{Opening, Place, look};
 use verbena_fabric::{Library, Offer, Wanted, raw};
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
@@ -95,6 +95,8 @@ struct End {
     contact: Contact,
     findings: Vec<String>,
     settings: Settings,
+    /// The time of a look at the empty completion queue, in nanoseconds.
+    look_ns: Option<u32>,
 }
 
 impl Opening for OfiOpening {
@@ -118,10 +120,10 @@ impl Opening for OfiOpening {
 
     fn connect(self, cards: &[Option<Vec<u8>>], _load: &Load) -> Result<Connected, Fault> {
         Ok(match self.end {
-            Some(Ok(End { net, contact, findings, settings })) => {
+            Some(Ok(End { net, contact, findings, settings, look_ns })) => {
                 let all = cards.iter().map(|card| Contact::parse(card.as_deref()?)).collect();
                 let ofi = OfiChannel::new(&self.place, net, &contact, all, settings, findings)?;
-                Connected::Open(Box::new(ofi))
+                Connected::Open(Box::new(ofi.priced(look_ns)))
             }
             Some(Err(fault)) => Connected::Absent(Absent::because(&fault)),
             None => Connected::Absent(Absent::unneeded()),
@@ -156,7 +158,7 @@ impl End {
 
     fn of(
         library: &Library,
-        net: Net,
+        mut net: Net,
         own: Option<(Interface, String)>,
         settings: Settings,
     ) -> Result<End, Fault> {
@@ -168,13 +170,16 @@ impl End {
             _ => (domain, "it is the provider's first".into()),
         };
         let (major, minor) = library.version();
+        let look_ns = price(&mut net);
         let findings = vec![
             format!("libfabric {major}.{minor}, provider {provider} (VERBENA_OFI_PROVIDER chooses another)"),
             format!("interface {place}: {why} (VERBENA_OFI_INTERFACE chooses another)"),
+            look::finding(look_ns),
         ];
         let address = net.endpoint.address()?;
         let token = random::secret()?;
-        Ok(End { net, contact: Contact { provider, place, address, token }, findings, settings })
+        let contact = Contact { provider, place, address, token };
+        Ok(End { net, contact, findings, settings, look_ns })
     }
 }
 
@@ -205,6 +210,13 @@ fn nothing_fits(library: &Library, wish: &Wish) -> Fault {
         "no interface is up that leads to the other nodes, or what VERBENA_OFI_PROVIDER or VERBENA_OFI_INTERFACE names is not there",
         "look at \"verbena info\" and \"ip address\"; unset these settings, or name what is there",
     )
+}
+
+/// Measures a look at the completion queue while nobody knows this end's address yet, so that it
+/// cannot take what somebody sent.
+fn price(net: &mut Net) -> Option<u32> {
+    let mut nothing = Vec::new();
+    look::empty_look_ns(|| matches!(net.queue.read(&mut nothing), Ok(0)))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Counters that tell what the engine did.
 
-use verbena_channel::Registrations;
+use verbena_channel::{PollingSetCounts, Registrations};
 
 /// Counts of one channel's traffic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,6 +25,14 @@ pub struct ChannelCounters {
     pub strange_messages: u64,
     /// The program's memory registered with its device.
     pub registrations: Registrations,
+    /// The looks of its polling set, if it has one.
+    pub polling_set: PollingSetCounts,
+    /// Looks at it. Where a glance tells what came, these are the rounds in which another channel
+    /// was scheduled beside it; without one they are not counted.
+    pub looks: u64,
+    /// The time of a look that finds nothing, in nanoseconds, as measured when the channel was
+    /// opened; 0 if that is not known.
+    pub look_ns: u64,
 }
 
 /// A snapshot of the engine's counters.
@@ -80,6 +88,11 @@ pub struct Counters {
     pub moves: u64,
     /// Connections given back.
     pub left: u64,
+    /// The number of times that the update rate of the polling scheme `Dynamic` had passed.
+    pub polling_updates: u64,
+    /// The number of these after which the periods were calculated anew, since the history had
+    /// changed.
+    pub polling_calculations: u64,
     /// Packets handed back by channels that lost a peer or left it, which were sent again.
     pub sent_again: u64,
 }

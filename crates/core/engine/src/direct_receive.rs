@@ -150,7 +150,7 @@ impl DirectReceive<'_> {
                 }
                 let bytes = wire.take_direct(peer, &header, region)?;
                 if !shows {
-                    self.schedule.polled(channel, 1);
+                    self.schedule.came(channel, 1);
                 }
                 bytes
             }

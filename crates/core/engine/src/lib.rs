@@ -27,6 +27,7 @@ mod direct_receive;
 mod event;
 mod failover;
 mod fault;
+mod glanced;
 mod look;
 mod lost_peer;
 #[cfg(doc)]
@@ -53,6 +54,7 @@ use arrival::Arrivals;
 use connections::ConnectionChoice;
 pub use counters::{ChannelCounters, Counters};
 pub use event::{Event, EventKind, Listener};
+use glanced::Glanced;
 pub use message::*;
 use peer::PeerState;
 use scheduler::Scheduler;
@@ -93,7 +95,19 @@ impl Engine {
         let schedule = Scheduler::new(channels.iter().map(|c| (c.poll_cost(), c.shows())), settings.polling);
         let mut engine = Engine { channels, state, schedule, connections: None };
         engine.limit_connections();
+        engine.note_glanced();
         engine
+    }
+
+    /// Tells the scheduler who may send over the channel that a glance shows, once it learns from
+    /// messages.
+    fn note_glanced(&mut self) {
+        let Some(channel) = self.schedule.lacks_peers() else { return };
+        let EngineState { me, size, peers, .. } = &self.state;
+        let wire = &mut self.channels[channel];
+        let near = (0..*size).filter(|peer| peer != me && wire.reach(*peer).is_some());
+        let heard = |peer| peers.look(peer).map_or(0, |state| state.heard);
+        self.schedule.note(Glanced::new(channel, near.map(|peer| (peer, heard(peer)))));
     }
 
     /// Starts a send.
@@ -130,7 +144,7 @@ impl Engine {
         let mut events = 0;
         for index in 0..self.channels.len() {
             if !self.channels[index].is_silent() {
-                events += self.poll(index, events, all);
+                events += self.poll(index, all);
             }
         }
         let moved = !self.state.work.is_empty() && self.work();
@@ -138,12 +152,15 @@ impl Engine {
     }
 
     /// Takes in what a channel has. A channel that must be polled to know whether it has anything
-    /// must have its turn, unless all are polled; `events` of others came before in this round.
+    /// must have its turn, unless all are polled.
     #[inline(never)]
-    fn poll(&mut self, index: usize, events: usize, all: bool) -> usize {
+    fn poll(&mut self, index: usize, all: bool) -> usize {
         let shows = self.channels[index].shows();
-        if !shows && !self.schedule.is_due(index, events) && !all {
-            return 0;
+        if !shows {
+            if !self.schedule.is_due(index) && !all {
+                return 0;
+            }
+            self.schedule.catch_up(&self.state.peers);
         }
         let mut sink = Arrivals { state: &mut self.state, channel: index };
         let events = self.channels[index].poll(&mut sink);
@@ -236,13 +253,14 @@ impl Engine {
     pub fn configure(&mut self, settings: Settings) {
         self.state.settings = settings.sound();
         self.schedule.choose(settings.polling);
+        self.note_glanced();
     }
 
-    /// Sets how channels are polled where the settings do not say it; [`Polling::AUTO`] without
-    /// this call.
-    pub fn poll_by_default(&mut self, polling: Polling) {
-        self.schedule.set_default(polling);
+    /// Sets how channels are polled where the settings leave it open ([`Scheme::Auto`]).
+    pub fn poll_by_default(&mut self, scheme: Scheme) {
+        self.schedule.set_default(scheme);
         self.schedule.choose(self.state.settings.polling);
+        self.note_glanced();
     }
 
     /// Passes on the processes from which the program will receive most, in order.

@@ -111,16 +111,26 @@ impl Engine {
             unexpected: state.unexpected.len(),
             requests: state.requests.len(),
             matching_steps: state.requests.steps() + state.unexpected.steps(),
+            polling_updates: self.schedule.updates(),
+            polling_calculations: self.schedule.calculations(),
             ..state.counts.clone()
         }
         .derived()
     }
 
+    /// Returns how often the update rate of the polling scheme had passed, and how often the periods
+    /// were calculated anew then: two of [`Engine::counters`], without the others.
+    pub fn polling_work(&self) -> [u64; 2] {
+        [self.schedule.updates(), self.schedule.calculations()]
+    }
+
     fn channel_counters(&self) -> Vec<ChannelCounters> {
         let mut counters = self.state.channel_counters();
-        for (counters, channel) in counters.iter_mut().zip(&self.channels) {
-            let Counts { registrations, strange_messages } = channel.counts();
+        for (at, (counters, channel)) in counters.iter_mut().zip(&self.channels).enumerate() {
+            (counters.looks, counters.look_ns) = (self.schedule.looks(at), self.schedule.look_ns(at));
+            let Counts { registrations, strange_messages, polling_set } = channel.counts();
             (counters.registrations, counters.strange_messages) = (registrations, strange_messages);
+            counters.polling_set = polling_set;
         }
         counters
     }

@@ -239,8 +239,8 @@ pub struct Settings {
     pub copy_by_both: bool,
     /// The shortest message that both sides copy, in bytes.
     pub copy_by_both_bytes_min: usize,
-    /// The polling of the channels; `None` leaves it to [`crate::Engine::poll_by_default`].
-    pub polling: Option<Polling>,
+    /// The polling of the channels.
+    pub polling: Polling,
 }
 
 impl Settings {
@@ -293,7 +293,7 @@ impl Default for Settings {
             claim_bytes: verbena_settings::CLAIM_BYTES.default(),
             copy_by_both: verbena_settings::COPY_BY_BOTH.default(),
             copy_by_both_bytes_min: verbena_settings::COPY_BY_BOTH_BYTES_MIN.default(),
-            polling: None,
+            polling: Polling::AUTO,
         }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use verbena_boot::Boot;
 use verbena_channel::{Place, Shared, trace};
-use verbena_engine::{Engine, Polling, Settings};
+use verbena_engine::{Engine, Scheme, Settings};
 use verbena_machine::cores::Load;
 use verbena_waiting::{Eventful, NAP, Plain, SLEEP_MAX, Waiter};
 use verbena_wires::{Wire, registry};
@@ -65,7 +65,7 @@ pub fn start() -> Result<Started, Error> {
     let mut engine = Engine::over(place.me, place.size, channels, Settings::current());
     if waiter.shares_cores() {
         // A wait that yields the core in each round has no round to spare.
-        engine.poll_by_default(Polling::ALL);
+        engine.poll_by_default(Scheme::All);
     }
     let launch = Launch {
         universe_size: boot.universe_size(),

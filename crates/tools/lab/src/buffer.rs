@@ -91,6 +91,16 @@ impl Buffer {
         }
     }
 
+    /// Writes the first eight bytes.
+    pub fn set_word(&self, word: u64) {
+        word.to_le_bytes().into_iter().enumerate().for_each(|(at, byte)| self.set(at, byte));
+    }
+
+    /// Reads the first eight bytes.
+    pub fn word(&self) -> u64 {
+        u64::from_le_bytes(std::array::from_fn(|at| self.get(at)))
+    }
+
     /// Reads the double at `index`.
     pub fn double(&self, index: usize) -> f64 {
         f64::from_le_bytes(std::array::from_fn(|at| self.get(index * 8 + at)))

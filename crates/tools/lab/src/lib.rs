@@ -5,7 +5,9 @@
 //! | --- | --- |
 //! | [`mpi`], [`buffer`] | an MPI library, opened at run time, and memory for its messages |
 //! | [`metric`] | what can be measured, units, points |
-//! | `pair`, `pairs`, `threads`, `collective`, `mixed`, `overlap`, `everyone` | the loops |
+//! | `pair`, `pairs`, `threads`, `collective`, `overlap`, `everyone` | the loops |
+//! | `mixed`, `discovery`, `few_talk` | the loops about polling |
+//! | `turns` | ranks that wait without a processor until it is their turn |
 //! | [`kernels`], [`floor`] | small computations; what the machine can do without MPI |
 //! | [`verbs`] | the bare verbs device |
 //! | [`timing`], `spent` | warm-up, calibration, repetition, median; the processor's time |
@@ -28,8 +30,10 @@ pub mod campaign;
 pub mod chart;
 mod collective;
 pub mod components;
+mod discovery;
 mod everyone;
 pub mod experiment;
+mod few_talk;
 pub mod floor;
 pub mod helper;
 pub mod job;
@@ -50,4 +54,5 @@ mod threads;
 pub mod timing;
 pub mod witness;
 pub mod verbs;
+mod turns;
 pub mod worker;

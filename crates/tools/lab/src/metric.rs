@@ -104,6 +104,18 @@ pub enum Metric {
     NodeLatency,
     /// Half the round trip between two nodes, while one of the ranks has a partner on its node.
     NetworkLatency,
+    /// As [`NodeLatency`](Metric::NodeLatency), with receives from any source.
+    NodeLatencyAny,
+    /// As [`NetworkLatency`](Metric::NetworkLatency), with receives from any source.
+    NetworkLatencyAny,
+    /// The discovery of a message, by stamps of the common clock, in bursts of so many from the node
+    /// and from the network in turn, which receives take that name their sender.
+    DiscoveryNamed,
+    /// The same with receives from any source.
+    DiscoveryAny,
+    /// Half the round trip to the two last ranks in turn, when all ranks have a connection to rank 0
+    /// and only these talk.
+    FewTalk,
     /// An exchange in bursts of 100 from the node and from the network in turn.
     #[serde(rename = "discovery_100")]
     Discovery100,
@@ -133,8 +145,12 @@ pub enum Family {
     Kernel,
     /// Measured by all ranks of a job that has just started.
     Everyone,
-    /// Measured between three of four ranks on two nodes.
+    /// Measured between three ranks on two nodes.
     Mixed,
+    /// Measured between three ranks on two nodes whose clock is the same.
+    Discovery,
+    /// Measured between rank 0 and two others, while the rest have connections.
+    FewTalk,
     /// The point is measured between two ranks; one of them computes.
     Overlap,
     /// Measured from outside, around the launcher.
@@ -145,7 +161,7 @@ pub enum Family {
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Metric; 49] = [
+    pub const ALL: [Metric; 54] = [
         Metric::Latency,
         Metric::Bandwidth,
         Metric::Bidirectional,
@@ -190,6 +206,11 @@ impl Metric {
         Metric::PollingSet,
         Metric::NodeLatency,
         Metric::NetworkLatency,
+        Metric::NodeLatencyAny,
+        Metric::NetworkLatencyAny,
+        Metric::DiscoveryNamed,
+        Metric::DiscoveryAny,
+        Metric::FewTalk,
         Metric::Discovery100,
         Metric::Discovery200,
         Metric::OverlapLoss,
@@ -244,6 +265,11 @@ impl Metric {
             Metric::PollingSet => "polling_set",
             Metric::NodeLatency => "node_latency",
             Metric::NetworkLatency => "network_latency",
+            Metric::NodeLatencyAny => "node_latency_any",
+            Metric::NetworkLatencyAny => "network_latency_any",
+            Metric::DiscoveryNamed => "discovery_named",
+            Metric::DiscoveryAny => "discovery_any",
+            Metric::FewTalk => "few_talk",
             Metric::Discovery100 => "discovery_100",
             Metric::Discovery200 => "discovery_200",
             Metric::OverlapLoss => "overlap_loss",
@@ -284,6 +310,9 @@ impl Metric {
             Metric::Connect | Metric::ConnectProcessor | Metric::ConnectMemory => Family::Everyone,
             Metric::Startup => Family::Startup,
             Metric::NodeLatency | Metric::NetworkLatency => Family::Mixed,
+            Metric::NodeLatencyAny | Metric::NetworkLatencyAny => Family::Mixed,
+            Metric::DiscoveryNamed | Metric::DiscoveryAny => Family::Discovery,
+            Metric::FewTalk => Family::FewTalk,
             Metric::Discovery100 | Metric::Discovery200 => Family::Mixed,
             Metric::OverlapLoss | Metric::Processor | Metric::OverlapTime => Family::Overlap,
             Metric::CacheLine | Metric::Pipe | Metric::PipeFanOut | Metric::PollingSet => Family::Floor,
@@ -324,8 +353,9 @@ impl Metric {
     /// Returns whether it depends on the number of ranks (or processes, for a floor).
     pub fn has_ranks(self) -> bool {
         let by_all = matches!(self.family(), Family::Collective | Family::Kernel | Family::Mixed);
+        let by_few = matches!(self.family(), Family::Discovery | Family::FewTalk);
         let by_job = matches!(self.family(), Family::Startup | Family::Everyone | Family::Pairs);
-        by_all || by_job || self == Metric::PipeFanOut
+        by_all || by_few || by_job || self == Metric::PipeFanOut
     }
 
     /// Returns whether it adds doubles, so that its size must be a multiple of eight bytes.
@@ -341,7 +371,7 @@ pub struct Point {
     /// The metric to measure.
     pub metric: Metric,
     /// Bytes a message, or bytes a rank (and pair of ranks, for alltoall) in a collective; the
-    /// number of rings for [`Metric::PollingSet`].
+    /// number of rings for [`Metric::PollingSet`], the messages of a burst for those of discovery.
     pub bytes: usize,
 }
 
@@ -378,6 +408,7 @@ impl Point {
         match self.metric {
             Metric::PollingSet if self.bytes == 1 => "1 ring".into(),
             Metric::PollingSet => format!("{} rings", self.bytes),
+            Metric::DiscoveryNamed | Metric::DiscoveryAny => format!("bursts of {}", self.bytes),
             _ if self.metric.has_size() => format_size(self.bytes),
             _ => String::new(),
         }

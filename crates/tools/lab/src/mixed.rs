@@ -4,13 +4,14 @@
 //! with messages between all of them, so that each channel is connected and must be polled.
 //!
 //! - *Latency* within the node (ranks 0 and 1) and over the network (0 and 2): half of the mean
-//!   round trip.
-//! - *Discovery* (figure 1): ranks 2 and 1 send a burst of messages in turn, each of which rank 0
+//!   round trip, with receives that name their sender, or from any source. Other ranks nap.
+//! - *Exchange* (figure 1): ranks 2 and 1 send a burst of messages in turn, each of which rank 0
 //!   answers before the next one is sent. The value is the mean time of such an exchange: two
-//!   discoveries and two ways.
+//!   discoveries and two ways. The discovery alone is measured in `discovery`.
 
 use super::metric::{Metric, Point};
 use super::timing::{Clock, Effort, Samples, measure};
+use super::turns::alone_with;
 use crate::buffer::Buffer;
 use crate::mpi::World;
 use anyhow::{Result, ensure};
@@ -29,23 +30,29 @@ const BURST_BYTES: usize = 8;
 pub(crate) fn run(world: &World, point: Point, effort: Effort) -> Result<(Vec<f64>, u64)> {
     ensure!(world.size() >= RANKS, "{point} needs {RANKS} ranks, two of them on one node");
     let buffer = Buffer::new(point.bytes.max(BURST_BYTES));
-    let near = Between { world, buffer: &buffer, one: 0, other: 1 };
+    let any = matches!(point.metric, Metric::NodeLatencyAny | Metric::NetworkLatencyAny);
+    let near = Between { world, buffer: &buffer, one: 0, other: 1, any };
     let far = Between { other: 2, ..near };
     for _ in 0..CONNECTING {
         near.round_trip(BURST_BYTES)?;
         far.round_trip(BURST_BYTES)?;
     }
-    let samples = measure(world, effort, Clock::Root, |_, iterations| {
-        (0..iterations).try_for_each(|_| match burst(point.metric) {
-            None if point.metric == Metric::NodeLatency => near.round_trip(point.bytes),
-            None => far.round_trip(point.bytes),
-            Some(messages) => {
-                far.burst(messages)?;
-                near.burst(messages)
-            }
-        })
+    let samples = measure(world, effort, Clock::Root, |_, iterations| match burst(point.metric) {
+        Some(messages) => (0..iterations).try_for_each(|_| {
+            far.burst(messages)?;
+            near.burst(messages)
+        }),
+        None => {
+            let pair = if is_near(point.metric) { near } else { far };
+            let talk = || (0..iterations).try_for_each(|_| pair.round_trip(point.bytes));
+            alone_with(world, &buffer, pair.other, talk)
+        }
     })?;
     Ok((in_unit(point, &samples), samples.iterations))
+}
+
+fn is_near(metric: Metric) -> bool {
+    matches!(metric, Metric::NodeLatency | Metric::NodeLatencyAny)
 }
 
 /// Messages of a burst, where the metric is about bursts.
@@ -70,6 +77,8 @@ struct Between<'a> {
     buffer: &'a Buffer,
     one: i32,
     other: i32,
+    /// True if they receive from any source.
+    any: bool,
 }
 
 impl Between<'_> {
@@ -90,12 +99,20 @@ impl Between<'_> {
         let (world, buffer) = (self.world, self.buffer);
         if world.rank() == asks {
             world.send(buffer, bytes, answers)?;
-            world.recv(buffer, bytes, answers)
+            self.receive(bytes, answers)
         } else if world.rank() == answers {
-            world.recv(buffer, bytes, asks)?;
+            self.receive(bytes, asks)?;
             world.send(buffer, bytes, asks)
         } else {
             Ok(())
+        }
+    }
+
+    #[inline]
+    fn receive(&self, bytes: usize, peer: i32) -> Result<()> {
+        match self.any {
+            true => self.world.recv_any(self.buffer, bytes),
+            false => self.world.recv(self.buffer, bytes, peer),
         }
     }
 }

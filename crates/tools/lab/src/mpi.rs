@@ -64,6 +64,7 @@ calls! {
     library_version = "MPI_Get_library_version"(*mut c_char, *mut c_int);
     send = "MPI_Send"(Address, c_int, Handle, c_int, c_int, Handle);
     recv = "MPI_Recv"(Address, c_int, Handle, c_int, c_int, Handle, Address);
+    iprobe = "MPI_Iprobe"(c_int, c_int, Handle, *mut c_int, Address);
     isend = "MPI_Isend"(Address, c_int, Handle, c_int, c_int, Handle, *mut Handle);
     irecv = "MPI_Irecv"(Address, c_int, Handle, c_int, c_int, Handle, *mut Handle);
     waitall = "MPI_Waitall"(c_int, *mut Handle, Address);
@@ -100,12 +101,20 @@ struct Handles {
     double: Handle,
     sum: Handle,
     max: Handle,
+    any_source: c_int,
 }
 
 impl Handles {
     /// The values of the standard ABI (MPI-5.0 appendix A).
-    const STANDARD: Handles =
-        Handles { levels: [0, 4096], world: 0x101, byte: 0x247, double: 0x214, sum: 0x21, max: 0x23 };
+    const STANDARD: Handles = Handles {
+        levels: [0, 4096],
+        world: 0x101,
+        byte: 0x247,
+        double: 0x214,
+        sum: 0x21,
+        max: 0x23,
+        any_source: -1,
+    };
 
     /// Open MPI's: the addresses of its global objects.
     fn open_mpi(library: &Library) -> Result<Handles> {
@@ -122,6 +131,7 @@ impl Handles {
             double: address("ompi_mpi_double")?,
             sum: address("ompi_mpi_op_sum")?,
             max: address("ompi_mpi_op_max")?,
+            any_source: -1,
         })
     }
 }
@@ -327,6 +337,20 @@ impl World {
         // ignored.
         let code = unsafe { (self.calls.recv)(buffer.address(), count, byte, peer, TAG, world, ignore) };
         check(code, "MPI_Recv")
+    }
+
+    /// `MPI_Recv` from `MPI_ANY_SOURCE` into the buffer's first `bytes`.
+    pub fn recv_any(&self, buffer: &Buffer, bytes: usize) -> Result<()> {
+        self.recv(buffer, bytes, self.handles.any_source)
+    }
+
+    /// `MPI_Iprobe`: returns whether a message of this rank is there.
+    pub fn probe(&self, peer: i32) -> Result<bool> {
+        let (mut there, world, ignore) = (0, self.handles.world, std::ptr::null_mut());
+        // SAFETY: the flag is a valid integer, and a null status is ignored.
+        let code = unsafe { (self.calls.iprobe)(peer, TAG, world, &mut there, ignore) };
+        check(code, "MPI_Iprobe")?;
+        Ok(there != 0)
     }
 }
 

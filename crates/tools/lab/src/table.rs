@@ -21,6 +21,8 @@ pub fn render(report: &Report) -> String {
         Family::Collective,
         Family::Kernel,
         Family::Mixed,
+        Family::Discovery,
+        Family::FewTalk,
         Family::Overlap,
         Family::Everyone,
         Family::Startup,

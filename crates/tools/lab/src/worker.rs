@@ -6,7 +6,7 @@
 
 use super::metric::{Family, Point};
 use super::timing::Effort;
-use super::{collective, everyone, kernels, mixed, overlap, pair, pairs, threads};
+use super::{collective, discovery, everyone, few_talk, kernels, mixed, overlap, pair, pairs, threads};
 use crate::mpi::{Identity, World};
 use crate::witness::Witness;
 use anyhow::{Context, Result, bail};
@@ -111,6 +111,8 @@ fn measure(world: &World, point: Point, effort: Effort) -> Result<Line> {
             None => kernels::run(world, point, effort),
         },
         Family::Mixed => mixed::run(world, point, effort),
+        Family::Discovery => discovery::run(world, point, effort),
+        Family::FewTalk => few_talk::run(world, point, effort),
         Family::Overlap => overlap::run(world, point, effort),
         Family::Startup | Family::Floor => bail!("{point} is not measured by a rank"),
     };

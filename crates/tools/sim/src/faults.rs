@@ -1,7 +1,7 @@
 //! The misdeeds of the simulated fabric towards its users.
 
 use crate::random::Random;
-use verbena_engine::{Large, Settings};
+use verbena_engine::{Large, Polling, Settings};
 
 /// The treatment of transfers of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,7 +199,7 @@ impl Faults {
             claim_bytes: self.claim_bytes,
             copy_by_both: self.copy_by_both,
             copy_by_both_bytes_min: self.copy_by_both_bytes_min,
-            polling: None,
+            polling: Polling::AUTO,
         }
     }
 }

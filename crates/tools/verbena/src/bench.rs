@@ -209,7 +209,13 @@ fn asked(what: What, metric: Metric) -> bool {
     match what {
         What::All => !matches!(
             metric.family(),
-            Family::Kernel | Family::Mixed | Family::Overlap | Family::Pairs | Family::Everyone
+            Family::Kernel
+                | Family::Mixed
+                | Family::Discovery
+                | Family::FewTalk
+                | Family::Overlap
+                | Family::Pairs
+                | Family::Everyone
         ),
         What::Kernels => metric.family() == Family::Kernel,
         What::Latency => metric == Metric::Latency,

@@ -71,6 +71,7 @@ impl<A: Adapter> RcChannel<A> {
         into.put(0, payload);
         connection.last_in.set(words);
         self.heard += 1;
+        self.set.count_packet();
         // The program goes on first: its answer may be waited for.
         self.taken = Some(Taken { peer, at, span });
         Some(payload.len())

@@ -13,7 +13,7 @@ use super::ring::incoming::Rest;
 use super::settings::Order;
 use std::sync::atomic::{AtomicU64, Ordering};
 use verbena_channel::trace::{self, Way};
-use verbena_channel::{Peer, Sink};
+use verbena_channel::{Peer, PollingSetCounts, Sink};
 
 /// The most packets taken from rings per poll.
 const PACKETS_MAX: usize = 64;
@@ -48,18 +48,59 @@ pub struct PollingSet {
     start: usize,
     /// The place that was asked for last.
     asked: usize,
+    /// What was looked at, and what came.
+    counts: PollingSetCounts,
 }
 
 impl PollingSet {
     /// Makes an empty set.
     pub fn new(order: Order) -> PollingSet {
-        PollingSet { watches: Vec::new(), peers: Vec::new(), order, start: 0, asked: 0 }
+        let (watches, peers, counts) = (Vec::new(), Vec::new(), PollingSetCounts::default());
+        PollingSet { watches, peers, order, start: 0, asked: 0, counts }
     }
 
     /// Returns the number of rings that are polled.
     #[inline]
     pub fn len(&self) -> usize {
         self.watches.len()
+    }
+
+    /// Returns what was looked at so far, and what came.
+    pub fn counts(&self) -> PollingSetCounts {
+        PollingSetCounts { rings: self.len() as u64, ..self.counts }
+    }
+
+    /// Counts a packet that was taken from a ring.
+    #[inline]
+    pub fn count_packet(&mut self) {
+        self.counts.ring_packets += 1;
+    }
+
+    /// Counts a look at the queue.
+    #[inline]
+    pub fn count_queue_look(&mut self) {
+        self.counts.queue_looks += 1;
+    }
+
+    /// Counts a packet of which the queue told.
+    #[inline]
+    pub fn count_queue_packet(&mut self) {
+        self.counts.queue_packets += 1;
+    }
+
+    /// Finds as [`PollingSet::find`] before the place `end`, and counts the looks. `in_vain` is the
+    /// number of looks of this poll that found nothing so far.
+    #[inline]
+    fn find_counted(&mut self, at: usize, end: usize, in_vain: &mut u64) -> Option<usize> {
+        let rest = self.watches.get(at..end.min(self.len()))?;
+        let found = rest.iter().position(Watch::has_changed);
+        let silent = found.unwrap_or(rest.len()) as u64;
+        self.counts.ring_looks += silent + u64::from(found.is_some());
+        *in_vain += silent;
+        if found.is_some() {
+            self.counts.ring_misses += std::mem::take(in_vain);
+        }
+        found.map(|found| at + found)
     }
 
     /// Returns the peers whose rings are polled.
@@ -126,24 +167,31 @@ impl<A: Adapter> RcChannel<A> {
         if self.set.order == Order::Circular {
             return self.poll_in_circle(sink);
         }
-        self.poll_from(0, usize::MAX, PACKETS_MAX, sink)
+        self.poll_from((0, usize::MAX), PACKETS_MAX, &mut 0, sink)
     }
 
     /// Polls from where the last poll ended to the end, then from the front.
     fn poll_in_circle(&mut self, sink: &mut dyn Sink) -> usize {
-        let start = self.set.start.min(self.set.len());
-        let packets = self.poll_from(start, usize::MAX, PACKETS_MAX, sink);
+        let (start, mut in_vain) = (self.set.start.min(self.set.len()), 0);
+        let packets = self.poll_from((start, usize::MAX), PACKETS_MAX, &mut in_vain, sink);
         if packets >= PACKETS_MAX {
             return packets;
         }
-        packets + self.poll_from(0, start, PACKETS_MAX - packets, sink)
+        packets + self.poll_from((0, start), PACKETS_MAX - packets, &mut in_vain, sink)
     }
 
-    /// Polls the rings at these places, up to `packets_max` packets.
+    /// Polls the rings at these places, from the first up to before the second, up to `packets_max`
+    /// packets; `in_vain` looks of this poll found nothing so far.
     #[inline]
-    fn poll_from(&mut self, mut at: usize, end: usize, packets_max: usize, sink: &mut dyn Sink) -> usize {
+    fn poll_from(
+        &mut self,
+        (mut at, end): (usize, usize),
+        packets_max: usize,
+        in_vain: &mut u64,
+        sink: &mut dyn Sink,
+    ) -> usize {
         let mut packets = 0;
-        while let Some(found) = self.set.find(at).filter(|found| *found < end) {
+        while let Some(found) = self.set.find_counted(at, end, in_vain) {
             packets += self.drain(found, packets_max - packets, sink);
             self.set.start = found + 1;
             if packets >= packets_max {
@@ -221,6 +269,7 @@ impl<A: Adapter> RcChannel<A> {
                 return false;
             }
         }
+        self.set.count_packet();
         self.deliver(peer, &frame, packet, sink);
         self.free_ring(peer, span);
         if self.peers.look(peer).is_some_and(|connection| connection.sequence.has_waiting()) {

@@ -57,6 +57,7 @@ impl<A: Adapter> RcChannel<A> {
     pub(super) fn poll_completions(&mut self, sink: &mut dyn Sink) -> usize {
         for handled in 0..COMPLETIONS_MAX {
             trace::looking(Way::SendReceive);
+            self.set.count_queue_look();
             let Some(completion) = self.adapter.poll() else { return handled };
             trace::seen(Way::SendReceive);
             match Id::of_word(completion.id) {
@@ -167,6 +168,7 @@ impl<A: Adapter> RcChannel<A> {
         let Some(frame) = Frame::of_words(read_words(region), 0) else {
             return self.nonsense(peer, "unknown kind");
         };
+        self.set.count_queue_packet();
         self.deliver(peer, &frame, region, sink);
         let Some(connection) = self.peers.get(peer) else { return };
         let Some(pair) = connection.pair else { return self.receives.give_back(buffer) };

@@ -29,7 +29,7 @@ use datagrams::Datagrams;
 use pairs::{Pairs, Sizes};
 use std::os::fd::RawFd;
 use std::sync::Arc;
-use verbena_channel::{Access, AtomicScope};
+use verbena_channel::{Access, AtomicScope, look};
 use verbena_fault::Fault;
 use verbena_memory::Region;
 use verbena_verbs::GidEntry;
@@ -59,6 +59,8 @@ pub struct Verbs {
     /// The reason why the device is of no use any more, until that is reported.
     broken: Option<Fault>,
     clock: Clock,
+    /// The time of a look at the empty completion queue.
+    look_ns: Option<u32>,
     /// The channel to which both completion queues report events; `None` if the device cannot.
     events: Option<Arc<EventChannel>>,
     port: OpenPort,
@@ -132,17 +134,20 @@ impl Verbs {
                 _ => None,
             },
         };
+        let mut batch = Batch::new();
+        let look_ns = look::empty_look_ns(|| matches!(batch.next(pairs.completions()), Ok(None)));
         Ok(Verbs {
             pairs,
             datagrams,
             registrations: Vec::new(),
             vacant: Vec::new(),
-            batch: Batch::new(),
+            batch,
             limits,
             reads_max,
             answers_max: reads(device.max_qp_rd_atom),
             broken: None,
             clock: Clock::new(),
+            look_ns,
             events,
             port,
         })
@@ -237,6 +242,10 @@ impl Adapter for Verbs {
 
     fn now_ns(&self) -> u64 {
         self.clock.now_ns()
+    }
+
+    fn look_ns(&self) -> Option<u32> {
+        self.look_ns
     }
 
     fn address(&self) -> Address {

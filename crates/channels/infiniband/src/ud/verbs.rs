@@ -21,6 +21,7 @@ use handles::Handles;
 use std::collections::VecDeque;
 use std::os::fd::RawFd;
 use std::sync::Arc;
+use verbena_channel::look;
 use verbena_fault::Fault;
 use verbena_memory::Owned;
 use verbena_verbs::device::mtu_bytes;
@@ -69,6 +70,8 @@ pub struct Device {
     q_key: u32,
     broken: Option<Fault>,
     clock: Clock,
+    /// The time of a look at the empty completion queue.
+    look_ns: Option<u32>,
     /// The time when a host was last asked for; 0 for never.
     asked_ns: u64,
     port: OpenPort,
@@ -131,6 +134,8 @@ impl Device {
             receives_max: receives,
             senders: senders.len(),
         };
+        let mut taken = Taken::new();
+        let look_ns = look::empty_look_ns(|| matches!(taken.next(&completions), Ok(None)));
         let mut device = Device {
             senders,
             receiver,
@@ -139,11 +144,12 @@ impl Device {
             memory: Vec::new(),
             handles: Handles::new(HANDLES_MAX),
             neighbors: Neighbors::default(),
-            taken: Taken::new(),
+            taken,
             limits,
             q_key,
             broken: None,
             clock: Clock::new(),
+            look_ns,
             asked_ns: 0,
             port,
         };
@@ -239,6 +245,10 @@ impl Datagrams for Device {
 
     fn now_ns(&self) -> u64 {
         self.clock.now_ns()
+    }
+
+    fn look_ns(&self) -> Option<u32> {
+        self.look_ns
     }
 
     fn address(&self) -> Address {

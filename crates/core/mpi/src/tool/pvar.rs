@@ -99,12 +99,12 @@ pub static ALL: LazyLock<Vec<Variable>> = LazyLock::new(|| {
         read: Read::Slept,
     };
     let of_channel = |channel: &'static str| {
-        let own = match channel {
-            "rc" => REGISTERING,
-            "ofi" => GUARDED,
-            _ => &[],
+        let own: [&[OfChannel]; 2] = match channel {
+            "rc" => [REGISTERING, POLLING_SET],
+            "ofi" => [GUARDED, &[]],
+            _ => [&[], &[]],
         };
-        CHANNEL.iter().chain(own).map(move |&(name, class, help, read)| Variable {
+        CHANNEL.iter().chain(own.into_iter().flatten()).map(move |&(name, class, help, read)| Variable {
             name: format!("{channel}_{name}"),
             help: format!("channel {channel}: {help}"),
             subject: Subject::Channel,
@@ -140,6 +140,8 @@ const ENGINE: &[OfEngine] = &[
     ("failovers", Class::Counter, Subject::Engine, "how often a channel took the place of one that had lost a process", |c| c.failovers),
     ("channel_moves", Class::Counter, Subject::Engine, "how often the packets to a process moved to another channel without a fault", |c| c.moves),
     ("connections_given_back", Class::Counter, Subject::Engine, "connections given back, by both ends, for processes that are spoken to more", |c| c.left),
+    ("polling_updates", Class::Counter, Subject::Engine, "how often the messages of VERBENA_POLLING_UPDATE_EVERY had come", |c| c.polling_updates),
+    ("polling_calculations", Class::Counter, Subject::Engine, "of polling_updates, those after which it was calculated anew how often channels are looked at", |c| c.polling_calculations),
     ("packets_sent_again", Class::Counter, Subject::Engine, "packets that such a channel handed back, and that another one sent again", |c| c.sent_again),
 ];
 
@@ -154,6 +156,8 @@ const CHANNEL: &[OfChannel] = &[
     ("read_bytes", Class::Aggregate, "bytes read from other processes' memory", |c| c.get_bytes),
     ("written_bytes", Class::Aggregate, "bytes written to other processes' memory", |c| c.put_bytes),
     ("full", Class::Counter, "how often there was no room for a packet", |c| c.full),
+    ("looks", Class::Counter, "looks for packets; of shared memory only those beside which another channel takes turns", |c| c.looks),
+    ("look_ns", Class::Level, "nanoseconds of a look that finds nothing, as measured when it was opened; 0: not known", |c| c.look_ns),
 ];
 
 /// Variables of the channels that register memory with a device.
@@ -166,6 +170,17 @@ const REGISTERING: &[OfChannel] = &[
     ("registrations_refused", Class::Counter, "operations whose memory could not be registered (limit of locked memory), so that it was copied", |c| c.registrations.refused),
     ("registrations", Class::Level, "registrations of the program's memory that are kept or in use", |c| c.registrations.entries),
     ("registered_bytes", Class::Level, "bytes of the program's memory that are registered", |c| c.registrations.bytes),
+];
+
+/// Variables of the channels that poll the rings of some peers.
+#[rustfmt::skip]
+const POLLING_SET: &[OfChannel] = &[
+    ("rings", Class::Level, "rings of peers that are polled", |c| c.polling_set.rings),
+    ("ring_looks", Class::Counter, "looks at a ring", |c| c.polling_set.ring_looks),
+    ("ring_misses", Class::Counter, "of ring_looks, those at silent rings before one that had a packet", |c| c.polling_set.ring_misses),
+    ("ring_packets", Class::Counter, "packets taken from rings", |c| c.polling_set.ring_packets),
+    ("queue_looks", Class::Counter, "looks at the completion queue", |c| c.polling_set.queue_looks),
+    ("queue_packets", Class::Counter, "packets of which the completion queue told", |c| c.polling_set.queue_packets),
 ];
 
 /// Variables of the channels that recognise a stranger's message.

@@ -4,9 +4,9 @@
 //! The code that runs is that of an installation: only the device below it ([`crate::verbs`]) and
 //! the time that things take ([`Costs`](crate::verbs::Costs)) are a model. [`tables`] gives all
 //! figures; `cargo run -p verbena-sim --example papers` prints them. [`polling`] has those of paper
-//! 3, [`everyone`] those of paper 4 that need more processes than a machine has. [`held_out`]
-//! compares the model with numbers of the papers that it was not fitted to, [`collectives`] runs
-//! real schedules over several nodes.
+//! 3, [`set`] paper 1's polling set, [`everyone`] those of paper 4 that need more processes than a
+//! machine has. [`held_out`] compares the model with numbers of the papers that it was not fitted
+//! to, [`collectives`] runs real schedules over several nodes.
 
 mod bench;
 pub mod collectives;
@@ -17,6 +17,7 @@ pub mod held_out;
 mod pairs;
 pub mod polling;
 mod rails;
+pub mod set;
 mod table;
 mod tables;
 

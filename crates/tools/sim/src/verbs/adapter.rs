@@ -70,6 +70,10 @@ impl Adapter for SimAdapter {
         self.subnet.time_at_ns(self.rank)
     }
 
+    fn look_ns(&self) -> Option<u32> {
+        Some(self.subnet.lock().costs.poll_ns as u32)
+    }
+
     fn address(&self) -> Address {
         Address(endpoint(self.rank, 0).0)
     }

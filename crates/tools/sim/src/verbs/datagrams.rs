@@ -68,6 +68,10 @@ impl Datagrams for SimDatagrams {
         self.subnet.time_at_ns(self.rank)
     }
 
+    fn look_ns(&self) -> Option<u32> {
+        Some(self.subnet.lock().costs.poll_ns as u32)
+    }
+
     fn address(&self) -> Address {
         let mut bytes = [0; 32];
         bytes[..4].copy_from_slice(&self.rank.to_le_bytes());

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use verbena_channel::packet::Header;
 use verbena_channel::{Channel, Payload, Peer, PollCost, Reach, SendError, Sink};
+use verbena_memory::Region;
 
 /// Processes.
 pub(super) const RANKS: usize = 3;
@@ -24,10 +25,8 @@ struct Packet {
 pub(super) struct World {
     /// The time at each rank.
     pub clocks_ns: [u64; RANKS],
-    /// The sum of times from arrival to discovery, of all packets that rank 0 found.
-    pub found_ns: u64,
-    /// The number of those packets.
-    pub found: u64,
+    /// The time at which rank 0 could have had its last packet, had it looked when that came.
+    pub ready_ns: u64,
     /// Packets to each rank, by shared memory and by the network.
     queues: [[VecDeque<Packet>; RANKS]; 2],
 }
@@ -51,20 +50,17 @@ impl Spinning {
         self.world.lock().expect("no thread panicked with the world")
     }
 
-    /// Takes the next packet if it is there, and charges the look.
-    fn next(&self) -> Option<Packet> {
+    /// Looks at the front of the queue, which costs a look, and takes the packet if it is there and
+    /// fits, which costs the CPU's work for it.
+    fn next(&self, fits: impl FnOnce(&Packet) -> bool) -> Option<Packet> {
         let (costs, me) = (self.costs(), self.me as usize);
         let mut world = self.world();
+        world.clocks_ns[me] += costs.empty_ns;
+        let now_ns = world.clocks_ns[me];
         let queue = &mut world.queues[usize::from(self.network)][me];
-        let arrived = queue.front().map(|packet| packet.arrives_ns);
-        let packet = if arrived? <= world.clocks_ns[me] {
-            world.queues[usize::from(self.network)][me].pop_front()
-        } else {
-            None
-        }?;
+        let packet = queue.pop_front_if(|packet| packet.arrives_ns <= now_ns && fits(packet))?;
         if me == 0 {
-            world.found += 1;
-            world.found_ns += world.clocks_ns[0] - packet.arrives_ns;
+            world.ready_ns = packet.arrives_ns + costs.packet_ns;
         }
         world.clocks_ns[me] += costs.packet_ns;
         Some(packet)
@@ -103,11 +99,25 @@ impl Channel for Spinning {
     }
 
     fn poll(&mut self, sink: &mut dyn Sink) -> usize {
-        let empty_ns = self.costs().empty_ns;
-        self.world().clocks_ns[self.me as usize] += empty_ns;
-        let Some(packet) = self.next() else { return 0 };
+        let Some(packet) = self.next(|_| true) else { return 0 };
         sink.packet(packet.from, &packet.header, &packet.payload);
         1
+    }
+
+    /// Shared memory has a front to look at; the network tells of packets by its queue alone.
+    fn take_direct(&mut self, _peer: Peer, header: &Header, into: Region) -> Option<usize> {
+        if self.network {
+            return None;
+        }
+        let fits =
+            |packet: &Packet| header.is_in(&packet.header.emit()) && packet.payload.len() <= into.len();
+        let packet = self.next(fits)?;
+        into.write(0, &packet.payload);
+        Some(packet.payload.len())
+    }
+
+    fn shows(&self) -> bool {
+        !self.network
     }
 
     fn poll_cost(&self) -> Option<PollCost> {

@@ -14,6 +14,7 @@ mod faults;
 pub mod figures;
 mod memory;
 pub mod over_hybrid;
+pub mod over_pipe;
 pub mod over_rails;
 pub mod over_rc;
 pub mod over_ud;

@@ -1,5 +1,5 @@
 //! The figures of papers 1, 2 and 5, by the cost model of their device with the real engine and the
-//! real channel `rc` above.
+//! real channels `rc` and `pipe` above.
 //!
 //! The code that runs is that of an installation: only the device below it ([`crate::verbs`]) and
 //! the time that things take ([`Costs`](crate::verbs::Costs)) are a model. [`tables`] gives all
@@ -10,12 +10,14 @@ mod bench;
 mod costed;
 mod design;
 pub mod everyone;
+mod pipe;
 pub mod polling;
 mod rails;
 mod table;
 mod tables;
 
 pub use design::Design;
+pub use pipe::{Rung, pipe_bandwidth, pipe_chunks, pipe_latency, pipe_work};
 pub use rails::{bandwidth_mb_s as rails_bandwidth_mb_s, rails};
 pub use table::{Row, Table};
 pub use tables::{

@@ -389,6 +389,13 @@ impl Subnet {
         inner.charge(rank, copy_ns);
     }
 
+    /// The rank's CPU copies bytes.
+    pub(super) fn charge_copy(&self, rank: Rank, bytes: usize) {
+        let mut inner = self.lock();
+        let copy_ns = inner.copy_ns(rank, bytes);
+        inner.charge(rank, copy_ns);
+    }
+
     /// Returns the time that the work of the rank's CPU has reached, to be taken back with
     /// [`Subnet::set_clock_ns`].
     pub fn clock_ns(&self, rank: Rank) -> u64 {

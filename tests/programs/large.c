@@ -1,6 +1,6 @@
 /* Long messages, from and to memory that is freed and allocated anew between them: a
  * registration of the old memory would carry old bytes. Whatever way they go (VERBENA_LARGE),
- * they arrive. */
+ * they arrive. The argument names the channel whose counters are printed: rc, unless given. */
 #include "tool.h"
 
 enum { ROUNDS = 3, STRIDE = 5, USED = 3 };
@@ -86,12 +86,13 @@ static void again(int rank, int peer) {
     }
 }
 
-static const char *names[] = {"rc_read_bytes", "rc_written_bytes", "rc_registration_hits", "rc_registration_misses",
-                              "rc_registrations_invalidated", "rc_registrations_refused"};
+static const char *names[] = {"read_bytes", "written_bytes", "registration_hits", "registration_misses",
+                              "registrations_invalidated", "registrations_refused"};
 enum { NAMES = sizeof names / sizeof *names };
 
 int main(int argc, char **argv) {
     MPI_T_pvar_handle counters[NAMES];
+    const char *channel = argc > 1 ? argv[1] : "rc";
     int provided, rank, size;
     OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
     MPI_Init(&argc, &argv);
@@ -99,7 +100,9 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (int i = 0; i < NAMES; i++) {
-        counters[i] = pvar_handle(names[i], MPI_T_PVAR_CLASS_COUNTER + (i < 2));
+        char name[64];
+        snprintf(name, sizeof name, "%s_%s", channel, names[i]);
+        counters[i] = pvar_handle(name, MPI_T_PVAR_CLASS_COUNTER + (i < 2));
         OK(MPI_T_pvar_start(session, counters[i]));
     }
     /* Ranks in pairs, half the job apart, so that on two nodes each pair is on both. */
@@ -116,7 +119,7 @@ int main(int argc, char **argv) {
     for (int i = 0; rank == half && i < NAMES; i++) {
         unsigned long long value;
         OK(MPI_T_pvar_read(session, counters[i], &value));
-        printf("%s %llu\n", names[i], value);
+        printf("%s_%s %llu\n", channel, names[i], value);
     }
     report("large", rank, size);
     OK(MPI_T_pvar_session_free(&session));

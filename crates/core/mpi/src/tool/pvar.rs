@@ -100,7 +100,7 @@ pub static ALL: LazyLock<Vec<Variable>> = LazyLock::new(|| {
     };
     let of_channel = |channel: &'static str| {
         let own = match channel {
-            "rc" => REGISTERING,
+            "rc" | "pipe" => REGISTERING,
             "ofi" => GUARDED,
             _ => &[],
         };

@@ -1,6 +1,6 @@
 /* Long messages, from and to memory that is freed and allocated anew between them: a
  * registration of the old memory would carry old bytes. Whatever way they go (VERBENA_LARGE),
- * they arrive. */
+ * they arrive. The argument names the channel whose counters are printed: rc, unless given. */
 #include "tool.h"
 
 enum { ROUNDS = 3, STRIDE = 5, USED = 3 };
@@ -86,13 +86,16 @@ static void again(int rank, int peer) {
     }
 }
 
-static const char *names[] = {"rc_read_bytes", "rc_written_bytes", "rc_registration_hits", "rc_registration_misses",
-                              "rc_registrations_invalidated", "rc_registrations_refused",
-                              "rc_full", "rendezvous_striped"};
-enum { NAMES = sizeof names / sizeof *names };
+/* Those that begin with _ are of a channel. */
+static const char *ends[] = {"_read_bytes", "_written_bytes", "_registration_hits", "_registration_misses",
+                             "_registrations_invalidated", "_registrations_refused", "_full",
+                             "rendezvous_striped"};
+enum { NAMES = sizeof ends / sizeof *ends };
 
 int main(int argc, char **argv) {
     MPI_T_pvar_handle counters[NAMES];
+    char names[NAMES][64];
+    const char *channel = argc > 1 ? argv[1] : "rc";
     int provided, rank, size;
     OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
     MPI_Init(&argc, &argv);
@@ -100,6 +103,7 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (int i = 0; i < NAMES; i++) {
+        snprintf(names[i], sizeof names[i], "%s%s", *ends[i] == '_' ? channel : "", ends[i]);
         counters[i] = pvar_handle(names[i], MPI_T_PVAR_CLASS_COUNTER + (i < 2));
         OK(MPI_T_pvar_start(session, counters[i]));
     }

@@ -150,6 +150,58 @@ fn programs_over_reliable_connections() {
         .run();
 }
 
+/// MPI programs over paper 2's RDMA Channel: all designs, long messages, more ranks than
+/// processors, beside shared memory.
+#[test]
+fn programs_over_pipes() {
+    let (point, collectives, busy) = (path("point"), path("collectives"), path("busy"));
+    let boot = Boot::new(&["--nodes", "2"])
+        .check("point to point over pipe alone, 2 ranks", 60, format!("{PIPE} {TWO} {point}"), says_ok)
+        .check("collectives over pipe alone, 4 ranks", 60, format!("{PIPE} {FOUR} {collectives}"), says_ok)
+        .check(
+            "collectives over pipe between nodes, shared memory on them",
+            60,
+            format!("VERBENA_CHANNELS=loopback,shm,cma,pipe {FOUR} {collectives}"),
+            says_ok,
+        )
+        .check(
+            "point to point over pipe on a bad wire",
+            90,
+            format!("{WIRE}\n{PIPE} {TWO} {point}"),
+            says_ok,
+        );
+    let copying = |boot: Boot, design: &str| {
+        let name = format!("long messages are copied through a pipe, {design}");
+        boot.check(&name, 60, long_through_pipe(design), |ended| {
+            let said = ended.ok().stdout;
+            assert_eq!(count_of(&said, "pipe_registration_misses"), 0, "{said}");
+        })
+    };
+    ["basic", "piggyback", "pipeline"]
+        .into_iter()
+        .fold(boot, copying)
+        .check(
+            "long messages are read in place of a pipe's bytes",
+            60,
+            long_through_pipe("zero-copy"),
+            |ended| {
+                let said = ended.ok().stdout;
+                assert!(count_of(&said, "pipe_registration_misses") > 5, "{said}");
+                assert!(count_of(&said, "pipe_registration_hits") > 5, "{said}");
+            },
+        )
+        .check("a killed rank ends a job over pipe", 60, killed_over(PIPE, &busy), |ended| {
+            assert_eq!(ended.code, 128 + libc::SIGKILL);
+            ended.complains("was killed by signal 9 (SIGKILL)");
+        })
+        .run();
+}
+
+/// Returns a script for long messages between two nodes, through a pipe of this design.
+fn long_through_pipe(design: &str) -> String {
+    format!("VERBENA_PIPE_DESIGN={design} {PIPE} {TWO} {} pipe", path("large"))
+}
+
 fn path(name: &str) -> String {
     program(name).display().to_string()
 }
@@ -174,6 +226,7 @@ fn looks_seldom(ended: Ended) {
 }
 
 const RC: &str = "VERBENA_CHANNELS=loopback,rc";
+const PIPE: &str = "VERBENA_CHANNELS=loopback,pipe";
 const UD: &str = "VERBENA_CHANNELS=loopback,ud";
 const THREAD: &str = "VERBENA_PROGRESS_THREAD=1";
 const TWO: &str = "mpiexec -hosts node0,node1 -n 2";
@@ -189,7 +242,11 @@ const BAD: &str = "wire delay 500us loss 5% duplicate 5% reorder 95% corrupt 1%"
 /// A job that talks for ever, until the last of its ranks that started is killed. The search uses
 /// only builtins of the shell: the ranks leave little time to other processes.
 fn killed(busy: &str) -> String {
-    format!("{RC} {TWO} {busy} small & job=$!\n{KILL_ONE}\nwait $job")
+    killed_over(RC, busy)
+}
+
+fn killed_over(channels: &str, busy: &str) -> String {
+    format!("{channels} {TWO} {busy} small & job=$!\n{KILL_ONE}\nwait $job")
 }
 
 /// The port of the second node goes down under traffic; the last check of its boot, since it stays

@@ -6,6 +6,7 @@
 //! | [`reliable`] | fragments and acknowledgements of `ud` |
 //! | [`boot`] | PMI, from ranks and launchers; frames of agents |
 //! | [`user`] | host files, command lines and settings, from users |
+//! | [`pipe`] | bytes in the memory of `pipe`, from a peer gone wild |
 //! | [`engine`] | packets for the engine, from a peer gone wild |
 //! | [`datatype`] | arguments of datatype constructors |
 //! | [`view`] | views of files |
@@ -13,6 +14,7 @@
 pub mod boot;
 pub mod datatype;
 pub mod engine;
+pub mod pipe;
 pub mod reliable;
 pub mod user;
 pub mod view;
@@ -165,6 +167,14 @@ static ALL: &[Target] = &[
     target!("ud_frame", 20_000, ud::fuzzing::frame, &[b"vUD2", &[2, 1, 0]], "datagrams of ud"),
     target!("ud_header", 20_000, ud::fuzzing::header, &[&[0x80], &[1]], "headers in datagrams of ud"),
     target!("ud_card", 5_000, ud::fuzzing::card, &[&[7; 40]], "cards of ud"),
+    target!(
+        "pipe_talk",
+        20_000,
+        verbena_infiniband::pipe::fuzzing::talk,
+        &[&[1], &[2], &[3]],
+        "chunks and inboxes of pipe"
+    ),
+    target!("pipe_inbox", 3_000, pipe::inbox, &[&[1], &[2], &[3]], "what a peer may write into a pipe"),
     target!("ofi_frame", 20_000, wire::ofi_frame, &[], "what stands before messages of ofi"),
     target!(
         "ofi_card",

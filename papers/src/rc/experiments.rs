@@ -1,6 +1,6 @@
 //! The experiments: which figure of papers 1 and 2 compares what with what, at which points.
 
-use super::goals;
+use super::{goals, pipe_experiments};
 use crate::peers;
 use clap::ValueEnum;
 use verbena_lab::experiment::axis::Axis;
@@ -22,6 +22,12 @@ pub(crate) enum Name {
     Chunks,
     /// RDMA read against write, and the automatic choice
     Direction,
+    /// Paper 2's RDMA Channel: its designs inside the pipe, against read and write after the match
+    Pipe,
+    /// The pipeline inside the pipe by its chunks, 1 to 32 KiB
+    PipeChunks,
+    /// The same designs by kernels whose messages pass the eager limit, on 4 ranks
+    PipeKernels,
     /// 5 to 100 slots under the communication of IS, CG and MG
     Slots,
     /// The polling set: many peers of which few talk, by policy, size and order
@@ -36,7 +42,7 @@ pub(crate) const NO_RINGS: (&str, &str) = ("RC_POLL_POLICY", "none");
 pub(crate) const RING: [(&str, &str); 3] =
     [("RC_SLOTS", "8"), ("RC_SLOT_BYTES", "16640"), ("CHUNK_BYTES", "16384")];
 
-const CHUNKS: Axis = Axis { name: "chunk, KiB", label: |kib| kib.to_string() };
+pub(super) const CHUNKS: Axis = Axis { name: "chunk, KiB", label: |kib| kib.to_string() };
 const SLOTS: Axis = Axis { name: "slots", label: |slots| slots.to_string() };
 
 impl Name {
@@ -48,6 +54,9 @@ impl Name {
             Name::Ladder => ladder(),
             Name::Chunks => chunks(),
             Name::Direction => direction(),
+            Name::Pipe => pipe_experiments::interfaces(),
+            Name::PipeChunks => pipe_experiments::chunks(),
+            Name::PipeKernels => pipe_experiments::kernels(),
             Name::Slots => slots(),
             Name::Set => polling_set(),
             Name::Peers => of_peers(),

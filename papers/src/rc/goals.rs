@@ -59,6 +59,47 @@ pub(super) fn ladder(measured: &Measured) -> Vec<Goal> {
     goals
 }
 
+/// Returns the goals of the RDMA Channel: paper 2's ratios (18.6 to 7.4 us; 230 to 500 MB/s; 857
+/// MB/s in the pipe as after the match).
+pub(super) fn pipe(measured: &Measured) -> Vec<Goal> {
+    let best = |name: &str| {
+        let values = measured.points_of(Metric::Bandwidth).filter_map(|point| measured.value(name, point));
+        values.reduce(f64::max)
+    };
+    let of_best = |what: &str, (one, other): (&str, &str), least| {
+        let ratio = best(one).zip(best(other)).map(|(one, other)| one / other);
+        Goal::new(format!("best bandwidth, {what}"), ratio, Bound::AtLeast(least))
+    };
+    vec![
+        Goal::new(
+            "latency of 8 B, basic to piggyback in the pipe",
+            measured.ratio(EIGHT, "pipe: basic", "pipe: piggyback"),
+            Bound::AtLeast(2.5),
+        ),
+        of_best("pipeline to basic in the pipe", ("pipe: pipeline", "pipe: basic"), 2.17),
+        of_best("zero-copy to pipeline in the pipe", ("pipe: zero-copy", "pipe: pipeline"), 1.6),
+        of_best(
+            "zero-copy in the pipe to read after the match",
+            ("pipe: zero-copy", "read after the match"),
+            0.99,
+        ),
+    ]
+}
+
+/// Returns the goal of the kernels: on the average of the ratios, the zero-copy pipe takes at most
+/// 1% more than writes after the match (paper 2, 7).
+pub(super) fn pipe_kernels(measured: &Measured) -> Vec<Goal> {
+    let ratios: Option<Vec<f64>> = (measured.experiment.points.iter())
+        .map(|point| measured.ratio(*point, "pipe: zero-copy", "write after the match"))
+        .collect();
+    let mean = ratios.map(|ratios| ratios.iter().sum::<f64>() / ratios.len() as f64);
+    vec![Goal::new(
+        "time of the kernels, zero-copy in the pipe to write after the match, mean",
+        mean,
+        Bound::AtMost(1.01),
+    )]
+}
+
 /// The worst of all sizes.
 pub(super) fn direction(measured: &Measured) -> Vec<Goal> {
     let of = |point: Point| {

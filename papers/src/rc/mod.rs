@@ -7,9 +7,11 @@
 //! | module | job |
 //! | --- | --- |
 //! | [`experiments`] | what is compared with what, as data |
+//! | [`pipe_experiments`] | those of paper 2's RDMA Channel |
 //! | [`goals`] | what must be true of it |
 //! | [`command`] | the command line |
 
 pub(crate) mod command;
 pub(crate) mod experiments;
 mod goals;
+mod pipe_experiments;

@@ -85,7 +85,7 @@ fn model(out: &mut String) {
             "<tr><td><code>{}</code></td><td class=\"n\">{}</td><td class=\"k\">{}</td><td>{}</td></tr>",
             constant.name,
             constant.value,
-            constant.kind,
+            constant.kind.name(),
             text(constant.source)
         );
     }

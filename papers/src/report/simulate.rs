@@ -6,10 +6,9 @@ use verbena_lab::kernels::partners::mean_sources;
 use verbena_lab::metric::{Metric, format_size};
 use verbena_sim::Rank;
 use verbena_sim::figures::everyone::{self, By};
-use verbena_sim::figures::{Design, Table, polling};
+use verbena_sim::figures::{Design, Table, held_out, polling};
 use verbena_sim::figures::{
     chunks, directions, ladder_bandwidth, ladder_latency, latency, rails, small_bandwidth,
-    smooth_threshold_kib,
 };
 use verbena_sim::verbs::Costs;
 
@@ -53,7 +52,7 @@ pub(super) fn run(record: &mut Record, quick: bool) -> Result<()> {
     let control = long("Latency of long messages", |design, bytes| design.latency_us(bytes, Costs::PAPER_1));
     record.table("sim control gain", "latency", "us", &gain(&made(control)?))?;
     let smooth_kib =
-        smooth_threshold_kib(Costs::PAPER_1).map_err(|reason| anyhow!("the simulator: {reason}"))?;
+        held_out::smooth_threshold_kib().map_err(|reason| anyhow!("the simulator: {reason}"))?;
     let mut threshold = Table::new("The length from which rendezvous is quicker", ["place", "RDMA eager"]);
     threshold.add("smooth", vec![smooth_kib]);
     record.table("sim threshold", "length", "KiB", &threshold)?;

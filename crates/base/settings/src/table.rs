@@ -42,7 +42,7 @@ settings! {
     TERM_GRACE_SECONDS: Number(10, 0..=1 << 30), Launcher, Seconds, Process, Start, "";
 
     /// the channels to use; without cma nothing is copied between processes by system calls
-    CHANNELS: Names("all that work here", &["loopback", "shm", "cma", "rc", "ud", "ofi"]), Channel, None, Process, Start, "";
+    CHANNELS: Names("all that work here", &["loopback", "shm", "cma", "rc", "ud", "pipe", "ofi"]), Channel, None, Process, Start, "";
     /// 0 leaves out the channel cma (process_vm_readv and process_vm_writev)
     CMA: Flag(true), Channel, None, Process, Start, "";
     /// the shortest message that cma is used for; shorter ones are copied twice through shared
@@ -249,6 +249,17 @@ settings! {
     UD_SIGNAL_EVERY: Number(16, 1..=1024), Channel, Packets, Process, Start, "paper 1, 4.3";
     /// datagrams of ud up to this size are copied into the descriptor, if the device takes them
     UD_INLINE_BYTES_MAX: Number(256, 0..=1 << 16), Channel, Bytes, Process, Start, "measured with verbena bench";
+    /// the design of the channel pipe: bytes with pointers by writes of their own; pointers that go
+    /// with chunks; chunks copied while others are on their way; long buffers read by the receiver.
+    /// The channel is opened only where CHANNELS names it, to compare it with rc
+    PIPE_DESIGN: Choice(&["basic", "piggyback", "pipeline", "zero-copy"], 3), Channel, None, Job, Start, "paper 2, 4 and 5";
+    /// size of the ring of each pipe
+    PIPE_BYTES: Number(256 << 10, 128..=1 << 30), Channel, Bytes, Job, Start, "paper 2, 4.2";
+    /// size of a chunk of a pipe, of which every message takes at least one
+    PIPE_CHUNK_BYTES: Number(16 << 10, 64..=4 << 20), Channel, Bytes, Job, Start, "paper 2, 4.4.1";
+    /// the shortest buffer that is read by the receiver and not copied (PIPE_DESIGN); the eager
+    /// limit of pipe is one byte less, in all designs
+    PIPE_ZERO_COPY_BYTES_MIN: Number(32 << 10, 129..=4 << 20), Channel, Bytes, Job, Start, "paper 2, 5";
 
     /// the longest message that is sent at once, without asking the receiver
     EAGER_BYTES_MAX: Automatic("what the channel takes in one packet, or less where reading the sender's memory is quicker", 0..=1 << 40), Engine, Bytes, Process, Start, "paper 1, 2.1";

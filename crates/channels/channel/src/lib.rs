@@ -143,12 +143,33 @@ impl Payload<'_> {
     }
 }
 
+/// The place of a packet's payload, as a [`Sink`] knows it by the header alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Landing {
+    /// Here, and nowhere else: the channel writes the payload into this memory, and then calls
+    /// [`Sink::landed`].
+    Here(Region),
+    /// In several places: the packet is taken as a whole ([`Sink::packet`]).
+    Scattered,
+    /// Nowhere: nobody waits for such a packet.
+    Nowhere,
+}
+
 /// Takes what a channel finds when polled. The engine implements it.
 pub trait Sink {
     /// Takes a packet from `peer`. `payload` is only valid during the call (it may lie in a ring).
     fn packet(&mut self, peer: Peer, header: &Header, payload: &[u8]);
     /// Takes the end of the `get` or `put` that was started with `token`.
     fn transferred(&mut self, token: u64, outcome: Result<(), Fault>);
+    /// Says where the payload of a packet goes that is longer than [`Reach::packet_bytes_max`]:
+    /// its header has come, `bytes` bytes of payload follow. Asked for the next packet of a peer
+    /// only.
+    fn landing(&mut self, _peer: Peer, _header: &Header, _bytes: u64) -> Landing {
+        Landing::Nowhere
+    }
+    /// Takes the end of what [`Landing::Here`] began: all `bytes` are in their place if `whole`,
+    /// else the connection broke, and the memory is touched no more.
+    fn landed(&mut self, _peer: Peer, _header: &Header, _bytes: u64, _whole: bool) {}
     /// Tells that nothing more arrives from `peer` over this channel, or can be sent to it.
     fn broken(&mut self, _peer: Peer, _fault: Fault) {}
 }

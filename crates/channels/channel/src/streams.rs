@@ -15,4 +15,13 @@ pub trait Streams {
     /// The longest payload now of a packet of a stream to `peer`, if longer than
     /// [`Reach::packet_bytes_max`](crate::Reach::packet_bytes_max) allows for any packet.
     fn stream_bytes_max(&mut self, peer: Peer) -> Option<usize>;
+
+    /// Returns whether a packet of a stream to `peer` that was [`Full`](crate::SendError::Full) is
+    /// begun nevertheless: only one longer than
+    /// [`Reach::packet_bytes_max`](crate::Reach::packet_bytes_max). Then its payload stays in
+    /// use, and no other packet is taken, until the same packet was given again and taken
+    /// (paper 2, 3.2 and 5: `put` returns fewer bytes than it was given).
+    fn is_begun(&self, _peer: Peer) -> bool {
+        false
+    }
 }

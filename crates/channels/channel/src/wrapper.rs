@@ -6,8 +6,8 @@
 
 use crate::packet::Header;
 use crate::{
-    Channel, Connections, Counts, Failover, Payload, Peer, PollCost, Reach, RemoteMemory, Report, SendError,
-    Shared, Sharing, Sink, Streams,
+    Channel, Connections, Counts, Failover, Landing, Payload, Peer, PollCost, Reach, RemoteMemory, Report,
+    SendError, Shared, Sharing, Sink, Streams,
 };
 use std::ops::DerefMut;
 use std::os::fd::RawFd;
@@ -32,6 +32,9 @@ pub trait Tap: Send {
 
     /// Passes a packet that came in on to `sink`.
     fn packet(&mut self, sink: &mut dyn Sink, peer: Peer, header: &Header, payload: &[u8]);
+
+    /// Tells that a packet came in whose payload went to its place without the sink.
+    fn landed(&mut self, _peer: Peer) {}
 }
 
 /// A channel (or a pointer to one, such as a box) with a [`Tap`] around it.
@@ -55,6 +58,15 @@ impl<T: Tap> Sink for Tapped<'_, T> {
 
     fn transferred(&mut self, token: u64, outcome: Result<(), Fault>) {
         self.sink.transferred(token, outcome);
+    }
+
+    fn landing(&mut self, peer: Peer, header: &Header, bytes: u64) -> Landing {
+        self.sink.landing(peer, header, bytes)
+    }
+
+    fn landed(&mut self, peer: Peer, header: &Header, bytes: u64, whole: bool) {
+        self.tap.landed(peer);
+        self.sink.landed(peer, header, bytes, whole);
     }
 
     fn broken(&mut self, peer: Peer, fault: Fault) {

@@ -13,7 +13,7 @@
 //! | [`settings`] | the settings of one end |
 //! | [`frame`] | the prefix of every packet on the wire |
 //! | [`peers`] | the state of each peer |
-//! | [`connect`], [`asking`] | connections on demand, by datagrams; how long to ask |
+//! | [`connect`] | connections on demand, by datagrams |
 //! | [`send`] | sending, and which way a packet goes |
 //! | [`receive`] | receive buffers and completions |
 //! | [`control`] | packets between the channels themselves, and explicit credits |
@@ -39,7 +39,6 @@
 //! simulator drives this very code.
 
 pub mod adapter;
-mod asking;
 mod breaking;
 mod connect;
 mod control;
@@ -48,25 +47,25 @@ mod direct_receive;
 mod direction;
 mod elided_header;
 mod eviction;
-mod failure;
+pub(crate) mod failure;
 mod frame;
 #[doc(hidden)]
 pub mod fuzzing;
-mod id;
-mod keepalive;
+pub(crate) mod id;
+pub(crate) mod keepalive;
 mod memory;
 mod moves;
 mod open;
 mod order;
 mod paths;
 mod peers;
-mod pinned;
+pub(crate) mod pinned;
 mod policy;
 pub mod polling;
 mod pool;
 mod pulse;
 mod receive;
-mod ring;
+pub(crate) mod ring;
 mod send;
 pub mod settings;
 mod sleep;

@@ -6,7 +6,7 @@
 use crate::Wire;
 use verbena_channel::{Opening, Peer, Place, loopback};
 use verbena_fault::Fault;
-use verbena_infiniband::{rc, ud};
+use verbena_infiniband::{pipe, rc, ud};
 use verbena_machine::cores::Load;
 use verbena_node::{cma, shm};
 use verbena_waiting::core_sharing;
@@ -45,6 +45,7 @@ const CHANNELS: &[(&str, Open)] = &[
     ("cma", |name, place| cma::open(place).map(|opening| with_rails(name, opening))),
     ("rc", |name, place| rc::open(place).map(|opening| with_rails(name, opening))),
     ("ud", |name, place| ud::open(place).map(|opening| with_rails(name, opening))),
+    ("pipe", |name, place| pipe::open(place).map(|opening| with_rails(name, opening))),
     ("ofi", |name, place| verbena_ofi::open(place).map(|opening| with_rails(name, opening))),
 ];
 
@@ -65,7 +66,7 @@ pub fn names() -> impl ExactSizeIterator<Item = &'static str> {
 }
 
 /// Channels that reach other nodes by hardware of their own.
-const NETWORKS: [&str; 2] = ["rc", "ud"];
+const NETWORKS: [&str; 3] = ["rc", "ud", "pipe"];
 
 /// The name in a card before the part about cores.
 const CORES: &str = "cores";

@@ -12,6 +12,7 @@ use verbena_channel::packet::Header;
 use verbena_channel::trace::Traced;
 use verbena_channel::wrapper::Wrapper;
 use verbena_channel::{Channel, Payload, Peer, SendError, Sink};
+use verbena_infiniband::pipe::PipeChannel;
 use verbena_infiniband::rc::RcChannel;
 use verbena_infiniband::rc::verbs::Verbs;
 use verbena_infiniband::ud::UdChannel;
@@ -145,6 +146,12 @@ impl From<RcChannel<Verbs>> for Wire {
 impl From<UdChannel<Device>> for Wire {
     fn from(ud: UdChannel<Device>) -> Wire {
         Wire::Other(Box::new(ud))
+    }
+}
+
+impl From<PipeChannel<Verbs>> for Wire {
+    fn from(pipe: PipeChannel<Verbs>) -> Wire {
+        Wire::Other(Box::new(pipe))
     }
 }
 

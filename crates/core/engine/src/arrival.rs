@@ -12,7 +12,7 @@ use crate::state::EngineState;
 use crate::work::{Gap, Lost, PeerEvent};
 use verbena_channel::mark::Mark;
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::{Peer, Sink};
+use verbena_channel::{Landing, Peer, Sink};
 use verbena_fault::Fault;
 use verbena_memory::Buffer;
 
@@ -76,6 +76,24 @@ impl Sink for Arrivals<'_> {
 
     fn transferred(&mut self, token: u64, outcome: Result<(), Fault>) {
         self.state.transferred(token, outcome);
+    }
+
+    /// Says where a packet goes whose turn it is; one that came early would have to be held.
+    fn landing(&mut self, peer: Peer, header: &Header, bytes: u64) -> Landing {
+        match self.state.peers.get(peer) {
+            Some(state) if state.is_next(header.sequence) && state.broken.is_none() => {
+                self.state.landing(peer, header, bytes).unwrap_or(Landing::Nowhere)
+            }
+            _ => Landing::Nowhere,
+        }
+    }
+
+    fn landed(&mut self, peer: Peer, header: &Header, bytes: u64, whole: bool) {
+        if let Some(state) = self.state.peers.get(peer).filter(|_| whole) {
+            state.hear(bytes as usize);
+            state.heard_over = self.channel;
+        }
+        self.state.landed(peer, header, bytes, whole);
     }
 
     /// Notes that a channel has lost the peer. The answer needs the channels (`failover.rs`).

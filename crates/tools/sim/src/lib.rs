@@ -15,6 +15,7 @@ pub mod figures;
 mod memory;
 mod nodes;
 pub mod over_hybrid;
+pub mod over_pipe;
 pub mod over_rails;
 pub mod over_rc;
 pub mod over_ud;

@@ -12,7 +12,7 @@ use verbena_infiniband::rc::settings::{Notify, Order, Policy};
 use verbena_infiniband::rc::{RcChannel, Settings};
 
 /// Tells of memory that is never given back, as a cluster's is not.
-struct Steady;
+pub(crate) struct Steady;
 
 impl Watch for Steady {
     fn arm(&self, _span: Span) -> bool {

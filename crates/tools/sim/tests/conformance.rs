@@ -1,7 +1,9 @@
-//! The promises of a channel, kept by `rc` and `ud` over simulated devices that behave.
+//! The promises of a channel, kept by `rc`, `ud` and `pipe` over simulated devices that behave.
 
 use verbena_channel::conformance::{self, Ends};
 use verbena_channel::{Channel, Peer};
+use verbena_infiniband::pipe::Design;
+use verbena_sim::over_pipe::{self, PipeFaults};
 use verbena_sim::over_rc::{self, RcFaults};
 use verbena_sim::over_ud::{self, UdFaults};
 use verbena_sim::verbs::Subnet;
@@ -31,7 +33,7 @@ impl<C: Channel> Ends for Both<C> {
 
 type Check = fn(&mut dyn Ends);
 
-/// These hold for both channels.
+/// These hold for all channels.
 const CHECKS: [Check; 3] =
     [conformance::every_packet_arrives_once, conformance::full_does_nothing, conformance::a_break_is_told];
 
@@ -57,6 +59,19 @@ fn datagrams_keep_the_promises_of_a_channel() {
     for (seed, check) in (1..).zip(CHECKS) {
         let subnet = Subnet::new(seed, 2, faults.costs, faults.device);
         let channels = over_ud::channels(&subnet, faults.limits, |_| faults.settings.clone(), 2);
+        check(&mut Both { channels, subnet });
+    }
+}
+
+/// `pipe` has no memory to offer: all goes through it.
+#[test]
+fn pipes_keep_the_promises_of_a_channel() {
+    for (seed, (design, check)) in (1..).zip(Design::ALL.iter().flat_map(|d| CHECKS.map(|c| (*d, c)))) {
+        let faults = PipeFaults::none(design);
+        let subnet = Subnet::new(seed, 2, faults.costs, faults.device);
+        let mut channels = over_pipe::channels(&subnet, |_| faults.settings.clone(), 2);
+        channels.iter_mut().for_each(over_pipe::keep_registrations);
+        assert!(channels[0].remote_memory().is_none());
         check(&mut Both { channels, subnet });
     }
 }

@@ -2,8 +2,8 @@
 //! and channel above it.
 
 use verbena_sim::figures::{
-    Design, Table, chunks, device_work, directions, ladder_bandwidth, ladder_latency, latency, rails,
-    small_bandwidth,
+    Design, Table, chunks, device_work, directions, ladder_bandwidth, ladder_latency, latency,
+    pipe_bandwidth, pipe_latency, pipe_work, rails, small_bandwidth,
 };
 use verbena_sim::verbs::Costs;
 
@@ -113,4 +113,26 @@ fn two_rails_carry_long_messages_twice_as_fast() {
         assert!(at(size, "ratio  ") > 1.1, "{size}: {} of 1.2", at(size, "ratio  "));
     }
     assert!(at("150 KiB", "ratio") > 1.5 && at("150 KiB", "ratio  ") > 0.95);
+}
+
+/// Paper 2, 4.2 to 4.3 through the five functions: 18.6 us, then 7.4; and three writes, then one.
+#[test]
+fn piggybacking_in_the_pipe_cuts_the_latency() {
+    let (table, work) = (shown(pipe_latency()), shown(pipe_work()));
+    let (basic, piggyback) = (table.value("pipe: basic", "here"), table.value("pipe: piggyback", "here"));
+    assert!((6.4..=8.0).contains(&piggyback) && basic > 2.0 * piggyback, "{basic} to {piggyback} us");
+    assert!((2.9..=3.1).contains(&work.value("pipe: basic", "writes, 4 B")));
+    assert!(work.value("pipe: piggyback", "writes, 4 B") < 1.2);
+    assert_eq!(work.value("pipe: zero-copy", "reads, 64 KiB"), 1.0);
+}
+
+/// Paper 2, 4.4 to 6: each design of the pipe is quicker with long messages, and the zero-copy pipe
+/// comes close to what reads after the match.
+#[test]
+fn the_ladder_of_the_pipe_rises_at_each_step() {
+    let table = shown(pipe_bandwidth());
+    let at = |design: &str| table.value("1 MiB", design);
+    assert!(at("pipe: piggyback") < at("pipe: pipeline") && at("pipe: pipeline") < at("pipe: zero-copy"));
+    assert!(at("pipe: pipeline") > 1.3 * at("pipe: basic"));
+    assert!(at("pipe: zero-copy") > 0.9 * at("zero-copy read after the match"));
 }

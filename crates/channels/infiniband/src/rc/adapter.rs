@@ -177,6 +177,10 @@ pub trait Adapter: Send {
         Vec::new()
     }
 
+    /// Notes that this process has copied so many bytes into, or out of, memory that the device
+    /// uses: a simulated one charges for the time.
+    fn copied(&mut self, _bytes: usize) {}
+
     /// Returns what happened to the device without being asked, oldest first. It may cost a system
     /// call: not for every poll.
     fn trouble(&mut self) -> Option<Trouble>;

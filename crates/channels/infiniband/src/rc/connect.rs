@@ -14,64 +14,13 @@ use super::asking::{Asking, Due};
 use super::failure;
 use super::peers::{Connection, Stage};
 use super::{Credits, RcChannel};
-use crate::device::{Address, Endpoint, Refused};
+use crate::device::Refused;
+use crate::hello::{Act, Asking, Hello, Magic};
 use verbena_channel::Peer;
 use verbena_fault::Fault;
 
-/// A hello.
-///
-/// | offset | bytes | field |
-/// | --- | --- | --- |
-/// | 0 | 4 | "vRC1" |
-/// | 4 | 4 | the sender's rank |
-/// | 8 | 1 | bit 0: your end was seen; bit 1: an answer is wanted; bit 2: the connection is declined |
-/// | 10 | 2 | receive buffers posted for the other |
-/// | 12 | 4 | their size in bytes |
-/// | 16 | 32 | the sender's address, as proof that it is of this job |
-/// | 48 | 32 | its end of the connection; if that is declined, the other's |
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Hello {
-    from: Peer,
-    seen: bool,
-    wanted: bool,
-    declined: bool,
-    credits: u16,
-    buffer_bytes: u32,
-    address: Address,
-    endpoint: Endpoint,
-}
-
-const MAGIC: [u8; 4] = *b"vRC1";
-const HELLO_BYTES: usize = 80;
-
-impl Hello {
-    pub(super) fn emit(&self) -> [u8; HELLO_BYTES] {
-        let mut out = [0; HELLO_BYTES];
-        out[..4].copy_from_slice(&MAGIC);
-        out[4..8].copy_from_slice(&self.from.to_le_bytes());
-        out[8] = u8::from(self.seen) | u8::from(self.wanted) << 1 | u8::from(self.declined) << 2;
-        out[10..12].copy_from_slice(&self.credits.to_le_bytes());
-        out[12..16].copy_from_slice(&self.buffer_bytes.to_le_bytes());
-        out[16..48].copy_from_slice(&self.address.0);
-        out[48..80].copy_from_slice(&self.endpoint.0);
-        out
-    }
-
-    pub(super) fn parse(bytes: &[u8]) -> Option<Hello> {
-        let bytes: &[u8; HELLO_BYTES] = bytes.get(..HELLO_BYTES)?.try_into().ok()?;
-        let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-        (bytes[..4] == MAGIC).then(|| Hello {
-            from: word(4),
-            seen: bytes[8] & 1 != 0,
-            wanted: bytes[8] & 2 != 0,
-            declined: bytes[8] & 4 != 0,
-            credits: u16::from_le_bytes([bytes[10], bytes[11]]),
-            buffer_bytes: word(12),
-            address: Address(bytes[16..48].try_into().expect("32 bytes")),
-            endpoint: Endpoint(bytes[48..80].try_into().expect("32 bytes")),
-        })
-    }
-}
+/// The mark of the datagrams of `rc`.
+pub(super) const MAGIC: Magic = *b"vRC1";
 
 impl<A: Adapter> RcChannel<A> {
     /// Begins a connection with a peer that has spoken or is to be spoken to.
@@ -106,7 +55,7 @@ impl<A: Adapter> RcChannel<A> {
     pub(super) fn tend_connections(&mut self) -> usize {
         let mut hellos = 0;
         while let Some(bytes) = self.adapter.receive_datagram() {
-            if let Some(hello) = Hello::parse(&bytes) {
+            if let Some(hello) = Hello::parse(&bytes, MAGIC) {
                 self.hear(&hello);
             }
             hellos += 1;
@@ -150,10 +99,10 @@ impl<A: Adapter> RcChannel<A> {
                 continue;
             };
             at += 1;
-            match asking.due(now_ns) {
-                Due::Nothing => {}
-                Due::Hello => self.greet(peer),
-                Due::GiveUp { limit_ns } => {
+            match asking.act(now_ns) {
+                Act::Wait => {}
+                Act::Greet => self.greet(peer),
+                Act::GiveUp(limit_ns) => {
                     let fault = failure::no_answer(&self.ends(peer), limit_ns);
                     self.break_connection(peer, fault);
                 }
@@ -175,7 +124,7 @@ impl<A: Adapter> RcChannel<A> {
             address: self.adapter.address(),
             endpoint: connection.mine,
         };
-        if let Err(Refused::Broken(fault)) = self.adapter.send_datagram(&to, &hello.emit()) {
+        if let Err(Refused::Broken(fault)) = self.adapter.send_datagram(&to, &hello.emit(MAGIC)) {
             let fault = failure::refused(&self.ends(peer), fault);
             self.break_connection(peer, fault);
         }
@@ -225,7 +174,7 @@ impl<A: Adapter> RcChannel<A> {
         let (from, address) = (self.me, self.adapter.address());
         let answer = Hello { from, address, seen: false, wanted: false, declined: true, ..*hello };
         // Lost, or not taken: the peer says hello again.
-        let _ = self.adapter.send_datagram(&to, &answer.emit());
+        let _ = self.adapter.send_datagram(&to, &answer.emit(MAGIC));
     }
 
     /// Connects the queue pair, now that the other end is known. Returns whether that worked.
@@ -253,27 +202,5 @@ impl<A: Adapter> RcChannel<A> {
             connection.stage = Stage::Up;
             self.met(peer);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_hello_survives_the_wire() {
-        let hello = Hello {
-            from: 1023,
-            seen: true,
-            wanted: false,
-            declined: true,
-            credits: 300,
-            buffer_bytes: 2048,
-            address: Address([3; 32]),
-            endpoint: Endpoint([9; 32]),
-        };
-        assert_eq!(Hello::parse(&hello.emit()), Some(hello));
-        assert_eq!(Hello::parse(&hello.emit()[..79]), None);
-        assert_eq!(Hello::parse(&[0; 80]), None);
     }
 }

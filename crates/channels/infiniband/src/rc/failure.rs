@@ -5,7 +5,7 @@ use verbena_channel::Peer;
 use verbena_fault::Fault;
 
 /// Both ends of a connection in words.
-pub(super) struct Ends {
+pub(crate) struct Ends {
     /// This process.
     pub me: Peer,
     /// This process's device, port and GID.
@@ -26,7 +26,7 @@ impl Ends {
 }
 
 /// Describes failed work on the connection; `port` is the last news of this end's port, if any.
-pub(super) fn work_failed(ends: &Ends, failed: Failed, port: Option<&Fault>) -> Fault {
+pub(crate) fn work_failed(ends: &Ends, failed: Failed, port: Option<&Fault>) -> Fault {
     let rank = ends.peer;
     let heard = port.map_or(String::new(), |port| format!("{} ({}); else ", port.what, port.on));
     let (what, cause, remedy) = match failed {
@@ -67,7 +67,7 @@ pub(super) fn work_failed(ends: &Ends, failed: Failed, port: Option<&Fault>) -> 
 }
 
 /// Describes a peer that never answered.
-pub(super) fn no_answer(ends: &Ends, limit_ns: u64) -> Fault {
+pub(crate) fn no_answer(ends: &Ends, limit_ns: u64) -> Fault {
     let seconds = limit_ns as f64 / 1e9;
     Fault::new(
         format!("rank {} did not answer for {seconds} s when a connection was to be made", ends.peer),
@@ -80,7 +80,7 @@ pub(super) fn no_answer(ends: &Ends, limit_ns: u64) -> Fault {
 
 /// Describes a silence: neither the peer nor this process's own device has said anything for
 /// `silent_ns`, though the peer was asked.
-pub(super) fn silent(ends: &Ends, silent_ns: u64, port: Option<&Fault>) -> Fault {
+pub(crate) fn silent(ends: &Ends, silent_ns: u64, port: Option<&Fault>) -> Fault {
     let heard = port.map_or(String::new(), |port| format!("{} ({}); else ", port.what, port.on));
     Fault::new(
         format!("nothing was heard of rank {} for {:.1} s", ends.peer, silent_ns as f64 / 1e9),
@@ -91,7 +91,7 @@ pub(super) fn silent(ends: &Ends, silent_ns: u64, port: Option<&Fault>) -> Fault
 }
 
 /// Describes ends whose settings do not go together.
-pub(super) fn unlike(ends: &Ends, mine: usize, theirs: usize) -> Fault {
+pub(crate) fn unlike(ends: &Ends, mine: usize, theirs: usize) -> Fault {
     Fault::new(
         format!(
             "ranks {} and {} have receive buffers of different size ({mine} and {theirs} bytes)",
@@ -104,7 +104,7 @@ pub(super) fn unlike(ends: &Ends, mine: usize, theirs: usize) -> Fault {
 }
 
 /// Describes a packet that makes no sense: nothing that follows can be trusted.
-pub(super) fn nonsense(ends: &Ends, what: &str) -> Fault {
+pub(crate) fn nonsense(ends: &Ends, what: &str) -> Fault {
     Fault::new(
         format!("rank {} sent a packet that makes no sense: {what}", ends.peer),
         ends.words(),
@@ -114,6 +114,6 @@ pub(super) fn nonsense(ends: &Ends, what: &str) -> Fault {
 }
 
 /// Adds both ends to something that the device refused.
-pub(super) fn refused(ends: &Ends, fault: Fault) -> Fault {
+pub(crate) fn refused(ends: &Ends, fault: Fault) -> Fault {
     Fault { on: format!("{}; {}", ends.words(), fault.on), ..fault }
 }

@@ -1,10 +1,11 @@
 //! The properties that hold for anything that a peer of `rc` writes: the fuzz targets of this
 //! channel (see `fuzz/`).
 
-use super::connect::Hello;
+use super::connect::MAGIC;
 use super::control::{offer_bytes, parse_offer, parse_remote, remote_bytes};
 use super::elided_header::Last;
 use super::frame::{Frame, Kind, packet_bytes};
+use crate::hello::Hello;
 use verbena_channel::packet::{HEADER_BYTES, Header};
 
 /// Checks a prefix: what is read is encoded the same way again, and its length agrees with the
@@ -36,8 +37,8 @@ pub fn talk(data: &[u8]) {
     if let Some(remote) = parse_remote(data) {
         assert!(data.starts_with(&remote_bytes(remote)));
     }
-    if let Some(hello) = Hello::parse(data) {
-        assert_eq!(Hello::parse(&hello.emit()), Some(hello));
+    if let Some(hello) = Hello::parse(data, MAGIC) {
+        assert_eq!(Hello::parse(&hello.emit(MAGIC), MAGIC), Some(hello));
     }
 }
 

@@ -10,7 +10,7 @@ use verbena_channel::Peer;
 
 /// The number of a piece of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Id {
+pub(crate) enum Id {
     /// A receive buffer, by its number in the pool.
     Receive(u32),
     /// A packet sent by send and receive, by the number of its buffer.
@@ -25,7 +25,7 @@ const PEER_BITS: u32 = 28;
 
 impl Id {
     /// Encodes it as it stands in [`Work::id`](super::adapter::Work).
-    pub(super) fn word(self) -> u64 {
+    pub(crate) fn word(self) -> u64 {
         let (kind, peer, number) = match self {
             Id::Receive(number) => (1, 0, number),
             Id::Send(number) => (2, 0, number),
@@ -38,7 +38,7 @@ impl Id {
 
     /// Decodes what [`Id::word`] made; `None` if it made no such word.
     #[inline]
-    pub(super) fn of_word(word: u64) -> Option<Id> {
+    pub(crate) fn of_word(word: u64) -> Option<Id> {
         let (peer, number) = ((word >> 32) as u32 & ((1 << PEER_BITS) - 1), word as u32);
         Some(match word >> 60 {
             1 => Id::Receive(number),

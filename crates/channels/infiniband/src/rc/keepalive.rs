@@ -33,7 +33,7 @@ const TOURS: u64 = 4;
 
 /// The time of the next look at the clock, and what is due then.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(crate) struct Pace {
     /// Looks left until the clock is read, and how many there are between two readings.
     left: u32,
     looks: u32,
@@ -44,26 +44,40 @@ pub(super) struct Pace {
 
 impl Pace {
     /// Begins when nothing is known of how often polls come.
-    pub(super) fn new() -> Pace {
+    pub(crate) fn new() -> Pace {
         Pace { left: 1, looks: 1, read_ns: 0, trouble_ns: 0, tour_ns: 0 }
     }
 
     /// Counts a look; several idle polls make one look. Returns whether to read the clock now.
     #[inline]
-    pub(super) fn is_due(&mut self) -> bool {
+    pub(crate) fn is_due(&mut self) -> bool {
         self.left -= 1;
         self.left == 0
     }
 
     /// Takes in a reading of the clock: learns how many looks go by in the wanted time, since they
     /// may be microseconds apart (a process that spins) or much longer (one that sleeps).
-    fn read(&mut self, now_ns: u64) {
+    pub(crate) fn read(&mut self, now_ns: u64) {
         let passed_ns = now_ns.saturating_sub(self.read_ns);
         self.looks = match passed_ns {
             ..LOOK_NS => (self.looks * 2).min(LOOKS_MAX),
             _ => (u64::from(self.looks) * LOOK_NS / passed_ns).max(1) as u32,
         };
         (self.left, self.read_ns) = (self.looks, now_ns);
+    }
+
+    /// Returns whether the device is to be asked for its trouble now, and counts on it that it is.
+    pub(crate) fn is_trouble_due(&mut self, now_ns: u64) -> bool {
+        let is_due = now_ns >= self.trouble_ns;
+        self.trouble_ns = if is_due { now_ns + TROUBLE_NS } else { self.trouble_ns };
+        is_due
+    }
+
+    /// Returns whether the peers are to be looked after now, and counts on it that they are.
+    pub(crate) fn is_tour_due(&mut self, now_ns: u64, interval_ns: u64) -> bool {
+        let is_due = now_ns >= self.tour_ns;
+        self.tour_ns = if is_due { now_ns + interval_ns / TOURS } else { self.tour_ns };
+        is_due
     }
 }
 
@@ -73,13 +87,11 @@ impl<A: Adapter> RcChannel<A> {
     pub(super) fn look_at_clock(&mut self) {
         let now_ns = self.adapter.now_ns();
         self.pace.read(now_ns);
-        if now_ns >= self.pace.trouble_ns {
-            self.pace.trouble_ns = now_ns + TROUBLE_NS;
+        if self.pace.is_trouble_due(now_ns) {
             self.look_for_trouble();
         }
         let interval_ns = self.settings.keepalive_ns;
-        if interval_ns > 0 && now_ns >= self.pace.tour_ns {
-            self.pace.tour_ns = now_ns + interval_ns / TOURS;
+        if interval_ns > 0 && self.pace.is_tour_due(now_ns, interval_ns) {
             self.tour(now_ns);
         }
     }

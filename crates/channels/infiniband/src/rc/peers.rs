@@ -2,7 +2,6 @@
 //! others.
 
 use super::adapter::Limits;
-use super::asking::Asking;
 use super::credit::Credits;
 use super::elided_header::Last;
 use super::frame::Frame;
@@ -16,6 +15,7 @@ use super::settings::Settings;
 use super::uncredited::Uncredited;
 use crate::device::queue::SendQueue;
 use crate::device::{Address, Endpoint, QueuePair};
+use crate::hello::Asking;
 use verbena_channel::Peer;
 use verbena_channel::packet::Header;
 use verbena_fault::Fault;

@@ -17,7 +17,7 @@ const ALIGNMENT: usize = 4096;
 /// Registered memory. [`Pinned::release`] ends the registration. Dropping only frees the memory,
 /// which is right if the adapter, which ends all its registrations, went first.
 #[derive(Debug)]
-pub(super) struct Pinned {
+pub(crate) struct Pinned {
     registration: Registration,
     layout: Layout,
 }
@@ -28,7 +28,7 @@ impl Pinned {
     ///
     /// # Errors
     /// The reason why registering failed.
-    pub(super) fn new<A: Adapter>(adapter: &mut A, bytes: usize, access: Access) -> Result<Pinned, Fault> {
+    pub(crate) fn new<A: Adapter>(adapter: &mut A, bytes: usize, access: Access) -> Result<Pinned, Fault> {
         let layout = Layout::from_size_align(bytes.max(1), ALIGNMENT).expect("a size that settings allow");
         // SAFETY: the layout is not empty.
         let address = unsafe { alloc_zeroed(layout) };
@@ -49,23 +49,23 @@ impl Pinned {
     }
 
     /// Ends the registration and frees the memory. No work on it may be under way.
-    pub(super) fn release<A: Adapter>(self, adapter: &mut A) {
+    pub(crate) fn release<A: Adapter>(self, adapter: &mut A) {
         adapter.deregister(self.registration);
     }
 
     /// Returns all of it as a region.
     #[inline]
-    pub(super) fn region(&self) -> Region {
+    pub(crate) fn region(&self) -> Region {
         self.registration.region
     }
 
     /// Returns the key by which work of this process names it.
-    pub(super) fn local_key(&self) -> u32 {
+    pub(crate) fn local_key(&self) -> u32 {
         self.registration.local_key
     }
 
     /// Returns the key by which a peer names it.
-    pub(super) fn remote_key(&self) -> u32 {
+    pub(crate) fn remote_key(&self) -> u32 {
         self.registration.remote_key
     }
 
@@ -74,7 +74,7 @@ impl Pinned {
     /// # Panics
     /// If it is out of range or not aligned.
     #[inline]
-    pub(super) fn word(&self, offset: usize) -> &AtomicU64 {
+    pub(crate) fn word(&self, offset: usize) -> &AtomicU64 {
         let region = self.region();
         assert!(offset < region.len() && region.len() - offset >= 8 && offset.is_multiple_of(8));
         let at = region.address() + offset as u64;

@@ -2,7 +2,7 @@
 
 /// The last signs of life of a connected peer.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Pulse {
+pub(crate) struct Pulse {
     /// The packets taken, and work known to be done, at the last look.
     packets: u32,
     done: u32,
@@ -14,7 +14,7 @@ pub(super) struct Pulse {
 
 /// The next step with a peer.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Care {
+pub(crate) enum Care {
     /// Nothing.
     Rest,
     /// Ask it for a sign of life.
@@ -25,7 +25,7 @@ pub(super) enum Care {
 
 impl Pulse {
     /// Looks at the counts of packets and of work done.
-    pub(super) fn look(
+    pub(crate) fn look(
         &mut self,
         (packets, done): (u32, u32),
         now_ns: u64,

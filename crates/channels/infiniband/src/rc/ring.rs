@@ -24,7 +24,7 @@
 //! With [`Notify::Pointer`](super::settings::Notify) there are no flags: after each packet the
 //! sender writes a head pointer, and the receiver a tail pointer back (paper 2, 4.2).
 
-pub(super) mod flags;
+pub(crate) mod flags;
 pub(super) mod incoming;
 pub(super) mod outgoing;
 

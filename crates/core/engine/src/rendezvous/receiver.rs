@@ -16,7 +16,7 @@ use crate::slab::Id;
 use crate::state::EngineState;
 use crate::work::Ended;
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::{Access, End, Key, Peer, Transfer};
+use verbena_channel::{Access, End, Key, Landing, Peer, Transfer};
 use verbena_memory::Region;
 
 impl EngineState {
@@ -71,6 +71,36 @@ impl EngineState {
             self.end_incoming(id);
         }
         Some(())
+    }
+
+    /// Says where a part of the message goes that is on its way by packet; `None` if nobody asked
+    /// for it. The receive does not end before [`EngineState::landed`].
+    pub(crate) fn landing(&mut self, peer: Peer, header: &Header, bytes: u64) -> Option<Landing> {
+        let id = Id::of(header.context);
+        let (place, incoming) = self.incoming_of(peer, id).filter(|_| header.kind == Kind::Data)?;
+        let piece = Piece { offset: header.length, len: bytes };
+        if !piece.is_within(incoming.bytes) || piece.len > incoming.awaited {
+            return None;
+        }
+        let Some(region) = self.requests.get(id)?.buffer.region() else { return Some(Landing::Scattered) };
+        self.incoming.get_mut(place)?.reads += 1;
+        Some(Landing::Here(region.part(piece.offset as usize, piece.len as usize)))
+    }
+
+    /// Takes the end of a part that went straight to its place.
+    pub(crate) fn landed(&mut self, peer: Peer, header: &Header, bytes: u64, whole: bool) {
+        let id = Id::of(header.context);
+        let Some((_, incoming)) = self.incoming_of(peer, id) else { return };
+        incoming.reads -= 1;
+        if !whole || self.is_broken(peer) {
+            return self.advance(id);
+        }
+        self.counts.protocol_received += 1;
+        let (_, incoming) = self.incoming_of(peer, id).expect("found just now");
+        incoming.awaited -= bytes;
+        if incoming.awaited == 0 {
+            self.end_incoming(id);
+        }
     }
 
     /// Asks the sender to stream a part.

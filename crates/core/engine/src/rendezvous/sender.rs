@@ -267,12 +267,13 @@ impl Engine {
         let (piece, receiver) = (outgoing.stream?, outgoing.receiver);
         let state = self.state.peers.get(peer)?;
         let route = state.route?;
-        // Control packets that wait go first; the channel is full anyway.
-        if !state.outbox.is_empty() {
+        let streams = self.channels[route.packets].streams();
+        let (is_begun, longer) =
+            streams.map_or((false, None), |s| (s.is_begun(peer), s.stream_bytes_max(peer)));
+        // Control packets that wait go first, unless they wait for this very packet.
+        if !state.outbox.is_empty() && !is_begun {
             return Some(HandOver::Full);
         }
-        let streams = self.channels[route.packets].streams();
-        let longer = streams.and_then(|streams| streams.stream_bytes_max(peer));
         let room = longer.unwrap_or(0).max(route.packet_bytes_max);
         let len = piece.len.min(room.min(self.state.settings.chunk_bytes_max) as u64);
         let header = Header { context: receiver, length: piece.offset, ..Header::new(Kind::Data) };

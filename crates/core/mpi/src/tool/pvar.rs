@@ -101,6 +101,7 @@ pub static ALL: LazyLock<Vec<Variable>> = LazyLock::new(|| {
     let of_channel = |channel: &'static str| {
         let own: [&[OfChannel]; 2] = match channel {
             "rc" => [REGISTERING, POLLING_SET],
+            "pipe" => [REGISTERING, &[]],
             "ofi" => [GUARDED, &[]],
             _ => [&[], &[]],
         };

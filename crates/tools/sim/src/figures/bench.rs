@@ -14,6 +14,21 @@ const DULL_NS: u64 = 300_000;
 /// The benchmark counts as hanging after this many such times in a row.
 const DULL_MAX: u32 = 1000;
 
+/// Rounds before the clock starts: connections are made, rings offered, memory registered.
+pub(super) const WARM_ROUNDS: usize = 60;
+/// Rounds of ping-pong that are measured.
+pub(super) const ROUNDS: usize = 50;
+/// Windows that are measured, and those before; of long messages fewer, since they are alike.
+pub(super) const WINDOWS: usize = 10;
+const WINDOWS_LONG: usize = 2;
+/// The length from which messages are long.
+const LONG_BYTES: usize = 16 << 10;
+
+/// Returns the windows of messages of this length that are measured.
+pub(super) fn window_rounds(bytes: usize) -> usize {
+    if bytes < LONG_BYTES { WINDOWS } else { WINDOWS_LONG }
+}
+
 /// The next action of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Act {
@@ -90,6 +105,30 @@ impl Bench {
             }
         }
         Ok(std::mem::take(&mut self.players[0].marks_ns))
+    }
+
+    /// Measures half the time of a round trip of messages of this length, in microseconds.
+    ///
+    /// # Errors
+    /// What hung or failed.
+    pub(super) fn latency_us(&mut self, bytes: usize) -> Result<f64, String> {
+        let marks = self.run(ping_pong(bytes, WARM_ROUNDS, ROUNDS))?;
+        Ok((marks[1] - marks[0]) as f64 / 2e3 / ROUNDS as f64)
+    }
+
+    /// Measures bytes per microsecond (10^6 a second) of so many windows of messages of this
+    /// length, each window answered.
+    ///
+    /// # Errors
+    /// What hung or failed.
+    pub(super) fn bandwidth_mb_s(
+        &mut self,
+        bytes: usize,
+        window: usize,
+        rounds: usize,
+    ) -> Result<f64, String> {
+        let marks = self.run(windows(bytes, window, rounds, rounds))?;
+        Ok((bytes * window * rounds) as f64 * 1e3 / (marks[1] - marks[0]) as f64)
     }
 
     /// Lets a rank run, or the devices, whichever is first; `false` if there was none.

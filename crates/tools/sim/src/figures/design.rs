@@ -1,7 +1,7 @@
 //! The designs that papers 1 and 2 compare: each is a choice of settings of the one channel and the
 //! one engine.
 
-use super::bench::{Bench, ping_pong, windows};
+use super::bench::{Bench, ROUNDS, WARM_ROUNDS, WINDOWS, ping_pong, window_rounds};
 use super::costed::Costed;
 use crate::over_rc::{channels, keep_registrations, paper_settings};
 use crate::verbs::{Costs, Counts, DeviceFaults, Stage, Subnet};
@@ -11,23 +11,11 @@ use verbena_engine::Large;
 use verbena_infiniband::rc::Settings;
 use verbena_infiniband::rc::settings::{Notify, Policy};
 
-/// Rounds before the clock starts: connections are made, rings offered, memory registered.
-const WARM_ROUNDS: usize = 60;
-/// Rounds of ping-pong that are measured.
-const ROUNDS: usize = 50;
-/// Windows that are measured, and those before; of long messages fewer, since they are alike.
-const WINDOWS: usize = 10;
-const WINDOWS_LONG: usize = 2;
-/// The length from which messages are long.
-const LONG_BYTES: usize = 16 << 10;
 /// Bytes of a ring in paper 2's designs, however many chunks they make.
 const RING_BYTES: usize = 128 << 10;
 /// The chunk that paper 2 chose (section 4.4.1).
 const CHUNK_BYTES: usize = 16 << 10;
 
-/// Slots of a ring in the figure about thresholds, and what a slot holds beside the message.
-const THRESHOLD_SLOTS: usize = 8;
-const ROOM_BYTES: usize = 512;
 /// Bytes of a slot beside the message: headers and flags.
 const SLOT_SPARE_BYTES: usize = 256;
 
@@ -142,17 +130,14 @@ impl Design {
     }
 
     fn bench(self, bytes: usize, costs: Costs) -> (Bench, Subnet) {
-        self.bench_with(&self.rc_settings(&costs), bytes, costs)
-    }
-
-    fn bench_with(self, settings: &Settings, bytes: usize, costs: Costs) -> (Bench, Subnet) {
         let subnet = Subnet::new(1, 2, costs, DeviceFaults::NONE);
-        let mut rcs = channels(&subnet, |_| settings.clone(), 2);
+        let mut rcs = channels(&subnet, |_| self.rc_settings(&costs), 2);
         rcs.iter_mut().for_each(keep_registrations);
         let mut rcs = rcs.into_iter();
         let wire = |rank| {
             let inner: Box<dyn Channel> = Box::new(rcs.next().expect("one for each rank"));
-            vec![Box::new(Wrapper { inner, tap: Costed { rank, subnet: subnet.clone() } }) as Box<dyn Channel>]
+            vec![Box::new(Wrapper { inner, tap: Costed { rank, subnet: subnet.clone(), copies: true } })
+                as Box<dyn Channel>]
         };
         let bench = Bench::new(subnet.clone(), bytes, self.engine_settings(), wire);
         (bench, subnet)
@@ -163,34 +148,7 @@ impl Design {
     /// # Errors
     /// What hung or failed.
     pub fn latency_us(self, bytes: usize, costs: Costs) -> Result<f64, String> {
-        Self::half_round_trip_us(self.bench(bytes, costs).0, bytes)
-    }
-
-    /// Like [`Self::latency_us`], with this threshold between eager and rendezvous, in bytes; slots
-    /// and buffers hold an eager message of any threshold.
-    ///
-    /// # Errors
-    /// What hung or failed.
-    pub fn latency_by_threshold_us(
-        self,
-        bytes: usize,
-        threshold: usize,
-        costs: Costs,
-    ) -> Result<f64, String> {
-        let room = bytes.max(threshold) + ROOM_BYTES;
-        let settings = Settings {
-            slots: THRESHOLD_SLOTS,
-            slot_bytes: room,
-            buffer_bytes: room,
-            eager_bytes_max: threshold,
-            ..self.rc_settings(&costs)
-        };
-        Self::half_round_trip_us(self.bench_with(&settings, bytes, costs).0, bytes)
-    }
-
-    fn half_round_trip_us(mut bench: Bench, bytes: usize) -> Result<f64, String> {
-        let marks = bench.run(ping_pong(bytes, WARM_ROUNDS, ROUNDS))?;
-        Ok((marks[1] - marks[0]) as f64 / 2e3 / ROUNDS as f64)
+        self.bench(bytes, costs).0.latency_us(bytes)
     }
 
     /// Measures bytes per microsecond (10^6 a second) of windows of messages of this length, each
@@ -199,8 +157,7 @@ impl Design {
     /// # Errors
     /// What hung or failed.
     pub fn bandwidth_mb_s(self, bytes: usize, window: usize, costs: Costs) -> Result<f64, String> {
-        let rounds = if bytes < LONG_BYTES { WINDOWS } else { WINDOWS_LONG };
-        self.windows_mb_s(bytes, window, rounds, costs)
+        self.bench(bytes, costs).0.bandwidth_mb_s(bytes, window, window_rounds(bytes))
     }
 
     /// Like [`Self::bandwidth_mb_s`], once there were messages enough to learn from.
@@ -208,13 +165,7 @@ impl Design {
     /// # Errors
     /// What hung or failed.
     pub fn settled_bandwidth_mb_s(self, bytes: usize, window: usize, costs: Costs) -> Result<f64, String> {
-        self.windows_mb_s(bytes, window, WINDOWS, costs)
-    }
-
-    fn windows_mb_s(self, bytes: usize, window: usize, rounds: usize, costs: Costs) -> Result<f64, String> {
-        let (mut bench, _) = self.bench(bytes, costs);
-        let marks = bench.run(windows(bytes, window, rounds, rounds))?;
-        Ok((bytes * window * rounds) as f64 * 1e3 / (marks[1] - marks[0]) as f64)
+        self.bench(bytes, costs).0.bandwidth_mb_s(bytes, window, WINDOWS)
     }
 
     /// Counts the devices' work for a message of this length in a ping-pong, on average: the counts

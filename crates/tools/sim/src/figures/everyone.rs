@@ -111,7 +111,7 @@ pub fn connect(by: By, ranks: Rank, costs: Costs) -> Result<Took, String> {
     let mut channels = by.channels(&subnet, ranks).into_iter();
     let mut process = |rank| {
         let inner = channels.next().expect("one for each rank");
-        let wire = Wrapper { inner, tap: Costed { rank, subnet: subnet.clone() } };
+        let wire = Wrapper { inner, tap: Costed { rank, subnet: subnet.clone(), copies: true } };
         let settings = verbena_engine::Settings::default();
         Process { engine: Engine::new(rank, ranks, vec![Box::new(wire)], settings), pending: Vec::new() }
     };

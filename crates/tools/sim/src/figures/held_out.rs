@@ -110,12 +110,16 @@ fn threshold() -> Result<Claim, String> {
         unit: "KiB",
         paper: 13.0,
         said: Said::About,
-        model: smooth_threshold_bytes()? as f64 / KIB as f64,
+        model: smooth_threshold_kib()?,
     })
 }
 
-/// The longest message that is as quick eager as by rendezvous, to half a KiB.
-fn smooth_threshold_bytes() -> Result<usize, String> {
+/// Returns the length of the longest message that is as quick eager as by rendezvous, in KiB, to
+/// half a KiB.
+///
+/// # Errors
+/// What hung or failed.
+pub fn smooth_threshold_kib() -> Result<f64, String> {
     const STEP: usize = 512;
     let is_quicker = |bytes: usize| -> Result<bool, String> {
         let eager = Design::RdmaEagerTo(bytes).latency_us(bytes, Costs::PAPER_1)?;
@@ -131,7 +135,7 @@ fn smooth_threshold_bytes() -> Result<usize, String> {
             above = middle;
         }
     }
-    Ok(below * STEP)
+    Ok((below * STEP) as f64 / KIB as f64)
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! The figures of papers 1, 2 and 5, by the cost model of their device with the real engine and the
-//! real channel `rc` above.
+//! real channels `rc` and `pipe` above.
 //!
 //! The code that runs is that of an installation: only the device below it ([`crate::verbs`]) and
 //! the time that things take ([`Costs`](crate::verbs::Costs)) are a model. [`tables`] gives all
@@ -15,6 +15,7 @@ mod design;
 pub mod everyone;
 pub mod held_out;
 mod pairs;
+mod pipe;
 pub mod polling;
 mod rails;
 pub mod set;
@@ -23,9 +24,10 @@ mod tables;
 
 pub use design::Design;
 pub use pairs::pairs;
+pub use pipe::{Rung, pipe_bandwidth, pipe_chunks, pipe_latency, pipe_work};
 pub use rails::{bandwidth_mb_s as rails_bandwidth_mb_s, rails};
 pub use table::{Row, Table};
 pub use tables::{
     chunks, device_work, directions, ladder_bandwidth, ladder_latency, latency, predicted_ladder,
-    small_bandwidth, smooth_threshold_kib, tables,
+    small_bandwidth, tables,
 };

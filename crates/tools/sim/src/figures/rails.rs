@@ -80,6 +80,7 @@ fn channels_on(rail: Rank, subnet: &Subnet) -> [Box<dyn Channel>; 2] {
         let mut rc = open(rank, 2, adapter, &cards, settings.clone()).named(NAMES[rail as usize]);
         keep_registrations(&mut rc);
         let inner: Box<dyn Channel> = Box::new(rc);
-        Box::new(Wrapper { inner, tap: Costed { rank, subnet: subnet.clone() } }) as Box<dyn Channel>
+        Box::new(Wrapper { inner, tap: Costed { rank, subnet: subnet.clone(), copies: true } })
+            as Box<dyn Channel>
     })
 }

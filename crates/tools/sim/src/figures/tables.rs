@@ -7,15 +7,15 @@ use crate::verbs::Costs;
 /// A window of paper 1's bandwidth test (section 6.3.1).
 const WINDOW: usize = 100;
 /// A window for long messages.
-const WINDOW_LONG: usize = 16;
+pub(super) const WINDOW_LONG: usize = 16;
 const SMALL: [usize; 5] = [4, 16, 64, 256, 1024];
-const LONG: [usize; 9] =
+pub(super) const LONG: [usize; 9] =
     [4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20];
 /// Lengths and window of the ladder as it is measured between nodes.
 const PREDICTED: [usize; 4] = [64 << 10, 256 << 10, 1 << 20, 4 << 20];
 const WINDOW_PREDICTED: usize = 8;
 const MIDDLE: [usize; 4] = [32 << 10, 64 << 10, 128 << 10, 256 << 10];
-const CHUNKS: [usize; 6] = [1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10];
+pub(super) const CHUNKS: [usize; 6] = [1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10];
 
 /// Makes all tables.
 ///
@@ -30,6 +30,10 @@ pub fn tables() -> Result<Vec<Table>, String> {
         ladder_bandwidth()?,
         chunks()?,
         directions()?,
+        super::pipe_latency()?,
+        super::pipe_bandwidth()?,
+        super::pipe_chunks()?,
+        super::pipe_work()?,
         super::rails()?,
         super::pairs()?,
     ])
@@ -164,20 +168,3 @@ pub fn directions() -> Result<Table, String> {
     }
     Ok(table)
 }
-
-/// The length in KiB from which a rendezvous takes no longer than sending at once, with a step of
-/// 512 bytes: a threshold there makes a smooth curve (paper 1, section 6.2.1).
-///
-/// # Errors
-/// What hung or failed, or there is no such length up to 64 KiB.
-pub fn smooth_threshold_kib(costs: Costs) -> Result<f64, String> {
-    for bytes in (STEP_BYTES..=64 << 10).step_by(STEP_BYTES) {
-        let at_once = Design::RdmaEager.latency_by_threshold_us(bytes, bytes + STEP_BYTES, costs)?;
-        if Design::RdmaEager.latency_by_threshold_us(bytes, 0, costs)? <= at_once {
-            return Ok(bytes as f64 / 1024.0);
-        }
-    }
-    Err("a rendezvous takes longer at every length".into())
-}
-
-const STEP_BYTES: usize = 512;

@@ -11,6 +11,7 @@ mod oracle;
 mod plan;
 
 use crate::over_hybrid::{self, HybridFaults};
+use crate::over_pipe::{self, PipeFaults};
 use crate::over_rails::{self, RailFaults};
 use crate::over_rc::{self, RcFaults};
 use crate::over_ud::{self, UdFaults};
@@ -119,6 +120,27 @@ pub fn run_over_ud_under(seed: u64, faults: &UdFaults) -> Result<(Report, Counts
     let mut random = Random::new(seed);
     let plan = plan::Plan::random(&mut random);
     let (cluster, subnet) = over_ud::cluster(random.word(), plan.ranks(), faults);
+    let report = carry_out(cluster, plan, random)?;
+    Ok((report, subnet.counts()))
+}
+
+/// Runs the traffic of this seed over the channel `pipe`, under faults that the seed chooses as
+/// well.
+///
+/// # Errors
+/// What rule was broken, in words.
+pub fn run_over_pipe(seed: u64) -> Result<(Report, Counts), String> {
+    run_over_pipe_under(seed, &PipeFaults::random(&mut Random::new(seed ^ 0xfa17)))
+}
+
+/// Runs the traffic of this seed over the channel `pipe`, under these faults.
+///
+/// # Errors
+/// What rule was broken, in words.
+pub fn run_over_pipe_under(seed: u64, faults: &PipeFaults) -> Result<(Report, Counts), String> {
+    let mut random = Random::new(seed);
+    let plan = plan::Plan::random(&mut random);
+    let (cluster, subnet) = over_pipe::cluster(random.word(), plan.ranks(), faults);
     let report = carry_out(cluster, plan, random)?;
     Ok((report, subnet.counts()))
 }

@@ -186,6 +186,10 @@ impl Adapter for SimAdapter {
         true
     }
 
+    fn copied(&mut self, bytes: usize) {
+        self.subnet.charge_copy(self.rank, bytes);
+    }
+
     fn trouble(&mut self) -> Option<Trouble> {
         self.subnet.lock().device(self.rank).troubles.pop_front()
     }

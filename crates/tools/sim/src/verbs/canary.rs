@@ -1,11 +1,11 @@
-//! Defects of the channel `rc`, played by the devices: they change what they carry as a channel
+//! Defects of the channels `rc` and `pipe`, played by the devices: they change what they carry as a channel
 //! with that defect would have written it, or taken it. The checks above must find each of them.
 //!
-//! They change the prefix of packets, as the channel's module `frame` lays it out, and the flags of
-//! rings.
+//! They change the prefix of packets, as the module `frame` of `rc` lays it out, the flags of rings
+//! (a chunk of `pipe` has them at the same places), and the order of writes.
 
 use super::faults::Canary;
-use super::pair::Pair;
+use super::pair::{Pair, Work};
 use super::subnet::{Inner, Posted};
 use verbena_channel::Access;
 use verbena_infiniband::rc::adapter::{Operation, Remote};
@@ -15,6 +15,8 @@ use verbena_memory::Region;
 const PRIMARY: u32 = 0x9c3a_51f7;
 /// Bytes of the prefix.
 const PREFIX_BYTES: usize = 16;
+/// Bytes of a pointer.
+const POINTER_BYTES: usize = 8;
 /// The offset of the packet's number.
 const NUMBER_AT: usize = 8;
 /// The offsets of credits: for ring slots and for receive buffers.
@@ -35,6 +37,9 @@ impl Inner {
     /// Changes work that is about to reach the peer for the first time.
     pub(super) fn tamper(&mut self, posted: Posted) {
         let canary = self.faults.canary;
+        if canary == Canary::HeadFirst {
+            return self.write_head_first(posted);
+        }
         let twice = matches!(canary, Canary::CreditsTwice(many) if self.random.below(u64::from(many)) == 0);
         let Some(pair) = self.devices[posted.rank as usize].pairs.get_mut(&posted.pair) else { return };
         let Some(work) = pair.find(posted.serial) else { return };
@@ -56,7 +61,7 @@ impl Inner {
                 }
             }
             Canary::NumbersIgnored => return self.swap_numbers(posted, operation, bytes),
-            Canary::None | Canary::CreditsTwice(_) => return,
+            Canary::None | Canary::CreditsTwice(_) | Canary::HeadFirst => return,
         }
         work.inline = Some(bytes);
     }
@@ -83,6 +88,17 @@ impl Inner {
             let work =
                 self.device(posted.rank).pairs.get_mut(&posted.pair).and_then(|p| p.find(posted.serial));
             work.expect("posted there").inline = Some(bytes);
+        }
+    }
+
+    /// Lets a pointer that was posted behind data go before it.
+    fn write_head_first(&mut self, posted: Posted) {
+        let Some(pair) = self.devices[posted.rank as usize].pairs.get_mut(&posted.pair) else { return };
+        let Some(at) = pair.work.iter().position(|work| work.serial == posted.serial) else { return };
+        let is_pointer = |work: &Work| work.local.len() == POINTER_BYTES;
+        if at + 1 < pair.work.len() && !is_pointer(&pair.work[at]) && is_pointer(&pair.work[at + 1]) {
+            let [data, pointer] = &mut pair.work.make_contiguous()[at..at + 2] else { return };
+            data.exchange(pointer);
         }
     }
 

@@ -4,7 +4,7 @@ use crate::random::Random;
 use verbena_channel::AtomicScope;
 use verbena_infiniband::rc::adapter::Limits;
 
-/// A defect of the channel `rc`, played by the devices.
+/// A defect of the channels `rc` and `pipe`, played by the devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Canary {
     /// No defect.
@@ -17,6 +17,9 @@ pub enum Canary {
     /// The receiver takes packets of the send/receive path without a look at their number (paper 1,
     /// 4.5).
     NumbersIgnored,
+    /// The sender of `pipe` writes the head pointer before the data that it tells of (paper 2,
+    /// 4.2).
+    HeadFirst,
 }
 
 /// The misdeeds of the devices towards their users. Percentages are of single events.

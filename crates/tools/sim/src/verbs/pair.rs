@@ -45,6 +45,17 @@ pub(super) struct Work {
     pub outcome: Option<Result<(), Failed>>,
 }
 
+impl Work {
+    /// Exchanges what two pieces of work write.
+    pub(super) fn exchange(&mut self, other: &mut Work) {
+        std::mem::swap(&mut self.operation, &mut other.operation);
+        std::mem::swap(&mut self.local, &mut other.local);
+        std::mem::swap(&mut self.inline, &mut other.inline);
+        std::mem::swap(&mut self.pieces, &mut other.pieces);
+        std::mem::swap(&mut self.piece_ns, &mut other.piece_ns);
+    }
+}
+
 /// A queue pair's state, with the distinctions that this model makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {

@@ -12,7 +12,9 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard};
+use verbena_channel::Access;
 use verbena_infiniband::device::{Failed, Trouble};
+use verbena_memory::Region;
 
 /// Names posted work: whose it is, on which queue pair, and its number there.
 #[derive(Clone, Copy, Debug)]
@@ -371,6 +373,13 @@ impl Subnet {
         inner.charge(rank, copy_ns);
     }
 
+    /// The rank's CPU copies bytes.
+    pub(super) fn charge_copy(&self, rank: Rank, bytes: usize) {
+        let mut inner = self.lock();
+        let copy_ns = inner.copy_ns(rank, bytes);
+        inner.charge(rank, copy_ns);
+    }
+
     /// Returns the time that the work of the rank's CPU has reached, to be taken back with
     /// [`Subnet::set_clock_ns`].
     pub fn clock_ns(&self, rank: Rank) -> u64 {
@@ -435,6 +444,17 @@ impl Subnet {
             self.devices_of(rank).map(|at| bytes(&inner.devices[at as usize])).sum()
         };
         (sum(|device| device.registered_bytes), sum(|device| device.registered_bytes_high))
+    }
+
+    /// The rights under which the rank's first device has registered memory that holds this region.
+    pub fn rights(&self, rank: Rank, region: Region) -> Vec<Access> {
+        let inner = self.lock();
+        let all = inner.devices[rank as usize].by_remote_key.values();
+        let holds = |whole: &Region| {
+            let (from, to) = (whole.address(), whole.address() + whole.len() as u64);
+            (from..=to).contains(&region.address()) && region.address() + region.len() as u64 <= to
+        };
+        all.filter(|(whole, _)| holds(whole)).map(|(_, access)| *access).collect()
     }
 
     /// The most queue pairs that the rank's first device had at a time.

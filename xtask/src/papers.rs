@@ -70,7 +70,7 @@ const GUEST_MIB: u32 = 2048;
 /// The sections measured here, those measured between nodes, and those between nodes with two
 /// rails.
 const HERE: &str = "sim,node,trace";
-const NODES: &str = "ud,rc,bulk,polling,threshold,trace,npb,smg";
+const NODES: &str = "ud,rc,bulk,verbs,polling,threshold,trace,npb,smg";
 const RAILS: &str = "rails";
 /// Two devices a node, whose wires are slower than the processor that emulates them.
 const TWO_RAILS: &[&str] = &["--rails", "2", "--rate", "100mbit"];
@@ -140,7 +140,10 @@ fn program(stage: &Path) -> Result<PathBuf> {
             std::fs::remove_dir_all(&home)?;
         }
         std::fs::create_dir_all(home.join("bin"))?;
-        for part in ["bin/mpiexec", "lib", "lib64"].into_iter().filter(|part| stage.join(part).exists()) {
+        for part in ["bin/mpiexec", "bin/verbena", "lib", "lib64"]
+            .into_iter()
+            .filter(|part| stage.join(part).exists())
+        {
             symlink(stage.join(part), home.join(part))?;
         }
         let program = home.join("bin/verbena-papers");

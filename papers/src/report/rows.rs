@@ -198,7 +198,8 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// The noise of the twins of an experiment at the place of a value.
+/// The noise at the place of a value: of the value's own variant, if that was measured twice, else
+/// of the noisiest that was.
 fn twins(results: &Results, found: &Found<'_>) -> Option<f64> {
     let of_experiment =
         || results.series.iter().filter(|series| series.experiment == found.series.experiment);
@@ -210,9 +211,11 @@ fn twins(results: &Results, found: &Found<'_>) -> Option<f64> {
             let place = series.same(found.measured)?;
             Some(jobs::of(results, series, place, false).values)
         };
-        noise::of_twins(&values(variant)?, &values(twin)?)
+        Some((name, noise::of_twins(&values(variant)?, &values(twin)?)?))
     });
-    noises.reduce(f64::max)
+    let noises: Vec<(&str, f64)> = noises.collect();
+    let own = noises.iter().find(|(name, _)| *name == found.series.name).map(|(_, noise)| *noise);
+    own.or_else(|| noises.iter().map(|(_, noise)| *noise).reduce(f64::max))
 }
 
 fn measured(row: Row, seen: &Seen, sides: &Sides<'_>, results: &Results) -> Row {
@@ -318,6 +321,7 @@ pub(super) fn command(experiment: &str) -> String {
         }
         ("counted", "instructions") => "verbena-papers report --only instructions".into(),
         ("sim" | "node", _) => format!("verbena-papers report --only {word}"),
+        ("verbs", _) => "verbena-papers report --only verbs --hosts node0,node1".into(),
         ("npb", _) => "verbena-papers report --only npb --npb DIR --hosts node0,node1".into(),
         ("threshold", _) => "verbena-papers threshold --hosts node0,node1".into(),
         (word, name) => format!("verbena-papers {word} {name}").trim_end().to_string(),

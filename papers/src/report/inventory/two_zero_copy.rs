@@ -154,6 +154,14 @@ fn directions() -> Vec<Item> {
             ],
         )
         .claim(
+            "64 KiB: bare write to bare read, by our own program",
+            AtLeast(1.0),
+            [ratio(
+                pick("verbs bandwidth", "write", "", Size(64 << 10)),
+                pick("verbs bandwidth", "read", "", Size(64 << 10)),
+            )],
+        )
+        .claim(
             "32 KiB: bare write to bare read",
             AtLeast(1.0),
             [ratio(bare("ib_write", 32), bare("ib_read", 32))],

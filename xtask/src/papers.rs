@@ -29,6 +29,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     npb: Option<PathBuf>,
     /// hypre's test driver `struct`, built with our mpicc, whose solver 0 is that of SMG2000
+    /// [default: what `cargo xtask apps` built, if it is there]
     #[arg(long, value_name = "FILE")]
     hypre: Option<PathBuf>,
     /// An installation of Verbena to measure [default: build this tree in release and stage it]
@@ -124,6 +125,8 @@ fn counted(stage: &Path, out: &Path) -> Result<PathBuf> {
 
 const FULL: Time = Time { here: 12, nodes: 80, rails: 8 };
 const QUICK: Time = Time { here: 2, nodes: 12, rails: 2 };
+/// The driver that `cargo xtask apps` builds.
+const HYPRE: &str = "target/sources/hypre/src/test/struct";
 /// The result file of a run.
 const MEASURED: &str = "measured.json";
 
@@ -183,7 +186,9 @@ fn measure_nodes(args: &Args, program: &Path, out: &Path, guest: &Guest) -> Resu
         "/out",
     ]);
     command.args(effort(args, guest.minutes)).args(["--limit-s", "60"]);
-    for (option, path) in [("--npb", &args.npb), ("--hypre", &args.hypre)] {
+    let built = Some(top().join(HYPRE)).filter(|path| path.exists());
+    let hypre = args.hypre.clone().or(built);
+    for (option, path) in [("--npb", &args.npb), ("--hypre", &hypre)] {
         if let Some(path) = path {
             // A guest sees this machine's files under their own names.
             let path = path.canonicalize().with_context(|| format!("{}", path.display()))?;

@@ -31,6 +31,7 @@ const SHORT_US: f64 = 1000.0;
 const WRITE: &str = "ib_write";
 const SEND: &str = "ib_send";
 const READ: &str = "ib_read";
+const DATAGRAM: &str = "ib_send UD";
 
 /// The jobs of a value that count, and how many do not.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -77,7 +78,12 @@ pub(super) fn of(results: &Results, series: &Series, measured: &Measured, bare: 
 
 /// Returns whether the bare device is on both sides.
 pub(super) fn is_bare(one: &Series, other: &Series) -> bool {
-    [one, other].iter().all(|series| [WRITE, SEND, READ].contains(&series.name.as_str()))
+    [one, other].iter().all(|series| is_device(series))
+}
+
+/// Returns whether a series is perftest's, which counts nothing.
+pub(super) fn is_device(series: &Series) -> bool {
+    [WRITE, SEND, READ, DATAGRAM].contains(&series.name.as_str())
 }
 
 /// The least of what jobs at this place took and waited.

@@ -46,9 +46,9 @@ impl Section {
     pub(super) fn weight(self) -> u32 {
         match self {
             Section::Sim | Section::Trace | Section::Smg | Section::Rails | Section::Verbs => 1,
-            Section::Node | Section::Polling | Section::Bulk | Section::Npb => 2,
-            Section::Threshold | Section::Ud => 4,
-            Section::Rc => 8,
+            Section::Node | Section::Polling | Section::Bulk | Section::Npb | Section::Threshold => 2,
+            Section::Ud => 4,
+            Section::Rc => 12,
         }
     }
 }

@@ -193,7 +193,8 @@ impl<'a> Sides<'a> {
         let to = self.to.as_ref()?;
         let same_place = self.of.series.experiment == to.series.experiment
             && self.of.series.name != to.series.name
-            && self.of.measured.is_at(to.measured);
+            && self.of.measured.is_at(to.measured)
+            && ![&self.of, to].iter().any(|found| jobs::is_device(found.series));
         same_place.then(|| traffic::compare(self.of.measured, to.measured))
     }
 }

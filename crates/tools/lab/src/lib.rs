@@ -8,7 +8,7 @@
 //! | `pair`, `pairs`, `threads`, `collective`, `mixed`, `overlap`, `everyone` | the loops |
 //! | [`kernels`], [`floor`] | small computations; what the machine can do without MPI |
 //! | [`timing`], `spent` | warm-up, calibration, repetition, median; the processor's time |
-//! | [`witness`] | the circumstances of a point: disturbances, and what was counted |
+//! | [`witness`], `watch` | the circumstances of a point: disturbances, and what was counted |
 //! | [`worker`] | one rank, started by an `mpiexec` |
 //! | [`helper`] | the hidden commands of a program that measures |
 //! | [`job`] | one job of workers under a time limit |
@@ -47,5 +47,6 @@ mod spent;
 pub mod table;
 mod threads;
 pub mod timing;
+mod watch;
 pub mod witness;
 pub mod worker;

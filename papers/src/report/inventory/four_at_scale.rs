@@ -4,7 +4,6 @@ use super::Claimed::AtMost;
 use super::{Item, against, ratio, value};
 use crate::report::pick::At::{Ranks, Row, SizeRanks};
 use crate::report::pick::{Pick, pick};
-use crate::report::smg::{JOB, SOLVER};
 
 const fn sim(experiment: &'static str, series: &'static str, row: &'static str) -> Pick {
     pick(experiment, series, "", Row(row))
@@ -79,9 +78,9 @@ fn programs() -> Vec<Item> {
             "SMG2000's solver as hypre has it, 4 ranks: datagrams to connections",
             AtMost(1.0),
             [
-                ratio(hypre("ud", SOLVER), hypre("rc SRQ", SOLVER))
+                ratio(hypre("ud", "solver"), hypre("rc SRQ", "solver"))
                     .but("the time that the program states: setting up and solving"),
-                ratio(hypre("ud", JOB), hypre("rc SRQ", JOB))
+                ratio(hypre("ud", "job"), hypre("rc SRQ", "job"))
                     .but("the whole job: MPI_Init and the making of connections are counted"),
             ],
         )

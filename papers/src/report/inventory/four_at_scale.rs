@@ -67,7 +67,7 @@ fn programs() -> Vec<Item> {
             "5.3.1",
             "Time of ABINIT, a program of electronic structure: alike over datagrams and connections",
         )
-        .lacks("ABINIT and its input are not here; the paper itself had one run of each"),
+        .lacks("ABINIT is not here: `packaging/debian-source abinit` finds no archive (abinit_9.6.2.orig.tar.gz answers 404), and the binary package wants Open MPI's ABI; the paper itself had one run of each"),
         Item::new(
             4,
             "figure 8",

@@ -30,6 +30,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     npb: Option<PathBuf>,
     /// hypre's test driver `struct`, built with our mpicc, whose solver 0 is that of SMG2000
+    /// [default: what `cargo xtask apps` built, if it is there]
     #[arg(long, value_name = "FILE")]
     hypre: Option<PathBuf>,
     /// An installation of Verbena to measure [default: build this tree in release and stage it]
@@ -76,7 +77,7 @@ const GUEST_MIB: u32 = 2048;
 /// The sections measured here, those measured between nodes, and those between nodes with two
 /// rails.
 const HERE: &str = "sim,node,trace";
-const NODES: &str = "ud,rc,bulk,polling,threshold,trace,npb,smg";
+const NODES: &str = "ud,rc,bulk,verbs,polling,threshold,trace,npb,smg";
 const RAILS: &str = "rails";
 /// Two devices a node, whose wires are slower than the processor that emulates them.
 const TWO_RAILS: &[&str] = &["--rails", "2", "--rate", "100mbit"];
@@ -130,6 +131,8 @@ fn counted(stage: &Path, out: &Path) -> Result<PathBuf> {
 
 const FULL: Time = Time { here: 12, nodes: 80, rails: 8 };
 const QUICK: Time = Time { here: 2, nodes: 12, rails: 2 };
+/// The driver that `cargo xtask apps` builds.
+const HYPRE: &str = "target/sources/hypre/src/test/struct";
 /// The result file of a run.
 const MEASURED: &str = "measured.json";
 
@@ -157,7 +160,10 @@ fn program(stage: &Path) -> Result<PathBuf> {
             std::fs::remove_dir_all(&home)?;
         }
         std::fs::create_dir_all(home.join("bin"))?;
-        for part in ["bin/mpiexec", "lib", "lib64"].into_iter().filter(|part| stage.join(part).exists()) {
+        for part in ["bin/mpiexec", "bin/verbena", "lib", "lib64"]
+            .into_iter()
+            .filter(|part| stage.join(part).exists())
+        {
             symlink(stage.join(part), home.join(part))?;
         }
         let program = home.join("bin/verbena-papers");
@@ -197,7 +203,9 @@ fn measure_nodes(args: &Args, program: &Path, out: &Path, guest: &Guest) -> Resu
         "/out",
     ]);
     command.args(effort(args, guest.minutes)).args(["--limit-s", "60"]);
-    for (option, path) in [("--npb", &args.npb), ("--hypre", &args.hypre)] {
+    let built = Some(top().join(HYPRE)).filter(|path| path.exists());
+    let hypre = args.hypre.clone().or(built);
+    for (option, path) in [("--npb", &args.npb), ("--hypre", &hypre)] {
         if let Some(path) = path {
             // A guest sees this machine's files under their own names.
             let path = path.canonicalize().with_context(|| format!("{}", path.display()))?;

@@ -158,7 +158,11 @@ fn direction() -> Experiment {
         title: "Zero-copy by RDMA read and by RDMA write (paper 2, figures 14 and 15)",
         ranks: vec![2],
         window: 8,
-        points: points(Metric::Bandwidth, &[32 << 10, 64 << 10, 128 << 10, 256 << 10]),
+        points: [
+            points(Metric::Bandwidth, &[32 << 10, 64 << 10, 128 << 10, 256 << 10]),
+            points(Metric::Latency, &[64 << 10]),
+        ]
+        .concat(),
         variants: vec![
             ours("read", &[("LARGE", "read")]),
             ours("write", &[("LARGE", "write")]),

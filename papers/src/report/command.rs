@@ -6,7 +6,7 @@ use super::page::Page;
 use super::plan::Section;
 use super::record::{self, Record};
 use super::results::Results;
-use super::{html, markdown, npb, simulate, smg, trace};
+use super::{bare, html, markdown, npb, simulate, smg, trace};
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
@@ -102,6 +102,7 @@ fn one(
 ) -> Result<()> {
     match section {
         Section::Sim => simulate::run(record, budget.quick),
+        Section::Verbs => bare::run(between, budget, out, record),
         Section::Trace => trace::run(between, budget, out, record),
         Section::Npb => match &args.npb {
             Some(folder) => npb::run(folder, between, budget, record),

@@ -2,8 +2,10 @@
 //!
 //! A job is thrown out if the machine disturbed it:
 //!
-//! - it *waited*: a rank was ready to run and had no processor for more than a fifth of the time,
-//!   though there are as many processors as ranks (the kernel's account of the job);
+//! - it *waited*: a rank was ready to run and had no processor for a fifth of the time more than in
+//!   the job of its variant that waited least (the kernel's account), though there are as many
+//!   processors as ranks. Some waiting is the device's: where it is software, its threads need
+//!   processors too;
 //! - it was *stolen* from: a host took more than a tenth of the processors' time;
 //! - a *tick*: a message took as long as a tick of the scheduler (4 ms), where the same message
 //!   takes microseconds otherwise;
@@ -17,7 +19,7 @@ use verbena_lab::timing::median;
 
 /// The fewest jobs of a value.
 pub(super) const JOBS_MIN: usize = 5;
-/// The part of its time for which an undisturbed rank may wait for a processor.
+/// The part of its time for which an undisturbed rank may wait longer for a processor.
 const WAITED_MAX: f64 = 0.2;
 /// The part of the processors' time that a host may take.
 const STOLEN_MAX: f64 = 0.1;
@@ -29,6 +31,7 @@ const SHORT_US: f64 = 1000.0;
 const WRITE: &str = "ib_write";
 const SEND: &str = "ib_send";
 const READ: &str = "ib_read";
+const DATAGRAM: &str = "ib_send UD";
 
 /// The jobs of a value that count, and how many do not.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -59,11 +62,11 @@ impl Jobs {
 
 /// The jobs of a value in its experiment; `bare` if the bare device is compared with itself.
 pub(super) fn of(results: &Results, series: &Series, measured: &Measured, bare: bool) -> Jobs {
-    let least_us = least_us(results, series, measured);
+    let usual = Usual { least_us: least_us(results, series, measured), waited: least_waited(measured) };
     let slow = if bare { Vec::new() } else { slow_rounds(results, series, measured) };
     let mut jobs = Jobs::default();
     for (round, job) in measured.jobs.iter().enumerate() {
-        let reason = disturbance(job, measured, least_us)
+        let reason = disturbance(job, measured, &usual)
             .or_else(|| slow.get(round).copied().unwrap_or(false).then_some("the device was slow"));
         match reason {
             Some(reason) => jobs.thrown.push(reason),
@@ -75,20 +78,37 @@ pub(super) fn of(results: &Results, series: &Series, measured: &Measured, bare: 
 
 /// Returns whether the bare device is on both sides.
 pub(super) fn is_bare(one: &Series, other: &Series) -> bool {
-    [one, other].iter().all(|series| [WRITE, SEND, READ].contains(&series.name.as_str()))
+    [one, other].iter().all(|series| is_device(series))
 }
 
-fn disturbance(job: &Job, measured: &Measured, least_us: Option<f64>) -> Option<&'static str> {
+/// Returns whether a series is perftest's, which counts nothing.
+pub(super) fn is_device(series: &Series) -> bool {
+    [WRITE, SEND, READ, DATAGRAM].contains(&series.name.as_str())
+}
+
+/// The least of what jobs at this place took and waited.
+struct Usual {
+    least_us: Option<f64>,
+    waited: f64,
+}
+
+/// The least part of its time for which a job waited.
+fn least_waited(measured: &Measured) -> f64 {
+    let waited = measured.jobs.iter().filter_map(|job| job.witness.as_ref()?.waited);
+    waited.reduce(f64::min).unwrap_or(0.0)
+}
+
+fn disturbance(job: &Job, measured: &Measured, usual: &Usual) -> Option<&'static str> {
     if let Some(witness) = &job.witness {
         let alone = measured.ranks <= witness.processors;
-        if alone && witness.waited.is_some_and(|waited| waited > WAITED_MAX) {
+        if alone && witness.waited.is_some_and(|waited| waited > usual.waited + WAITED_MAX) {
             return Some("it waited for a processor");
         }
         if witness.stolen.is_some_and(|stolen| stolen > STOLEN_MAX) {
             return Some("the host took its processors");
         }
     }
-    let is_short = least_us.is_some_and(|least| least < SHORT_US);
+    let is_short = usual.least_us.is_some_and(|least| least < SHORT_US);
     let is_tick = is_short && time_us(measured, job.value).is_some_and(|time| time >= TICK_US);
     is_tick.then_some("a tick of the scheduler")
 }
@@ -173,10 +193,12 @@ pub(super) mod tests {
 
     #[test]
     fn a_job_that_waited_or_was_stolen_from_is_thrown_out() {
-        let with = |processors, waited, stolen| {
-            let mut series = latencies("e", "a", &[1.0]);
-            let witness = Witness { processors, waited, stolen, ..Witness::default() };
-            series.points[0].jobs[0].witness = Some(witness);
+        let with = |processors, waited: Option<f64>, stolen| {
+            let mut series = latencies("e", "a", &[1.0, 1.0]);
+            let [one, other] = &mut series.points[0].jobs[..] else { panic!("two jobs") };
+            one.witness = Some(Witness { processors, waited, stolen, ..Witness::default() });
+            let waited = waited.map(|_| 0.01);
+            other.witness = Some(Witness { processors, waited, ..Witness::default() });
             clean(vec![series], false).thrown.len()
         };
         assert_eq!(with(2, Some(0.5), None), 1);
@@ -185,6 +207,12 @@ pub(super) mod tests {
         // Two ranks on one processor wait for each other by design.
         assert_eq!(with(1, Some(0.5), None), 0);
         assert_eq!(with(2, None, None), 0);
+        // The threads of a device in software take processors from every job alike.
+        let mut series = latencies("e", "a", &[1.0; 5]);
+        for job in &mut series.points[0].jobs {
+            job.witness = Some(Witness { processors: 2, waited: Some(0.45), ..Witness::default() });
+        }
+        assert_eq!(clean(vec![series], false).values.len(), 5);
     }
 
     #[test]

@@ -16,10 +16,12 @@
 //! | [`simulate`] | the simulator's figures |
 //! | [`plan`], [`measure`] | the measurements, within this machine and between nodes |
 //! | [`record`], [`job_table`] | their result file |
+//! | [`bare`] | the bare device, by `verbena bench verbs` |
 //! | [`trace`] | the parts of a message's time |
 //! | [`npb`], [`smg`], [`program`] | the programs of others, where somebody has them |
 //! | [`command`] | the command line |
 
+mod bare;
 pub(crate) mod command;
 mod constants;
 mod figure;

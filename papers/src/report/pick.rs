@@ -142,6 +142,7 @@ impl Pick {
             "counted" => "callgrind",
             "npb" => "NAS programs",
             "smg" => "hypre",
+            "verbs" => "bare device, between nodes",
             "node" => "shared memory",
             "threshold" if self.experiment.ends_with("node") => "shared memory",
             _ => "between nodes",

@@ -193,12 +193,14 @@ impl<'a> Sides<'a> {
         let to = self.to.as_ref()?;
         let same_place = self.of.series.experiment == to.series.experiment
             && self.of.series.name != to.series.name
-            && self.of.measured.is_at(to.measured);
+            && self.of.measured.is_at(to.measured)
+            && ![&self.of, to].iter().any(|found| jobs::is_device(found.series));
         same_place.then(|| traffic::compare(self.of.measured, to.measured))
     }
 }
 
-/// The noise of the twins of an experiment at the place of a value.
+/// The noise at the place of a value: of the value's own variant, if that was measured twice, else
+/// of the noisiest that was.
 fn twins(results: &Results, found: &Found<'_>) -> Option<f64> {
     let of_experiment =
         || results.series.iter().filter(|series| series.experiment == found.series.experiment);
@@ -210,9 +212,11 @@ fn twins(results: &Results, found: &Found<'_>) -> Option<f64> {
             let place = series.same(found.measured)?;
             Some(jobs::of(results, series, place, false).values)
         };
-        noise::of_twins(&values(variant)?, &values(twin)?)
+        Some((name, noise::of_twins(&values(variant)?, &values(twin)?)?))
     });
-    noises.reduce(f64::max)
+    let noises: Vec<(&str, f64)> = noises.collect();
+    let own = noises.iter().find(|(name, _)| *name == found.series.name).map(|(_, noise)| *noise);
+    own.or_else(|| noises.iter().map(|(_, noise)| *noise).reduce(f64::max))
 }
 
 fn measured(row: Row, seen: &Seen, sides: &Sides<'_>, results: &Results) -> Row {
@@ -318,6 +322,7 @@ pub(super) fn command(experiment: &str) -> String {
         }
         ("counted", "instructions") => "verbena-papers report --only instructions".into(),
         ("sim" | "node", _) => format!("verbena-papers report --only {word}"),
+        ("verbs", _) => "verbena-papers report --only verbs --hosts node0,node1".into(),
         ("npb", _) => "verbena-papers report --only npb --npb DIR --hosts node0,node1".into(),
         ("threshold", _) => "verbena-papers threshold --hosts node0,node1".into(),
         (word, name) => format!("verbena-papers {word} {name}").trim_end().to_string(),

@@ -20,9 +20,9 @@ const SIDE: &str = "10";
 /// The longest that a job may take.
 const LIMIT: Duration = Duration::from_secs(60);
 /// The row of the time that the program states, and that of the whole job.
-pub(super) const SOLVER: &str = "solver";
+const SOLVER: &str = "solver";
 /// The row of the whole job.
-pub(super) const JOB: &str = "job";
+const JOB: &str = "job";
 
 /// Runs hypre's test driver `struct`, found at this path, under each design.
 ///

@@ -11,7 +11,7 @@
 //! | [`kernels`], [`floor`] | small computations; what the machine can do without MPI |
 //! | [`verbs`] | the bare verbs device |
 //! | [`timing`], `spent` | warm-up, calibration, repetition, median; the processor's time |
-//! | [`witness`] | the circumstances of a point: disturbances, and what was counted |
+//! | [`witness`], `watch` | the circumstances of a point: disturbances, and what was counted |
 //! | [`worker`] | one rank, started by an `mpiexec` |
 //! | [`helper`] | the hidden commands of a program that measures |
 //! | [`job`] | one job of workers under a time limit |
@@ -52,6 +52,7 @@ mod spent;
 pub mod table;
 mod threads;
 pub mod timing;
+mod watch;
 pub mod witness;
 pub mod verbs;
 mod turns;

@@ -6,10 +6,10 @@
 //! the same time (the largest over the ranks, by an `MPI_Allreduce`) and so decides the same. Then
 //! the body is repeated, and the median of the repetitions is the point's value. Something so slow
 //! that one iteration takes longer than its share is repeated less often. A few iterations more,
-//! which nobody times, are counted ([`crate::witness`]).
+//! which nobody times, are counted (`watch`).
 
 use crate::mpi::World;
-use crate::witness::{Watch, count};
+use crate::watch::{Watch, count};
 use anyhow::Result;
 use std::time::{Duration, Instant};
 

@@ -7,7 +7,11 @@ use crate::report::pick::At::{Most, Row, Size};
 use crate::report::pick::{Pick, pick};
 
 const DRAWING: &str = "a drawing of the design, without numbers";
-const BARE: &str = "this report runs no bare verbs program but perftest, which has no test of it (write with immediate data, two writes in a row, gathering, a completion queue of many connections)";
+/// A value of the bare device by `verbena bench verbs`.
+const fn bare(experiment: &'static str, variant: &'static str, at: usize) -> Pick {
+    pick(experiment, variant, "", Size(at))
+}
+
 const EMULATED: &str = "Soft-RoCE: every post is a system call, so that eager and send/receive differ less than on the paper's adapter";
 
 const fn rc_latency(series: &'static str, bytes: usize) -> Pick {
@@ -34,19 +38,32 @@ fn operations() -> Vec<Item> {
                 ratio(rc_latency("ib_write", 8), rc_latency("ib_send", 8)),
                 ratio(rc_latency("ib_write", 1024), rc_latency("ib_send", 1024)),
             ])
-            .show("rc latency", "latency")
-            .lacks(BARE),
+            .claim("8 B: write to send, by our own program", AtMost(1.0), [
+                ratio(bare("verbs latency", "write", 8), bare("verbs latency", "send", 8)),
+            ])
+            .ours("8 B: write with immediate data to write", [
+                ratio(bare("verbs latency", "write with immediate", 8), bare("verbs latency", "write", 8)),
+            ])
+            .show("rc latency", "latency").show("verbs latency", ""),
         Item::new(1, "figure 2", "3", "The messages of the eager and of the rendezvous protocol")
             .lacks(DRAWING),
         Item::new(1, "figure 3", "3.1", "Time of a look at the completion queue by the number of connections: constant")
-            .lacks(BARE),
+            .claim("an empty look: 64 connections on the queue to 1", About(1.0), [
+                ratio(bare("verbs look", "empty", 64), bare("verbs look", "empty", 1)),
+            ])
+            .claim("a look that finds a completion: 64 to 1", About(1.0), [
+                ratio(bare("verbs look", "found", 64), bare("verbs look", "found", 1)),
+            ])
+            .show_over("connections", "verbs look", ""),
         Item::new(1, "figure 4", "3.2", "Latency by size with one RDMA write and with two in a row")
             .claim("two writes (a pointer by itself) to one (piggybacked), whole messages", AtLeast(2.5), [
                 ratio(pick("sim ladder latency", "here", "", Row("basic")), pick("sim ladder latency", "here", "", Row("piggyback")))
                     .but("the text gives no number of this figure; 2.5 is that of paper 2, 4.3"),
             ])
-            .show_over("design", "sim ladder latency", "")
-            .lacks(BARE),
+            .claim("8 B: two bare writes in a row to one, longer", AtLeast(1.0), [
+                ratio(bare("verbs latency", "two writes", 8), bare("verbs latency", "write", 8)),
+            ])
+            .show_over("design", "sim ladder latency", "").show("verbs latency", ""),
     ]
 }
 
@@ -69,7 +86,10 @@ fn design() -> Vec<Item> {
         Item::new(1, "figure 5", "3.3", "The polling set: who has a ring, and who is heard by the completion queue").lacks(DRAWING),
         Item::new(1, "figure 6", "4.1", "A ring of buffers at either end, each joined to one of the other end").lacks(DRAWING),
         Item::new(1, "figure 7", "4.2", "Latency by size of one RDMA write that gathers two pieces, beside a contiguous one: gathering costs time")
-            .lacks(BARE),
+            .claim("1 KiB: gathered from 2 pieces to one piece, longer", AtLeast(1.0), [
+                ratio(bare("verbs latency", "write gathered from 2", 1024), bare("verbs latency", "write", 1024)),
+            ])
+            .show("verbs latency", ""),
         Item::new(1, "figure 8", "4.2", "Head flag, size, data and tail flag of a buffer").lacks(DRAWING),
     ]
 }

@@ -68,7 +68,9 @@ fn polling() -> Vec<Item> {
         Item::new(3, "text", "3.1.1", "Time to find a completion queue empty, and latency of networks of the day")
             .number("empty completion queue", 0.3, "us").number("latency, below", 5.0, "us")
             .ours("latency within the node to that of the network, 8 B", [ratio(near("all"), far("all"))])
-            .lacks("the time of one empty look is an input of the simulator's model of this paper (0.3 us), not measured here"),
+            .ours("an empty look at a completion queue, bare device: ours to the paper's 300 ns", [
+                against(pick("verbs look", "empty", "", Size(1)), 300.0),
+            ]),
     ]
 }
 

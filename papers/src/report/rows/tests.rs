@@ -116,6 +116,8 @@ fn measured_twice(experiment: &str) -> String {
         "smg" => designs(plan::scale_designs()),
         "rc trace" => Some(noise::again("RDMA eager, 8 B")),
         "node trace" => Some(noise::again("shared memory, 8 B")),
+        "verbs latency" | "verbs bandwidth" => Some(noise::again("write")),
+        "verbs look" => Some(noise::again("empty")),
         "node floor" => Some(noise::again("memcpy")),
         "node polling set" => Some(noise::again("rings")),
         _ => last,

@@ -1,0 +1,178 @@
+//! The circumstances of a point in one job: whether the machine disturbed it, and what was counted.
+//!
+//! Around the repetitions that are timed, each rank asks the kernel how long it was ready to run
+//! without a processor, how often it was made to give one up, and how much of the processors' time
+//! a host took for itself. After them the body runs once more, untimed, between two looks at the
+//! counters: those of our library by every rank, and those of the verbs devices by rank 0. Counters
+//! are told for an iteration, so that jobs with different numbers of iterations can be compared.
+
+use crate::mpi::World;
+use crate::witness::Witness;
+use anyhow::Result;
+use nix::sys::resource::{UsageWho, getrusage};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// The kernel's numbers at one moment.
+struct Moment {
+    at: Instant,
+    waited_ns: Option<f64>,
+    preempted: f64,
+    /// Ticks that were stolen, and all ticks.
+    ticks: Option<(f64, f64)>,
+}
+
+impl Moment {
+    fn now() -> Result<Moment> {
+        let text = |path: &str| std::fs::read_to_string(path).ok();
+        Ok(Moment {
+            at: Instant::now(),
+            waited_ns: text("/proc/self/schedstat").and_then(|text| waited_ns(&text)),
+            preempted: getrusage(UsageWho::RUSAGE_SELF)?.involuntary_context_switches() as f64,
+            ticks: text("/proc/stat").and_then(|text| ticks(&text)),
+        })
+    }
+}
+
+/// The second number: nanoseconds on a queue of the scheduler (the kernel's `sched-stats`).
+fn waited_ns(text: &str) -> Option<f64> {
+    text.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// The eighth number of the first line, and the sum of the first eight (proc(5)).
+fn ticks(text: &str) -> Option<(f64, f64)> {
+    let numbers = text.lines().next()?.split_whitespace().skip(1).take(8);
+    let numbers: Vec<f64> = numbers.map(|number| number.parse().ok()).collect::<Option<_>>()?;
+    Some((*numbers.get(7)?, numbers.iter().sum()))
+}
+
+/// A watch over repetitions that are timed.
+pub(crate) struct Watch(Moment);
+
+impl Watch {
+    /// Begins to watch.
+    ///
+    /// # Errors
+    /// The kernel does not tell about this process.
+    pub(crate) fn begin() -> Result<Watch> {
+        Ok(Watch(Moment::now()?))
+    }
+
+    /// Ends it; every rank gets the same. Collective.
+    ///
+    /// # Errors
+    /// MPI fails, or the kernel does not tell about this process.
+    pub(crate) fn end(self, world: &World) -> Result<Witness> {
+        let (before, now) = (self.0, Moment::now()?);
+        let wall_ns = (now.at - before.at).as_nanos().max(1) as f64;
+        let waited = before.waited_ns.zip(now.waited_ns).map(|(one, other)| (other - one) / wall_ns);
+        let stolen = before.ticks.zip(now.ticks).map(|(one, other)| share(one, other));
+        Ok(Witness {
+            processors: std::thread::available_parallelism().map_or(1, usize::from),
+            waited: most(world, waited)?,
+            preempted: world.max(now.preempted - before.preempted)?,
+            stolen: most(world, stolen)?,
+            counted: BTreeMap::new(),
+        })
+    }
+}
+
+/// The part of all ticks in between that were stolen.
+fn share(one: (f64, f64), other: (f64, f64)) -> f64 {
+    let all = other.1 - one.1;
+    if all > 0.0 { (other.0 - one.0) / all } else { 0.0 }
+}
+
+/// The largest of the ranks' values, if any has one; none of them is negative.
+fn most(world: &World, own: Option<f64>) -> Result<Option<f64>> {
+    Ok(Some(world.max(own.unwrap_or(-1.0))?).filter(|most| *most >= 0.0))
+}
+
+/// Runs what is counted between two looks at all counters; returns the counts for an iteration.
+/// Collective.
+///
+/// # Errors
+/// MPI or the body fails.
+pub(crate) fn count(
+    world: &World,
+    iterations: u64,
+    body: impl FnOnce(u64) -> Result<()>,
+) -> Result<BTreeMap<String, f64>> {
+    world.barrier()?;
+    let devices = if world.rank() == 0 { settled() } else { BTreeMap::new() };
+    let own = world.count()?;
+    // Nobody begins while rank 0 still looks at the devices.
+    world.barrier()?;
+    body(iterations)?;
+    let mut values: Vec<f64> =
+        world.count()?.iter().zip(&own).map(|(now, before)| (now - before) as f64).collect();
+    world.sum_items(&mut values)?;
+    let mut counted: BTreeMap<String, f64> = world.counter_names().zip(values).collect();
+    if world.rank() == 0 {
+        let of = |(name, now): (String, f64)| {
+            let before = devices.get(&name).copied().unwrap_or(0.0);
+            (name, now - before)
+        };
+        counted.extend(settled().into_iter().map(of));
+    }
+    counted.values_mut().for_each(|value| *value /= iterations as f64);
+    Ok(counted)
+}
+
+/// The kernel keeps what a device counted for 10 ms before it asks again (`lifespan`).
+const KEPT: Duration = Duration::from_millis(12);
+
+/// Returns what the devices counted up to now, not a moment ago.
+fn settled() -> BTreeMap<String, f64> {
+    if Path::new(DEVICES).exists() {
+        std::thread::sleep(KEPT);
+    }
+    of_devices()
+}
+
+/// The folder with a folder for each verbs device.
+const DEVICES: &str = "/sys/class/infiniband";
+
+/// The counters of all ports of all verbs devices, added up by name; empty without devices.
+fn of_devices() -> BTreeMap<String, f64> {
+    let mut all = BTreeMap::new();
+    for device in entries(Path::new(DEVICES)) {
+        for port in entries(&device.join("ports")) {
+            for file in entries(&port.join("hw_counters")) {
+                let name = file.file_name().map(|name| name.to_string_lossy().into_owned());
+                let value =
+                    std::fs::read_to_string(&file).ok().and_then(|text| text.trim().parse::<f64>().ok());
+                if let (Some(name), Some(value)) = (name, value) {
+                    *all.entry(format!("device {name}")).or_insert(0.0) += value;
+                }
+            }
+        }
+    }
+    // A number of milliseconds that somebody set, and no count.
+    all.remove("device lifespan");
+    all
+}
+
+fn entries(folder: &Path) -> Vec<std::path::PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_numbers_are_read() {
+        assert_eq!(waited_ns("812345 4000 12\n"), Some(4000.0));
+        assert_eq!(ticks("cpu  10 0 20 60 0 0 2 8 0 0\ncpu0 1 2\n"), Some((8.0, 100.0)));
+        assert_eq!((waited_ns(""), ticks("")), (None, None));
+    }
+
+    #[test]
+    fn a_share_is_that_of_the_time_in_between() {
+        assert_eq!(share((8.0, 100.0), (58.0, 300.0)), 0.25);
+        assert_eq!(share((8.0, 100.0), (8.0, 100.0)), 0.0);
+    }
+}

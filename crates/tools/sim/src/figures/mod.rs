@@ -4,7 +4,8 @@
 //! The code that runs is that of an installation: only the device below it ([`crate::verbs`]) and
 //! the time that things take ([`Costs`](crate::verbs::Costs)) are a model. [`tables`] gives all
 //! figures; `cargo run -p verbena-sim --example papers` prints them. [`polling`] has those of paper
-//! 3, [`set`] paper 1's polling set, [`everyone`] those of paper 4 that need more processes than a machine has.
+//! 3, [`set`] paper 1's polling set, [`everyone`] those of paper 4 that need more processes than a
+//! machine has.
 
 mod bench;
 mod costed;

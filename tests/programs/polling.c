@@ -1,5 +1,5 @@
-/* Looks at the channels while rank 0 waits: rank 1 is on its node, rank 2 beyond the network. Rank 2
- * sends a burst, then rank 1 one with pauses, in which rank 0 does nothing but wait. It tells how
+/* Looks at the channels while rank 0 waits: rank 1 is on its node, rank 2 beyond the network. Rank
+ * 2 sends a burst, then rank 1 one with pauses, in which rank 0 does nothing but wait. It tells how
  * often it looked at shared memory and at the network meanwhile.
  *
  * Arguments: the channel of the network; messages of the first burst, and of the second; "any" to
@@ -55,6 +55,8 @@ int main(int argc, char **argv) {
     OK(MPI_T_pvar_session_create(&session));
     burst(rank, 1, 1, 0, 0);
     burst(rank, 2, first, 0, any);
+    /* A receive from any source must not take what is meant for the next burst. */
+    MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
         MPI_T_pvar_handle near = counter("shm", "_looks", MPI_T_PVAR_CLASS_COUNTER);
         MPI_T_pvar_handle far = counter(network, "_looks", MPI_T_PVAR_CLASS_COUNTER);

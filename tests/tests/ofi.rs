@@ -3,7 +3,6 @@
 //! root).
 
 use std::path::Path;
-use std::process::Command;
 use verbena_testing::{Lack, skip};
 use verbena_tests::cable::{self, Cable, NAMED};
 use verbena_tests::{Ended, Job, job, program, staged, venv};

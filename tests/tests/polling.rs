@@ -1,6 +1,6 @@
 //! The settings of paper 3 over `ofi`, where an empty look is a system call: each must show in how
-//! often a process that waits looks at shared memory and at the network. Over `rc` and `ud` the same
-//! is tested in the simulator (`sim`, `tests/polling_settings.rs`).
+//! often a process that waits looks at shared memory and at the network. Over `rc` and `ud` the
+//! same is tested in the simulator (`sim`, `tests/polling_settings.rs`).
 
 use verbena_testing::{Lack, skip};
 use verbena_tests::cable::{self, NAMED};
@@ -18,7 +18,7 @@ fn has_libfabric() -> bool {
     there
 }
 
-/// What rank 0 counted while messages came within the node.
+/// The counts of rank 0 while messages came within the node.
 #[derive(Debug)]
 struct Counts {
     near: u64,

@@ -43,8 +43,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", default_value = "target/papers")]
     out: PathBuf,
     /// The command behind -- finds two nodes without RDMA, `--hosts a,b`: networks of this machine
-    /// that a virtual cable joins (as root), where messages go over the channel ofi and a look at it
-    /// is a system call; as in `--cable -- polling --hosts a,b discovery`
+    /// that a virtual cable joins (as root), where messages go over the channel ofi and a look at
+    /// it is a system call; as in `--cable -- polling --hosts a,b discovery`
     #[arg(long, requires = "words")]
     cable: bool,
     /// Instead of the report: one command of verbena-papers, as in `-- threshold --quick`

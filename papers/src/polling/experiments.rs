@@ -43,7 +43,8 @@ const fn discovery_of(metric: Metric, burst: usize) -> Point {
     Point { metric, bytes: burst }
 }
 
-/// Discovery itself, from any source as in the paper's library and by name, and the whole exchanges.
+/// Discovery itself, from any source as in the paper's library and by name, and the whole
+/// exchanges.
 const BURSTS: [Point; 6] = [
     discovery_of(Metric::DiscoveryAny, 100),
     discovery_of(Metric::DiscoveryAny, 200),

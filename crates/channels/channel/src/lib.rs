@@ -199,8 +199,8 @@ pub trait Channel: Send {
         None
     }
 
-    /// Returns whether a look costs so little, a load, that it is made in every round, and a poll is
-    /// needed only if it shows something.
+    /// Returns whether a look costs so little, a load, that it is made in every round, and a poll
+    /// is needed only if it shows something.
     fn shows(&self) -> bool {
         false
     }

@@ -1,8 +1,8 @@
 //! A channel around another: it sees each packet that goes through, and hands everything else on.
 //!
 //! Tracing and the simulator's costs are such channels. Only this file must know every method of
-//! [`Channel`]. It takes no packet past its poll, and shows nothing by a glance, so that all packets
-//! and looks pass the [`Tap`].
+//! [`Channel`]. It takes no packet past its poll, and shows nothing by a glance, so that all
+//! packets and looks pass the [`Tap`].
 
 use crate::packet::Header;
 use crate::{

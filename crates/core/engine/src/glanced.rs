@@ -1,4 +1,5 @@
-//! The count of messages that came over the channel which a glance shows, for the polling scheduler.
+//! The count of messages that came over the channel which a glance shows, for the polling
+//! scheduler.
 //!
 //! A direct receive takes such a message without a call (`direct_receive.rs`) and notes it nowhere
 //! but in its peer's count of packets. So these counts are compared with those of before, when the

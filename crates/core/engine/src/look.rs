@@ -118,8 +118,8 @@ impl Engine {
         .derived()
     }
 
-    /// Returns how often the update rate of the polling scheme had passed, and how often the periods
-    /// were calculated anew then: two of [`Engine::counters`], without the others.
+    /// Returns how often the update rate of the polling scheme had passed, and how often the
+    /// periods were calculated anew then: two of [`Engine::counters`], without the others.
     pub fn polling_work(&self) -> [u64; 2] {
         [self.schedule.updates(), self.schedule.calculations()]
     }

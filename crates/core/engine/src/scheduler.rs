@@ -5,8 +5,9 @@
 //! looked at in every round, with at least as much weight as any other (paper 3, 3.2.1). The others
 //! are *scheduled*: each has a period, and is polled once in this many rounds. Periods are fixed by
 //! what the channels measured when they were opened ([`PollCost`]), given by the user, or learnt
-//! from where the last messages came from (3.2.2), wherever they were found (`glanced.rs`). Channels that only move memory are outside all this, as the
-//! paper has its kernel module: they are used when a message asks for it.
+//! from where the last messages came from (3.2.2), wherever they were found (`glanced.rs`).
+//! Channels that only move memory are outside all this, as the paper has its kernel module: they
+//! are used when a message asks for it.
 //!
 //! *Bound*: no period is longer than [`PERIOD_MAX`], so a channel with something to deliver is
 //! polled after at most `PERIOD_MAX` rounds of a wait. A direct receive makes no round, but one of
@@ -21,8 +22,8 @@ use verbena_channel::PollCost;
 
 /// The longest period.
 pub const PERIOD_MAX: u32 = 1000;
-/// A look that costs no more than this many times the cheapest is as cheap: prices are measured, and
-/// rails over like ports must not differ by what one happened to be measured at.
+/// A look that costs no more than this many times the cheapest is as cheap: prices are measured,
+/// and rails over like ports must not differ by what one happened to be measured at.
 const ALIKE: u32 = 2;
 
 /// The rule from which the periods follow.
@@ -64,12 +65,12 @@ impl Polling {
 
     /// The policy without a setting; the table of settings has the same numbers.
     ///
-    /// They follow from the model of paper 3 (`sim`, `figures/polling`, `defaults`): over bursts of 1
-    /// to 256 messages 50:1 by the last 4 messages finds one after 186 ns. The least is 185 ns, with
-    /// 10:1 by the last message, but that leaves the latency within the node a quarter higher, and
-    /// from 100:1 on the network's first message after a silence waits too long. An update here
-    /// calculates only when the history has changed, so the rate that suits best is 1, and not
-    /// the paper's 8 or 10, which the model gives where each update costs 50 to 200 ns.
+    /// They follow from the model of paper 3 (`sim`, `figures/polling`, `defaults`): over bursts of
+    /// 1 to 256 messages 50:1 by the last 4 messages finds one after 186 ns. The least is 185 ns,
+    /// with 10:1 by the last message, but that leaves the latency within the node a quarter higher,
+    /// and from 100:1 on the network's first message after a silence waits too long. An update here
+    /// calculates only when the history has changed, so the rate that suits best is 1, and not the
+    /// paper's 8 or 10, which the model gives where each update costs 50 to 200 ns.
     pub const AUTO: Polling = Polling { scheme: Scheme::Auto, ratio: 50, update_every: 1, history: 4 };
 
     /// Returns the policy that is set now.
@@ -120,7 +121,8 @@ pub(crate) struct Scheduler {
     first: usize,
     /// Rounds that came to it.
     rounds: u64,
-    /// The quickest channel that a glance shows, and the messages over it once they are to be noted.
+    /// The quickest channel that a glance shows, and the messages over it once they are to be
+    /// noted.
     quickest_shown: Option<usize>,
     glanced: Option<Glanced>,
     /// The channels of the last messages, oldest first.
@@ -195,8 +197,8 @@ impl Scheduler {
         self.default = scheme;
     }
 
-    /// Returns the channel whose messages are to be noted by their peers, if it is not known yet from
-    /// whom they may come ([`Scheduler::note`]).
+    /// Returns the channel whose messages are to be noted by their peers, if it is not known yet
+    /// from whom they may come ([`Scheduler::note`]).
     pub(crate) fn lacks_peers(&self) -> Option<usize> {
         self.quickest_shown.filter(|_| self.learns && self.glanced.is_none())
     }

@@ -1,9 +1,10 @@
-//! The time until a message is discovered (paper 3, figures 1 and 3), by stamps of the common clock.
+//! The time until a message is discovered (paper 3, figures 1 and 3), by stamps of the common
+//! clock.
 //!
-//! Rank 0 has a partner on its node, rank 1, and one beyond the network, rank 2. They send it bursts
-//! in turn, and it answers each message; who is not in turn naps. Before each message the sender
-//! computes for a moment, so that messages do not come in step with the looks, and then writes the
-//! time into it. Rank 0 reads the clock when its receive has returned.
+//! Rank 0 has a partner on its node, rank 1, and one beyond the network, rank 2. They send it
+//! bursts in turn, and it answers each message; who is not in turn naps. Before each message the
+//! sender computes for a moment, so that messages do not come in step with the looks, and then
+//! writes the time into it. Rank 0 reads the clock when its receive has returned.
 //!
 //! The difference is the way, and what passed until somebody looked. The quickest message of a
 //! sender in the whole job was found at once, or nearly; what the others took longer is the time of

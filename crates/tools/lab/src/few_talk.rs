@@ -3,9 +3,9 @@
 //!
 //! Every rank sends rank 0 some messages first, in the order of ranks, so that whoever is early has
 //! a place in its polling set. Then rank 0 and the last two ranks talk, with each in turn; the rest
-//! nap. Rank 0 receives from any source, since it does not know who comes next: a receive that names its
-//! sender would look at that one's ring alone. The value is half of the mean round trip in
-//! microseconds.
+//! nap. Rank 0 receives from any source, since it does not know who comes next: a receive that
+//! names its sender would look at that one's ring alone. The value is half of the mean round trip
+//! in microseconds.
 
 use super::metric::Point;
 use super::timing::{Clock, Effort, measure};

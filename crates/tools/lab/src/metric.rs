@@ -104,17 +104,17 @@ pub enum Metric {
     NodeLatency,
     /// Half the round trip between two nodes, while one of the ranks has a partner on its node.
     NetworkLatency,
-    /// As [`NodeLatency`](Metric::NodeLatency), with receives from any source.
+    /// [`NodeLatency`](Metric::NodeLatency) with receives from any source.
     NodeLatencyAny,
-    /// As [`NetworkLatency`](Metric::NetworkLatency), with receives from any source.
+    /// [`NetworkLatency`](Metric::NetworkLatency) with receives from any source.
     NetworkLatencyAny,
-    /// The discovery of a message, by stamps of the common clock, in bursts of so many from the node
-    /// and from the network in turn, which receives take that name their sender.
+    /// The discovery of a message, by stamps of the common clock, in bursts of so many from the
+    /// node and from the network in turn, which receives take that name their sender.
     DiscoveryNamed,
-    /// The same with receives from any source.
+    /// [`DiscoveryNamed`](Metric::DiscoveryNamed) with receives from any source.
     DiscoveryAny,
-    /// Half the round trip to the two last ranks in turn, when all ranks have a connection to rank 0
-    /// and only these talk.
+    /// Half the round trip to the two last ranks in turn, when all ranks have a connection to rank
+    /// 0 and only these talk.
     FewTalk,
     /// An exchange in bursts of 100 from the node and from the network in turn.
     #[serde(rename = "discovery_100")]

@@ -8,8 +8,8 @@ fn run(policy: Policy, order: Order, set_max: usize) -> Outcome {
     Choice { policy, order, set_max }.run().expect("an outcome")
 }
 
-/// `VERBENA_RC_POLL_POLICY`: who is early holds all places by `first`; by `most` those that talk come
-/// in.
+/// `VERBENA_RC_POLL_POLICY`: who is early holds all places by `first`; by `most` those that talk
+/// come in.
 #[test]
 fn the_policy_decides_whose_packets_come_by_rings() {
     let of = |policy| run(policy, Order::Sequential, 16);
@@ -49,7 +49,7 @@ fn the_order_decides_how_many_silent_rings_are_looked_at_before() {
     assert!(priority.latency_ns < sequential.latency_ns);
 }
 
-/// Who gains, in time: rings for those that talk, and for few beside them.
+/// The gain in time: rings for those that talk, and for few beside them.
 #[test]
 fn a_set_of_those_that_talk_is_quickest() {
     let table = polling_sets().expect("the figure");

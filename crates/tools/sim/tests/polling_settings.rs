@@ -21,7 +21,8 @@ const IDLE: u32 = 40;
 /// Messages over the network, then within the node.
 const FIRST: u32 = 200;
 const SECOND: u32 = 100;
-/// Messages of the second sort before looks are counted: until the scheduler has turned, if it does.
+/// Messages of the second sort before looks are counted: until the scheduler has turned, if it
+/// does.
 const TURNING: u32 = 20;
 /// A look at shared memory in nanoseconds, and the delay of its packets.
 const NEAR: PollCost = PollCost { latency_ns: 150, empty_ns: 5 };
@@ -111,7 +112,7 @@ struct Job {
     any: bool,
 }
 
-/// What rank 0 counted while messages came within the node.
+/// The counts of rank 0 while messages came within the node.
 #[derive(Clone, Copy, Debug)]
 struct Counts {
     near: u64,

@@ -48,7 +48,7 @@ pub struct PollingSet {
     start: usize,
     /// The place that was asked for last.
     asked: usize,
-    /// What was looked at, and what came.
+    /// The counts of looks, and of what came.
     counts: PollingSetCounts,
 }
 

@@ -82,8 +82,8 @@ pub trait Datagrams: Send {
     /// Returns nanoseconds since some moment.
     fn now_ns(&self) -> u64;
 
-    /// Returns how many nanoseconds a look at the empty completion queue takes, as measured when the
-    /// device was opened; `None` if that is not known.
+    /// Returns how many nanoseconds a look at the empty completion queue takes, as measured when
+    /// the device was opened; `None` if that is not known.
     fn look_ns(&self) -> Option<u32>;
 
     /// Returns the address to which its datagrams go.

@@ -114,7 +114,7 @@ impl Choice {
     }
 }
 
-/// What was counted between two counts.
+/// Returns what was counted between two counts.
 fn since(now: PollingSetCounts, then: PollingSetCounts) -> PollingSetCounts {
     PollingSetCounts {
         rings: now.rings,
@@ -186,9 +186,9 @@ impl Group {
         Err(format!("a message of rank {from} never comes"))
     }
 
-    /// Rank 0 polls once, which costs it the looks, and the devices go on until then; the peer polls
-    /// too. Returns when rank 0 had what it found: the looks behind a ring that had something come
-    /// later.
+    /// Rank 0 polls once, which costs it the looks, and the devices go on until then; the peer
+    /// polls too. Returns when rank 0 had what it found: the looks behind a ring that had something
+    /// come later.
     fn round(&mut self, from: Rank) -> u64 {
         let counts = |group: &Group| group.channels[0].counts().polling_set;
         let (then, then_ns) = (counts(self), self.subnet.time_ns(0));

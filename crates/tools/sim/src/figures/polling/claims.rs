@@ -1,5 +1,5 @@
-//! What paper 3 says of its figures 2 and 3, computed from the model in each manner, whichever way
-//! it comes out; and the rates that the default is chosen by.
+//! Paper 3's statements on its figures 2 and 3, computed from the model in each manner, whichever
+//! way it comes out; and the rates that the default is chosen by.
 
 use super::{BURSTS, Manner, Polling, RATIOS, Table, UPDATES, discovery_ns, latencies, static_of};
 

@@ -108,16 +108,16 @@ pub fn ratios() -> Result<Table, String> {
     Ok(table)
 }
 
-/// The lengths of bursts by which the default is chosen, from single messages of either side in turn:
-/// each history meets the length that it predicts worst, its own.
+/// The lengths of bursts by which the default is chosen, from single messages of either side in
+/// turn: each history meets the length that it predicts worst, its own.
 const MIXED: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 /// The ratios and histories among which the default is chosen.
 const RATIOS_TRIED: [u32; 6] = [5, 10, 20, 50, 100, 1000];
 const HISTORIES_TRIED: [u32; 5] = [1, 2, 4, 8, 16];
 
 /// Compares what the default could be: discovery over bursts of all lengths, in nanoseconds, by the
-/// largest ratio (rows) and the history (columns), at an update rate of 1; the mean of receives from
-/// any source and of those that name their sender.
+/// largest ratio (rows) and the history (columns), at an update rate of 1; the mean of receives
+/// from any source and of those that name their sender.
 ///
 /// # Errors
 /// What hung.

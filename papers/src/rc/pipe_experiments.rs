@@ -11,8 +11,7 @@ use verbena_lab::experiment::verb::Verb;
 use verbena_lab::experiment::{Experiment, goal, points};
 use verbena_lab::metric::{Metric, Point};
 
-/// The length in bytes from which all designs leave the eager way: just above half of what a chunk
-/// of 16 KiB holds, so that it lies below the paper's middle sizes.
+/// The length in bytes from which no design is eager: `rc` takes no more in one packet.
 const LONG_BYTES_MIN: &str = "16384";
 /// That of the kernels, whose messages are short.
 const KERNEL_LONG_BYTES_MIN: &str = "2048";

@@ -4,8 +4,8 @@
 //! The same engine runs over `pipe` (the designs of the paper's sections 4 and 5) and over `rc` by
 //! read and by write (section 6: its CH3 design writes). All copy up to the same eager limit.
 
-use super::experiments::{CHUNKS, ours};
 use super::goals;
+use super::variants::{CHUNKS, ours};
 use verbena_lab::experiment::variant::{Place, Variant, set};
 use verbena_lab::experiment::verb::Verb;
 use verbena_lab::experiment::{Experiment, goal, points};

@@ -13,6 +13,7 @@ pub mod everyone;
 mod pipe;
 pub mod polling;
 mod rails;
+mod sizes;
 mod table;
 mod tables;
 

@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex};
 use verbena_channel::mark::Mark;
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{
-    Access, Channel, Cost, Key, Payload, Peer, Reach, RemoteMemory, SendError, Sink, Started, Transfer,
+    Access, Channel, Cost, Key, Landing, Payload, Peer, Reach, RemoteMemory, SendError, Sink, Started,
+    Transfer,
 };
 use verbena_engine::{
     ANY_SOURCE, ANY_TAG, Completion, Engine, Mode, Posted, ReceiveRequest, RequestId, SendRequest, Settings,
@@ -61,6 +62,25 @@ impl World {
     }
 }
 
+impl World {
+    /// Hands a packet over; the longest that are part of a message, to the place that the engine
+    /// names, where all of it may not come.
+    fn arrive(&self, sink: &mut dyn Sink, peer: Peer, header: &Header, bytes: &[u8]) {
+        if header.kind != Kind::Data || bytes.len() < PACKET_BYTES_MAX {
+            return sink.packet(peer, header, bytes);
+        }
+        match sink.landing(peer, header, bytes.len() as u64) {
+            Landing::Here(region) => {
+                region.write(0, bytes);
+                let whole = self.with(|state| state.fates.pop_front().unwrap_or(0)) % 2 == 0;
+                sink.landed(peer, header, bytes.len() as u64, whole);
+            }
+            Landing::Scattered => sink.packet(peer, header, bytes),
+            Landing::Nowhere => {}
+        }
+    }
+}
+
 fn fault() -> Fault {
     Fault::new("a transfer failed", "the wire", "the fuzzer", "none")
 }
@@ -106,7 +126,7 @@ impl Channel for World {
         let (packets, ends) =
             self.with(|state| (std::mem::take(&mut state.arriving), std::mem::take(&mut state.ends)));
         let events = packets.len() + ends.len();
-        packets.into_iter().for_each(|(peer, header, bytes)| sink.packet(peer, &header, &bytes));
+        packets.into_iter().for_each(|(peer, header, bytes)| self.arrive(sink, peer, &header, &bytes));
         ends.into_iter().for_each(|(token, outcome)| sink.transferred(token, outcome));
         events
     }

@@ -1,10 +1,11 @@
 //! The experiments: which figure of papers 1 and 2 compares what with what, at which points.
 
+use super::variants::{CHUNKS, ours};
 use super::{goals, pipe_experiments};
 use crate::peers;
 use clap::ValueEnum;
 use verbena_lab::experiment::axis::Axis;
-use verbena_lab::experiment::variant::{Place, Set, UcxTransport, Variant, set};
+use verbena_lab::experiment::variant::{UcxTransport, Variant};
 use verbena_lab::experiment::verb::Verb;
 use verbena_lab::experiment::{Experiment, goal, points};
 use verbena_lab::metric::{Metric, Point};
@@ -26,7 +27,7 @@ pub(crate) enum Name {
     Pipe,
     /// The pipeline inside the pipe by its chunks, 1 to 32 KiB
     PipeChunks,
-    /// The same designs by kernels whose messages pass the eager limit, on 4 ranks
+    /// Those designs by kernels whose messages pass the eager limit, on 4 ranks
     PipeKernels,
     /// 5 to 100 slots under the communication of IS, CG and MG
     Slots,
@@ -42,7 +43,6 @@ pub(crate) const NO_RINGS: (&str, &str) = ("RC_POLL_POLICY", "none");
 pub(crate) const RING: [(&str, &str); 3] =
     [("RC_SLOTS", "8"), ("RC_SLOT_BYTES", "16640"), ("CHUNK_BYTES", "16384")];
 
-pub(super) const CHUNKS: Axis = Axis { name: "chunk, KiB", label: |kib| kib.to_string() };
 const SLOTS: Axis = Axis { name: "slots", label: |slots| slots.to_string() };
 
 impl Name {
@@ -62,14 +62,6 @@ impl Name {
             Name::Peers => of_peers(),
         }
     }
-}
-
-/// Our library between nodes, over `rc` alone, by the path that is compared.
-pub(crate) fn ours(name: &str, settings: &[(&str, &str)]) -> Variant {
-    let settings = settings.iter().map(|(name, value)| set(name, value));
-    let all: Vec<Set> =
-        [set("CHANNELS", "rc"), set("RC_LEARN_PATH", "0")].into_iter().chain(settings).collect();
-    Variant::ours(name, Place::Nodes, all)
 }
 
 fn eager_variants() -> Vec<Variant> {

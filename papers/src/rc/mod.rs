@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | [`experiments`] | what is compared with what, as data |
 //! | [`pipe_experiments`] | those of paper 2's RDMA Channel |
+//! | [`variants`] | our library over `rc` |
 //! | [`goals`] | what must be true of it |
 //! | [`command`] | the command line |
 
@@ -15,3 +16,4 @@ pub(crate) mod command;
 pub(crate) mod experiments;
 mod goals;
 mod pipe_experiments;
+pub(crate) mod variants;

@@ -4,15 +4,14 @@
 //! The same engine runs over `pipe` (the designs of the paper's sections 4 and 5) and over `rc` by
 //! read and by write (section 6: its CH3 design writes). All copy up to the same eager limit.
 
-use super::experiments::{CHUNKS, ours};
 use super::goals;
+use super::variants::{CHUNKS, ours};
 use verbena_lab::experiment::variant::{Place, Variant, set};
 use verbena_lab::experiment::verb::Verb;
 use verbena_lab::experiment::{Experiment, goal, points};
 use verbena_lab::metric::{Metric, Point};
 
-/// The length in bytes from which all designs leave the eager way: just above half of what a chunk
-/// of 16 KiB holds, so that it lies below the paper's middle sizes.
+/// The length in bytes from which no design is eager: `rc` takes no more in one packet.
 const LONG_BYTES_MIN: &str = "16384";
 /// That of the kernels, whose messages are short.
 const KERNEL_LONG_BYTES_MIN: &str = "2048";

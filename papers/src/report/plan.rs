@@ -208,8 +208,8 @@ fn ladder() -> Experiment {
 /// The two designs of paper 1: the path is not learnt, so that each is what it is called.
 fn designs() -> Vec<Variant> {
     vec![
-        rc::experiments::ours("RDMA eager", &[]),
-        rc::experiments::ours("send/receive", &[rc::experiments::NO_RINGS]),
+        rc::variants::ours("RDMA eager", &[]),
+        rc::variants::ours("send/receive", &[rc::experiments::NO_RINGS]),
     ]
 }
 
@@ -218,7 +218,7 @@ fn large_designs() -> Vec<Variant> {
     let of = |(name, large)| {
         let settings =
             [&rc::experiments::RING[..], &[("LARGE", large), ("RC_EAGER_BYTES_MAX", "2048")]].concat();
-        rc::experiments::ours(name, &settings)
+        rc::variants::ours(name, &settings)
     };
     [("pipeline", "pipeline"), ("zero-copy read", "read"), ("zero-copy write", "write")].map(of).to_vec()
 }
@@ -271,7 +271,7 @@ fn rc_eager() -> Experiment {
         let room =
             [("RC_SLOTS", "8"), ("RC_SLOT_BYTES", "33280"), ("RC_BUFFER_BYTES", "33280"), ("LARGE", "write")];
         let settings = [&room[..], &[("RC_EAGER_BYTES_MAX", bytes.as_str())]].concat();
-        rc::experiments::ours(name, &settings)
+        rc::variants::ours(name, &settings)
     };
     let limits = [("2 KiB", 2 << 10), ("8 KiB", 8 << 10), ("13 KiB", 13 << 10), ("32 KiB", 32 << 10)];
     let sizes = [1 << 10, 4 << 10, 8 << 10, 12 << 10, 16 << 10, 32 << 10];
@@ -289,8 +289,8 @@ fn rc_long() -> Experiment {
 }
 
 fn notify() -> Experiment {
-    let basic = rc::experiments::ours("basic", &[("RC_NOTIFY", "pointer")]);
-    let variants = vec![basic, rc::experiments::ours("piggyback", &[])];
+    let basic = rc::variants::ours("basic", &[("RC_NOTIFY", "pointer")]);
+    let variants = vec![basic, rc::variants::ours("piggyback", &[])];
     let title = "Bandwidth of small messages by how a packet is noticed (paper 2, figure 7)";
     let all = points(Metric::Bandwidth, &[64, 1 << 10]);
     Experiment { window: 100, ..experiment("rc notify", title, all, variants) }

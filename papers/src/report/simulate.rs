@@ -51,8 +51,7 @@ pub(super) fn run(record: &mut Record, quick: bool) -> Result<()> {
     record.table("sim direction", "bandwidth", "MB/s", &made(directions())?)?;
     let control = long("Latency of long messages", |design, bytes| design.latency_us(bytes, Costs::PAPER_1));
     record.table("sim control gain", "latency", "us", &gain(&made(control)?))?;
-    let smooth_kib =
-        held_out::smooth_threshold_kib().map_err(|reason| anyhow!("the simulator: {reason}"))?;
+    let smooth_kib = held_out::smooth_threshold_kib().map_err(|reason| anyhow!("the simulator: {reason}"))?;
     let mut threshold = Table::new("The length from which rendezvous is quicker", ["place", "RDMA eager"]);
     threshold.add("smooth", vec![smooth_kib]);
     record.table("sim threshold", "length", "KiB", &threshold)?;

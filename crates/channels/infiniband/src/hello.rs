@@ -77,11 +77,11 @@ pub(crate) struct Hello {
     pub declined: bool,
     /// The receive buffers that it has posted for the other.
     pub credits: u16,
-    /// Bytes of each.
+    /// The bytes of each.
     pub buffer_bytes: u32,
     /// The sender's address.
     pub address: Address,
-    /// Its end of the connection.
+    /// The sender's end of the connection.
     pub endpoint: Endpoint,
 }
 

@@ -4,9 +4,9 @@
 //! writes into a byte pipe, `get` reads from it, both return how many bytes they moved, and the
 //! caller tries again with the rest (paper 2, 3.2). The paper's question is whether so small an
 //! interface costs speed. So [`RdmaChannel`] is that interface, [`Pipes`] are the paper's designs
-//! of it ([`Design`]), and [`PipeChannel`] brings the engine's packets through it, in order, however
-//! long they are: it has no remote memory to offer. The same engine over `rc` reads and writes
-//! memory after the match, as the paper's CH3 design does.
+//! of it ([`Design`]), and [`PipeChannel`] brings the engine's packets through it, in order,
+//! however long they are: it has no remote memory to offer. The same engine over `rc` reads and
+//! writes memory after the match, as the paper's CH3 design does.
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -17,6 +17,7 @@
 //! | `outgoing`, `bytes_out` | the sender's end: in chunks; and with pointers |
 //! | `incoming`, `bytes_in` | the receiver's end, alike |
 //! | `pull` | memory that is read in place of bytes of the pipe |
+//! | `line` | posting work on a connection, and the memory that it writes from |
 //! | `connection` | a connection: both directions, and its queue pair |
 //! | `pipes` | the five functions over all connections |
 //! | `meeting` | connections on demand, by datagrams |
@@ -44,6 +45,7 @@ mod connection;
 pub mod fuzzing;
 mod incoming;
 pub mod layout;
+mod line;
 mod meeting;
 mod open;
 mod outgoing;

@@ -63,7 +63,7 @@ pub(crate) mod pinned;
 mod policy;
 pub mod polling;
 mod pool;
-mod pulse;
+pub(crate) mod pulse;
 mod receive;
 pub(crate) mod ring;
 mod send;

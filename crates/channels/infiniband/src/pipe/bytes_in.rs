@@ -1,12 +1,12 @@
 //! The receiver's end of a pipe of bytes with pointers (paper 2, 4.2).
 //!
 //! Get is: compare the pointers, copy, write the tail pointer. It is written once the pipe is found
-//! empty, or half of the ring was taken: so a message costs one such write, however many parts of it
-//! the caller asks for.
+//! empty, or half of the ring was taken: so a message costs one such write, however many parts of
+//! it the caller asks for.
 
 use super::bytes_out::pointer;
-use super::connection::Line;
 use super::layout::Layout;
+use super::line::Line;
 use crate::rc::adapter::{Adapter, Remote};
 use std::sync::atomic::Ordering;
 use verbena_fault::Fault;

@@ -3,8 +3,8 @@
 //! Put is: copy into the own ring, write the data into the peer's ring, write the head pointer. If
 //! the data goes past the end of the ring it takes two writes.
 
-use super::connection::Line;
 use super::layout::Layout;
+use super::line::Line;
 use super::sources::Sources;
 use crate::rc::adapter::{Adapter, Remote};
 use crate::rc::pinned::Pinned;

@@ -1,12 +1,12 @@
 //! The receiver's end of a pipe of chunks (paper 2, 4.3 to 5).
 //!
-//! Get is: look at the flags of the next chunk, copy, clear its head. At a special packet the memory
-//! that it offers is read by RDMA straight to where the bytes are wanted, get has moved nothing, and
-//! what lies behind it waits; then the sender is told. The tail pointer goes with every chunk the
-//! other way, and alone only when half of the chunks were taken since it went last.
+//! Get is: look at the flags of the next chunk, copy, clear its head. At a special packet the
+//! memory that it offers is read by RDMA straight to where the bytes are wanted, get has moved
+//! nothing, and what lies behind it waits; then the sender is told. The tail pointer goes with
+//! every chunk the other way, and alone only when half of the chunks were taken since it went last.
 
-use super::connection::Line;
 use super::layout::{CHUNK_HEAD_BYTES, Head, Kind, Layout, OFFER_BYTES, Offer};
+use super::line::Line;
 use super::outgoing::ChunksOut;
 use super::pull::Pull;
 use crate::cache::Cache;

@@ -90,11 +90,11 @@ impl Head {
 /// Memory of the sender that stands for bytes of the pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offer {
-    /// Its address there.
+    /// The address there.
     pub address: u64,
-    /// Its length in bytes, more than 0.
+    /// The length in bytes, more than 0.
     pub bytes: u64,
-    /// Its key, with the right to read and no other.
+    /// The key, with the right to read and no other.
     pub key: u32,
 }
 

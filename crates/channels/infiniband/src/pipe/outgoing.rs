@@ -1,14 +1,14 @@
 //! The sender's end of a pipe of chunks (paper 2, 4.3 to 5).
 //!
-//! Put is: fill the next chunks of the own ring, each with the tail pointer for the other direction,
-//! and write each into the same place of the peer's ring. [`Design::Piggyback`] first fills all that
-//! there is room for, [`Design::Pipeline`] lets the device begin with the first. A long buffer is
-//! not copied in [`Design::ZeroCopy`]: a special packet offers it, put has moved nothing, and the
-//! pipe stands until the peer has read it and says so.
+//! Put is: fill the next chunks of the own ring, each with the tail pointer for the other
+//! direction, and write each into the same place of the peer's ring. [`Design::Piggyback`] first
+//! fills all that there is room for, [`Design::Pipeline`] lets the device begin with the first. A
+//! long buffer is not copied in [`Design::ZeroCopy`]: a special packet offers it, put has moved
+//! nothing, and the pipe stands until the peer has read it and says so.
 
 use super::bytes_out::pointer;
-use super::connection::Line;
 use super::layout::{CHUNK_HEAD_BYTES, Head, Kind, Layout, Offer};
+use super::line::Line;
 use super::settings::Design;
 use super::sources::Sources;
 use crate::cache::{Cache, Lease, Purpose};
@@ -43,7 +43,7 @@ pub(super) struct ChunksOut {
 #[derive(Debug)]
 struct Offered {
     region: Region,
-    /// Its registration, until the peer has read it.
+    /// The registration, until the peer has read it.
     lease: Option<Lease>,
 }
 

@@ -1,7 +1,8 @@
 //! The five functions, over the connections with all peers.
 
-use super::connection::{Connection, Ends, Line, Stage};
+use super::connection::{Connection, Ends, Stage};
 use super::layout::Layout;
+use super::line::Line;
 use super::rdma_channel::{Beginning, RdmaChannel};
 use super::settings::Settings;
 use crate::cache::watch::Watch;
@@ -103,8 +104,8 @@ impl<A: Adapter> RdmaChannel for Pipes<A> {
                 self.ask_for_life(peer);
             }
         }
-        let up = self.connections.iter().flatten().filter(|connection| connection.is_up());
-        let is_quiet = up.fold(true, |quiet, connection| quiet && connection.is_quiet());
+        let mut up = self.connections.iter().flatten().filter(|connection| connection.is_up());
+        let is_quiet = up.all(|connection| connection.is_quiet());
         if !is_quiet {
             // On a device that is gone nothing ends by itself.
             self.look_for_trouble();

@@ -1,7 +1,7 @@
 //! Memory of the peer that is read in place of bytes of the pipe (paper 2, 5).
 
-use super::connection::Line;
 use super::layout::Offer;
+use super::line::Line;
 use crate::cache::{Cache, Lease, Purpose};
 use crate::rc::adapter::{Adapter, Remote};
 use verbena_channel::Access;

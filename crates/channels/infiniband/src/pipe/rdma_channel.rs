@@ -10,7 +10,7 @@ use verbena_channel::{Payload, Peer};
 use verbena_fault::Fault;
 use verbena_memory::Region;
 
-/// What an RDMA Channel needs to begin with.
+/// All that an RDMA Channel needs to begin with.
 #[derive(Debug)]
 pub struct Beginning<A, Card, Settings> {
     /// The number of this process.

@@ -1,9 +1,9 @@
 //! Bytes of a pipe as packets for the engine.
 //!
 //! A short packet is gathered in memory of the reader and given to the engine whole. For a long one
-//! the engine is asked where it goes as soon as its header is there, and its bytes go there at once:
-//! copied from chunks, or read by the device. Only if the receive is scattered it is gathered, in as
-//! much memory as the receive has.
+//! the engine is asked where it goes as soon as its header is there, and its bytes go there at
+//! once: copied from chunks, or read by the device. Only if the receive is scattered it is
+//! gathered, in as much memory as the receive has.
 
 use super::PipeChannel;
 use super::layout::{RECORD_BYTES, parse_record};

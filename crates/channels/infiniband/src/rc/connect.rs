@@ -10,7 +10,6 @@
 //! A process answers only inside MPI, so the limit after which a peer is given up is long.
 
 use super::adapter::Adapter;
-use super::asking::{Asking, Due};
 use super::failure;
 use super::peers::{Connection, Stage};
 use super::{Credits, RcChannel};
@@ -85,7 +84,7 @@ impl<A: Adapter> RcChannel<A> {
         let patience_ns = self.patience_ns();
         let connection = self.peers.get(peer);
         if let Some(Stage::Asking(asking)) = connection.map(|connection| &mut connection.stage) {
-            asking.limit(patience_ns);
+            asking.limit_ns = patience_ns;
         }
     }
 

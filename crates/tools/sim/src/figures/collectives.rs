@@ -135,7 +135,7 @@ impl Job {
         rcs.iter_mut().for_each(keep_registrations);
         let member = |(rank, rc)| {
             let inner: Box<dyn Channel> = Box::new(rc);
-            let wire = Wrapper { inner, tap: Costed { rank, subnet: subnet.clone() } };
+            let wire = Wrapper { inner, tap: Costed { rank, subnet: subnet.clone(), copies: true } };
             let channels: Vec<Box<dyn Channel>> = vec![Box::new(LoopbackChannel::new(rank)), Box::new(wire)];
             let group = Group::new((0..nodes).collect(), rank);
             Member {

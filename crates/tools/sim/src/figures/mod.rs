@@ -19,6 +19,7 @@ mod pipe;
 pub mod polling;
 mod rails;
 pub mod set;
+mod sizes;
 mod table;
 mod tables;
 

@@ -46,7 +46,8 @@ fn bandwidth_mb_s(senders: usize, costs: Costs) -> Result<f64, String> {
     let mut uds = over_ud::channels(&subnet, limits, |_| settings.clone(), 2).into_iter();
     let wire = |rank| {
         let inner: Box<dyn Channel> = Box::new(uds.next().expect("one for each rank"));
-        vec![Box::new(Wrapper { inner, tap: Costed { rank, subnet: subnet.clone() } }) as Box<dyn Channel>]
+        vec![Box::new(Wrapper { inner, tap: Costed { rank, subnet: subnet.clone(), copies: true } })
+            as Box<dyn Channel>]
     };
     let mut bench = Bench::new(subnet.clone(), BYTES, verbena_engine::Settings::default(), wire);
     let marks = bench.run(windows(BYTES, WINDOW, WINDOWS, WINDOWS))?;

@@ -5,8 +5,9 @@
 use super::Design as AfterMatch;
 use super::bench::{Bench, ROUNDS, WARM_ROUNDS, ping_pong, window_rounds};
 use super::costed::Costed;
+use super::sizes::{CHUNKS, LONG, WINDOW_LONG};
 use super::table::{Table, size};
-use super::tables::{CHUNKS, LONG, WINDOW_LONG};
+
 use crate::over_pipe::{channels, keep_registrations, paper_settings};
 use crate::verbs::{Costs, Counts, DeviceFaults, Subnet};
 use verbena_channel::Channel;

@@ -1,21 +1,17 @@
 //! The tables: for each figure of the papers the designs that it compares, and the sizes.
 
 use super::design::Design;
+use super::sizes::{CHUNKS, LONG, WINDOW_LONG};
 use super::table::{Table, size};
 use crate::verbs::Costs;
 
 /// A window of paper 1's bandwidth test (section 6.3.1).
 const WINDOW: usize = 100;
-/// A window for long messages.
-pub(super) const WINDOW_LONG: usize = 16;
 const SMALL: [usize; 5] = [4, 16, 64, 256, 1024];
-pub(super) const LONG: [usize; 9] =
-    [4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20];
 /// Lengths and window of the ladder as it is measured between nodes.
 const PREDICTED: [usize; 4] = [64 << 10, 256 << 10, 1 << 20, 4 << 20];
 const WINDOW_PREDICTED: usize = 8;
 const MIDDLE: [usize; 4] = [32 << 10, 64 << 10, 128 << 10, 256 << 10];
-pub(super) const CHUNKS: [usize; 6] = [1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10];
 
 /// Makes all tables.
 ///

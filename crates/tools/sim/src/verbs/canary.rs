@@ -1,5 +1,6 @@
-//! Defects of the channels `rc` and `pipe`, played by the devices: they change what they carry as a channel
-//! with that defect would have written it, or taken it. The checks above must find each of them.
+//! Defects of the channels `rc` and `pipe`, played by the devices: they change what they carry as a
+//! channel with that defect would have written it, or taken it. The checks above must find each of
+//! them.
 //!
 //! They change the prefix of packets, as the module `frame` of `rc` lays it out, the flags of rings
 //! (a chunk of `pipe` has them at the same places), and the order of writes.

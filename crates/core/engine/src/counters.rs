@@ -1,6 +1,6 @@
 //! Counters that tell what the engine did.
 
-use verbena_channel::Registrations;
+use verbena_channel::{Datagrams, Receives, Registrations};
 
 /// Counts of one channel's traffic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,6 +25,10 @@ pub struct ChannelCounters {
     pub strange_messages: u64,
     /// The program's memory registered with its device.
     pub registrations: Registrations,
+    /// Its buffers for what peers send.
+    pub receives: Receives,
+    /// Its datagrams.
+    pub datagrams: Datagrams,
 }
 
 /// A snapshot of the engine's counters.

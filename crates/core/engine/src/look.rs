@@ -119,8 +119,9 @@ impl Engine {
     fn channel_counters(&self) -> Vec<ChannelCounters> {
         let mut counters = self.state.channel_counters();
         for (counters, channel) in counters.iter_mut().zip(&self.channels) {
-            let Counts { registrations, strange_messages } = channel.counts();
+            let Counts { registrations, strange_messages, receives, datagrams } = channel.counts();
             (counters.registrations, counters.strange_messages) = (registrations, strange_messages);
+            (counters.receives, counters.datagrams) = (receives, datagrams);
         }
         counters
     }

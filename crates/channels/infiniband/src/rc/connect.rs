@@ -39,7 +39,7 @@ pub(super) struct Asking {
 /// | --- | --- | --- |
 /// | 0 | 4 | "vRC1" |
 /// | 4 | 4 | the sender's rank |
-/// | 8 | 1 | bit 0: your end was seen; bit 1: an answer is wanted; bit 2: the connection is declined |
+/// | 8 | 1 | bit 0: your end was seen; bit 1: an answer is wanted; bit 2: the connection is declined; bit 3: there is no other way |
 /// | 10 | 2 | receive buffers posted for the other |
 /// | 12 | 4 | their size in bytes |
 /// | 16 | 32 | the sender's address, as proof that it is of this job |
@@ -50,6 +50,7 @@ pub(super) struct Hello {
     seen: bool,
     wanted: bool,
     declined: bool,
+    needed: bool,
     credits: u16,
     buffer_bytes: u32,
     address: Address,
@@ -64,7 +65,8 @@ impl Hello {
         let mut out = [0; HELLO_BYTES];
         out[..4].copy_from_slice(&MAGIC);
         out[4..8].copy_from_slice(&self.from.to_le_bytes());
-        out[8] = u8::from(self.seen) | u8::from(self.wanted) << 1 | u8::from(self.declined) << 2;
+        let flags = [self.seen, self.wanted, self.declined, self.needed];
+        out[8] = (0..).zip(flags).map(|(bit, flag)| u8::from(flag) << bit).sum();
         out[10..12].copy_from_slice(&self.credits.to_le_bytes());
         out[12..16].copy_from_slice(&self.buffer_bytes.to_le_bytes());
         out[16..48].copy_from_slice(&self.address.0);
@@ -80,6 +82,7 @@ impl Hello {
             seen: bytes[8] & 1 != 0,
             wanted: bytes[8] & 2 != 0,
             declined: bytes[8] & 4 != 0,
+            needed: bytes[8] & 8 != 0,
             credits: u16::from_le_bytes([bytes[10], bytes[11]]),
             buffer_bytes: word(12),
             address: Address(bytes[16..48].try_into().expect("32 bytes")),
@@ -156,6 +159,14 @@ impl<A: Adapter> RcChannel<A> {
         }
     }
 
+    /// Makes the peer take the connection that is being made even beyond its limit.
+    #[cold]
+    pub(super) fn insist(&mut self, peer: Peer) {
+        if let Some(connection) = self.peers.get(peer) {
+            connection.needed = true;
+        }
+    }
+
     /// Resends hellos whose time has come, and gives up peers that never answered.
     fn ask(&mut self, now_ns: u64) {
         let mut at = 0;
@@ -187,6 +198,7 @@ impl<A: Adapter> RcChannel<A> {
             seen: connection.theirs.is_some(),
             wanted: !connection.is_up(),
             declined: false,
+            needed: connection.needed,
             credits: connection.posted,
             buffer_bytes: self.settings.buffer_bytes as u32,
             address: self.adapter.address(),
@@ -207,8 +219,12 @@ impl<A: Adapter> RcChannel<A> {
         if hello.declined {
             return self.connection_declined(peer, &hello.endpoint);
         }
+        if self.is_replaced_by(hello) {
+            let fault = failure::replaced(&self.ends(peer));
+            return self.break_connection(peer, fault);
+        }
         let is_new = self.peers.look(peer).is_none();
-        if self.past.has(peer, &hello.endpoint) || (is_new && self.is_full()) {
+        if self.past.has(peer, &hello.endpoint) || (is_new && self.is_full() && !hello.needed) {
             return self.decline(hello);
         }
         if is_new && let Err(fault) = self.begin(peer) {
@@ -231,6 +247,16 @@ impl<A: Adapter> RcChannel<A> {
         if hello.wanted {
             self.greet(peer);
         }
+    }
+
+    /// Returns whether the hello is for a new connection in place of the one here: the peer has
+    /// given that back, and needs one again. When the break is known above, the next hello is
+    /// answered.
+    fn is_replaced_by(&self, hello: &Hello) -> bool {
+        let connection = self.peers.look(hello.from).filter(|known| !matches!(known.stage, Stage::Broken(_)));
+        hello.needed
+            && connection.and_then(|known| known.theirs).is_some_and(|known| known != hello.endpoint)
+            && !self.past.has(hello.from, &hello.endpoint)
     }
 
     /// Declines the hello: the connection that it asks for is not to be.
@@ -284,6 +310,7 @@ mod tests {
             seen: true,
             wanted: false,
             declined: true,
+            needed: true,
             credits: 300,
             buffer_bytes: 2048,
             address: Address([3; 32]),

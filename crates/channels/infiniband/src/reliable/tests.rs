@@ -20,6 +20,7 @@ const RULES: Rules = Rules {
     resend_ns_first: 200_000,
     silent_ns_max: 50_000_000,
     silent_waits_min: 8,
+    resends_max: 5,
 };
 
 #[test]

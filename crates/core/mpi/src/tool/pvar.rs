@@ -100,11 +100,12 @@ pub static ALL: LazyLock<Vec<Variable>> = LazyLock::new(|| {
     };
     let of_channel = |channel: &'static str| {
         let own = match channel {
-            "rc" => REGISTERING,
-            "ofi" => GUARDED,
-            _ => &[],
+            "rc" => [REGISTERING, RECEIVING],
+            "ud" => [RECEIVING, DATAGRAMS],
+            "ofi" => [GUARDED, &[]],
+            _ => [&[], &[]],
         };
-        CHANNEL.iter().chain(own).map(move |&(name, class, help, read)| Variable {
+        CHANNEL.iter().chain(own.into_iter().flatten()).map(move |&(name, class, help, read)| Variable {
             name: format!("{channel}_{name}"),
             help: format!("channel {channel}: {help}"),
             subject: Subject::Channel,
@@ -166,6 +167,23 @@ const REGISTERING: &[OfChannel] = &[
     ("registrations_refused", Class::Counter, "operations whose memory could not be registered (limit of locked memory), so that it was copied", |c| c.registrations.refused),
     ("registrations", Class::Level, "registrations of the program's memory that are kept or in use", |c| c.registrations.entries),
     ("registered_bytes", Class::Level, "bytes of the program's memory that are registered", |c| c.registrations.bytes),
+];
+
+/// Variables of the channels that post buffers for what other processes send.
+#[rustfmt::skip]
+const RECEIVING: &[OfChannel] = &[
+    ("receive_bytes", Class::Level, "bytes registered for receive buffers", |c| c.receives.bytes),
+    ("receive_top_ups", Class::Counter, "how often more were posted since the device had told that few were left", |c| c.receives.top_ups),
+];
+
+/// Variables of the channels that make datagrams reliable.
+#[rustfmt::skip]
+const DATAGRAMS: &[OfChannel] = &[
+    ("datagrams_sent", Class::Counter, "datagrams posted", |c| c.datagrams.sent),
+    ("datagrams_resent", Class::Counter, "of datagrams_sent, those that were sent again", |c| c.datagrams.resent),
+    ("acknowledgements", Class::Counter, "of datagrams_sent, those that only acknowledge", |c| c.datagrams.acks),
+    ("datagrams_doubled", Class::Counter, "datagrams that had arrived before", |c| c.datagrams.doubles),
+    ("datagrams_garbled", Class::Counter, "datagrams that were garbled, or came from nobody of this job", |c| c.datagrams.garbled),
 ];
 
 /// Variables of the channels that recognise a stranger's message.

@@ -216,12 +216,12 @@ impl Engine {
         };
         // If there is no other way, one that needs a connection must do.
         let route = choose(self.connections.is_some()).or_else(|| choose(false));
-        let route = route.map(|route| Route { spare: self.has_spare(peer, route.packets), ..route });
         let kept = !carried || old.is_none() || state.kept;
         let Some(route) = route.filter(|_| kept) else {
             let fault = fault::all_lost(&state.losses.as_ref().expect("noted just now").lost, &self.channels);
             return self.state.break_peer(peer, fault);
         };
+        let route = Route { spare: self.has_spare(peer, route.packets), ..route };
         match old {
             Some(old) if !carried => self.keep_packets(peer, channel, old, route),
             // Even if it has sent nothing yet: what the peer sent may be lost, though the device

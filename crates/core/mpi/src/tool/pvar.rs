@@ -99,7 +99,7 @@ pub static ALL: LazyLock<Vec<Variable>> = LazyLock::new(|| {
         read: Read::Slept,
     };
     let of_channel = |channel: &'static str| {
-        let own = match channel {
+        let own: [&[OfChannel]; 2] = match channel {
             "rc" => [REGISTERING, RECEIVING],
             "ud" => [RECEIVING, DATAGRAMS],
             "ofi" => [GUARDED, &[]],

@@ -372,12 +372,11 @@ impl<A: Adapter> Channel for RcChannel<A> {
 
 impl<A: Adapter> Connections for RcChannel<A> {
     fn meet(&mut self, peer: Peer) {
-        self.begin_beside(peer);
+        self.begin_beside(peer, false);
     }
 
     fn need(&mut self, peer: Peer) {
-        self.begin_beside(peer);
-        self.insist(peer);
+        self.begin_beside(peer, true);
     }
 
     fn connection(&self, peer: Peer) -> Connection {

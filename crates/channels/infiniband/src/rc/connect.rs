@@ -92,12 +92,13 @@ impl Hello {
 }
 
 impl<A: Adapter> RcChannel<A> {
-    /// Begins a connection with a peer that has spoken or is to be spoken to.
+    /// Begins a connection with a peer that has spoken or is to be spoken to; if it is `needed`, the
+    /// peer takes it even beyond its limit.
     ///
     /// # Errors
     /// The device gives no queue pair, or there is no memory to register for it.
     #[cold]
-    pub(super) fn begin(&mut self, peer: Peer) -> Result<(), Fault> {
+    pub(super) fn begin(&mut self, peer: Peer, needed: bool) -> Result<(), Fault> {
         let shared = self.settings.shared_receives;
         let (pair, mine) = self.adapter.open_pair(shared)?;
         let posted = match self.post_receives(pair, peer) {
@@ -113,7 +114,7 @@ impl<A: Adapter> RcChannel<A> {
         let (since_ns, at_ns, interval_ns) = (now_ns, now_ns, RESEND_NS_MIN);
         let stage = Stage::Asking(Asking { since_ns, limit_ns, at_ns, interval_ns });
         let mut connection = Connection::new(Some(pair), mine, stage, posted, &self.limits, &self.settings);
-        connection.uncredited = spare.then(Box::default);
+        (connection.uncredited, connection.needed) = (spare.then(Box::default), needed);
         self.peers.add(peer, connection);
         self.asking.push(peer);
         self.ask(now_ns);
@@ -142,28 +143,22 @@ impl<A: Adapter> RcChannel<A> {
         self.settings.connect_ns_max.min(self.settings.take_over_ns_max)
     }
 
-    /// Begins a connection beside another channel's or in its place, unless there is one.
+    /// Begins a connection beside another channel's or, if it is `needed`, in its place, unless
+    /// there is one.
     #[cold]
-    pub(super) fn begin_beside(&mut self, peer: Peer) {
+    pub(super) fn begin_beside(&mut self, peer: Peer, needed: bool) {
         if self.peers.look(peer).is_none()
             && self.peers.address(peer).is_some()
-            && let Err(fault) = self.begin(peer)
+            && let Err(fault) = self.begin(peer, needed)
         {
             self.refuse_connection(peer, fault);
             return;
         }
         let patience_ns = self.patience_ns();
-        let connection = self.peers.get(peer);
-        if let Some(Stage::Asking(asking)) = connection.map(|connection| &mut connection.stage) {
+        let Some(connection) = self.peers.get(peer) else { return };
+        connection.needed |= needed;
+        if let Stage::Asking(asking) = &mut connection.stage {
             asking.limit_ns = patience_ns;
-        }
-    }
-
-    /// Makes the peer take the connection that is being made even beyond its limit.
-    #[cold]
-    pub(super) fn insist(&mut self, peer: Peer) {
-        if let Some(connection) = self.peers.get(peer) {
-            connection.needed = true;
         }
     }
 
@@ -227,7 +222,7 @@ impl<A: Adapter> RcChannel<A> {
         if self.past.has(peer, &hello.endpoint) || (is_new && self.is_full() && !hello.needed) {
             return self.decline(hello);
         }
-        if is_new && let Err(fault) = self.begin(peer) {
+        if is_new && let Err(fault) = self.begin(peer, false) {
             self.refuse_connection(peer, fault);
             return;
         }

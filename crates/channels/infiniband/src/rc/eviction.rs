@@ -85,8 +85,7 @@ impl<A: Adapter> RcChannel<A> {
             self.give_back_connection(peer);
             if needed {
                 // It was declined before the peer could know that; a new end is not of the past.
-                self.begin_beside(peer);
-                self.insist(peer);
+                self.begin_beside(peer, true);
             }
         }
     }

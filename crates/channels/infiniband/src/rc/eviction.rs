@@ -75,18 +75,17 @@ impl<A: Adapter> RcChannel<A> {
     /// Notes that the peer has declined the connection that this end of ours was for.
     #[cold]
     pub(super) fn connection_declined(&mut self, peer: Peer, end: &Endpoint) {
-        let asked = self.peers.look(peer).is_some_and(|connection| {
-            matches!(connection.stage, Stage::Asking(_))
-                && connection.theirs.is_none()
-                && connection.mine == *end
-        });
-        if asked {
-            let needed = self.peers.look(peer).is_some_and(|connection| connection.needed);
-            self.give_back_connection(peer);
-            if needed {
-                // It was declined before the peer could know that; a new end is not of the past.
-                self.begin_beside(peer, true);
-            }
+        let Some(connection) = self.peers.get(peer) else { return };
+        if !matches!(connection.stage, Stage::Asking(_)) || connection.mine != *end {
+            return;
+        }
+        // The peer may need one nevertheless, and then says so: its end is not of the past.
+        connection.theirs = None;
+        let needed = connection.needed;
+        self.give_back_connection(peer);
+        if needed {
+            // It was declined before the peer could know that; a new end is not of the past.
+            self.begin_beside(peer, true);
         }
     }
 }

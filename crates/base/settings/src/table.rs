@@ -209,6 +209,8 @@ settings! {
     /// else only where VERBENA_CHANNELS names it. It takes device, port and address by the settings
     /// of rc
     UD_RANKS_MIN: Number(64, 0..=1 << 30), Channel, Ranks, Job, Start, "paper 4, 2.2";
+    /// device or port for ud, if not by RC_DEVICE: so each can outlive the other's device
+    UD_DEVICE: Text("that of RC_DEVICE"), Channel, None, Process, Start, "paper 4, 4.2";
     /// queue pairs through which ud sends in turn; one more receives
     UD_SENDERS: Number(4, 1..=64), Channel, None, Process, Start, "paper 4, 4 and figure 2";
     /// receive buffers of ud, all posted from the beginning; what finds none is lost and sent again

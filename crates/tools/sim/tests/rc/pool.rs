@@ -4,6 +4,7 @@
 use crate::rig::{Rig, settings};
 use verbena_channel::{Channel, Peer, Receives, SendError};
 use verbena_infiniband::rc::Settings;
+use verbena_infiniband::rc::adapter::Limits;
 use verbena_infiniband::rc::settings::Policy;
 use verbena_sim::verbs::DeviceFaults;
 
@@ -121,6 +122,14 @@ fn the_pool_grows_when_the_device_says_that_it_runs_low() {
     assert!(grown.bytes > same.bytes);
     let last = BURSTS - 1;
     assert!(waited[0] > 0 && waited[last] == 0 && waited_deaf[last] > waited_deaf[0] / 2);
+}
+
+/// `RC_RECEIVES_MAX`: the queue holds no more, and the pool does not grow beyond.
+#[test]
+fn the_pool_grows_no_further_than_the_queue_holds() {
+    let limits = Limits { receives_max: 24, ..DeviceFaults::NONE.limits };
+    let (stopped, _) = bursts(&pooled(16), DeviceFaults { limits, ..DeviceFaults::NONE });
+    assert_eq!((stopped.top_ups, stopped.bytes), (1, 24 * (8 << 10)));
 }
 
 /// A peer may compute for as long as it likes; when it dies, its senders learn it in the time of

@@ -10,12 +10,8 @@ use verbena_settings::{AUTOMATIC, Kind, Origin, Setting, all};
 const RANKS: u32 = 16;
 
 /// These decide whether a channel is opened, what it does then, and whom the engine connects.
-const ELSEWHERE: [&str; 4] = [
-    "VERBENA_RC_CACHE",
-    "VERBENA_RC_PEERS_MAX",
-    "VERBENA_RC_PEERS_REVIEW_EVERY",
-    "VERBENA_UD_RANKS_MIN",
-];
+const ELSEWHERE: [&str; 4] =
+    ["VERBENA_RC_CACHE", "VERBENA_RC_PEERS_MAX", "VERBENA_RC_PEERS_REVIEW_EVERY", "VERBENA_UD_RANKS_MIN"];
 
 /// The settings with which the channels begin now.
 fn current() -> String {
@@ -37,7 +33,9 @@ fn has_effect(setting: &Setting) -> bool {
     };
     match &setting.kind {
         Kind::Text(_) | Kind::Names(..) => setting.set_text("", Origin::Tool).expect("nothing"),
-        Kind::Number { automatic: Some(_), .. } => setting.set_word(AUTOMATIC, Origin::Tool).expect("automatic"),
+        Kind::Number { automatic: Some(_), .. } => {
+            setting.set_word(AUTOMATIC, Origin::Tool).expect("automatic")
+        }
         _ => setting.set_word(setting.default_word(), Origin::Tool).expect("the default"),
     }
     assert_eq!(current(), before, "{} is as it was", setting.about.name);

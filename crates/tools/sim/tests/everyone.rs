@@ -20,7 +20,9 @@ fn datagrams_need_no_connections() {
     assert!(datagrams.iter().all(|took| took.pairs == 0));
     for (at, ranks) in RANKS.into_iter().enumerate() {
         assert_eq!([shared[at].pairs, own[at].pairs], [ranks as usize - 1; 2]);
-        assert!(shared[at].time_ns > 3 * datagrams[at].time_ns && own[at].time_ns > 3 * datagrams[at].time_ns);
+        assert!(
+            shared[at].time_ns > 3 * datagrams[at].time_ns && own[at].time_ns > 3 * datagrams[at].time_ns
+        );
     }
     // Some more buffers may be under way at once.
     assert!(datagrams[3].registered_bytes < datagrams[0].registered_bytes * 12 / 10);

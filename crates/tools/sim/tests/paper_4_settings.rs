@@ -73,13 +73,13 @@ fn bad() -> DeviceFaults {
 #[derive(Clone, Copy)]
 struct Story {
     device: DeviceFaults,
-    /// The first process hears and says nothing after a while.
-    cut: bool,
+    /// The first process hears and says nothing from this time on.
+    cut_ns: Option<u64>,
     /// Another channel reaches everyone.
     spare: bool,
 }
 
-const PLAIN: Story = Story { device: DeviceFaults::NONE, cut: false, spare: false };
+const PLAIN: Story = Story { device: DeviceFaults::NONE, cut_ns: None, spare: false };
 
 /// Everyone sends messages of many lengths to everyone.
 fn run(settings: &Settings, story: Story) -> Seen {
@@ -97,13 +97,14 @@ fn run(settings: &Settings, story: Story) -> Seen {
             uds[*from].failover().expect("it hands back").keep_sent(*to);
         }
     }
-    if story.cut {
-        subnet.cut(0, 0, 500_000, Cut::Down);
+    if let Some(cut_ns) = story.cut_ns {
+        subnet.cut(0, 0, cut_ns, Cut::Down);
     }
     let (mut given_up_ns, mut full) = (0, 0);
     while subnet.now_ns() < RUN_NS && !(left.is_empty() && uds.iter_mut().all(|ud| ud.is_quiet())) {
         left.retain(|&(from, to, number)| {
-            let payload = vec![number as u8; [8, 200, 900, 5000][number % 4].min(longest(&mut uds[from], to))];
+            let payload =
+                vec![number as u8; [8, 200, 900, 5000][number % 4].min(longest(&mut uds[from], to))];
             let header = Header { length: payload.len() as u64, ..Header::new(Kind::Eager) };
             let sent = uds[from].send(to, &header, Payload::Bytes(&payload)).is_ok();
             full += usize::from(!sent);
@@ -158,7 +159,7 @@ fn rule(settings: &mut Settings, change: impl FnOnce(&mut Rules)) {
 
 #[test]
 fn every_setting_of_datagrams_shows_on_a_bad_network() {
-    let changes: [(&str, Change); 17] = [
+    let changes: [(&str, Change); 16] = [
         ("UD_SENDERS", |s| s.senders = 1),
         ("UD_RECEIVES", |s| s.receives = Some(16)),
         ("UD_SHORT_BUFFERS_MAX", |s| s.short_buffers_max = 8),
@@ -172,7 +173,6 @@ fn every_setting_of_datagrams_shows_on_a_bad_network() {
         ("UD_ACK_EVERY", |s| rule(s, |rules| rules.ack_every = 1)),
         ("UD_ACK_DELAY_NS", |s| rule(s, |rules| rules.ack_delay_ns = 200_000)),
         ("UD_RESEND_NS_MIN", |s| rule(s, |rules| rules.resend_ns_min = 2_000_000)),
-        ("UD_RESEND_NS_FIRST", |s| rule(s, |rules| rules.resend_ns_first = 5_000_000)),
         ("UD_LOCAL_NS_MAX", |s| s.local_ns_max = 100_000),
         ("UD_SIGNAL_EVERY", |s| s.signal_every = 1),
         ("UD_INLINE_BYTES_MAX", |s| s.inline_bytes_max = 0),
@@ -184,11 +184,16 @@ fn every_setting_of_datagrams_shows_on_a_bad_network() {
 /// another channel reaches it; else after the silence.
 #[test]
 fn the_limits_of_a_lost_way_show() {
-    let cut = Story { cut: true, ..PLAIN };
+    let cut = Story { cut_ns: Some(500_000), ..PLAIN };
     let short: Change = |s| rule(s, |rules| rules.resends_max = 3);
     let quick: Change = |s| rule(s, |rules| (rules.silent_ns_max, rules.silent_waits_min) = (10_000_000, 2));
-    each_shows(cut, &[("UD_RESEND_NS_MAX", |s| rule(s, |r| r.resend_ns_max = 500_000)), ("UD_SILENT", quick)]);
+    each_shows(
+        cut,
+        &[("UD_RESEND_NS_MAX", |s| rule(s, |r| r.resend_ns_max = 500_000)), ("UD_SILENT", quick)],
+    );
     each_shows(Story { spare: true, ..cut }, &[("UD_RESENDS_MAX", short)]);
+    let first: Change = |s| rule(s, |rules| rules.resend_ns_first = 5_000_000);
+    each_shows(Story { cut_ns: Some(0), ..PLAIN }, &[("UD_RESEND_NS_FIRST", first)]);
     let mut settings = usual();
     short(&mut settings);
     let (alone, spare) = (run(&settings, cut), run(&settings, Story { spare: true, ..cut }));
@@ -223,7 +228,9 @@ fn checksums_find_what_was_garbled() {
 fn the_settings_of_connections_beside_datagrams_show() {
     let usual = HybridFaults { cut_percent: 50, cut_ns_max: 200_000, ..HybridFaults::none(1) };
     let count = |faults: &HybridFaults| {
-        (0..10).map(|seed| run_over_hybrid_under(seed, faults).expect("no rule is broken")).collect::<Vec<_>>()
+        (0..10)
+            .map(|seed| run_over_hybrid_under(seed, faults).expect("no rule is broken"))
+            .collect::<Vec<_>>()
     };
     let changed = |change: fn(&mut HybridFaults)| {
         let mut faults = usual.clone();
@@ -237,23 +244,15 @@ fn the_settings_of_connections_beside_datagrams_show() {
     assert!(before != changed(|f| f.resends_max = 3), "UD_RESENDS_MAX has no effect");
 }
 
-/// Where all goes by connection: credits, and whether they are for one pool.
+/// Where all goes by connection, by send and receive.
 #[test]
-fn the_settings_of_receive_buffers_show() {
-    let count = |change: fn(&mut RcFaults)| {
+fn the_number_of_credits_shows() {
+    let count = |credits| {
         let mut faults = RcFaults::none();
-        (faults.settings.credits, faults.settings.policy) = (8, Policy::None);
-        change(&mut faults);
+        (faults.settings.credits, faults.settings.policy) = (credits, Policy::None);
         (0..10).map(|seed| run_over_rc_under(seed, &faults).expect("no rule is broken")).collect::<Vec<_>>()
     };
-    let before = count(|_| {});
-    assert!(before != count(|f| f.settings.credits = 4), "RC_CREDITS has no effect");
-    let short: fn(&mut RcFaults) = |f| f.settings.pool_receives = 4;
-    assert!(before == count(short), "there is no pool");
-    let shared = |f: &mut RcFaults| f.settings.shared_receives = true;
-    let both = |f: &mut RcFaults| (f.settings.shared_receives, f.settings.pool_receives) = (true, 4);
-    assert!(count(shared) != count(both), "RC_POOL_RECEIVES has no effect");
-    assert!(before != count(both), "RC_SHARED_RECEIVES has no effect");
+    assert!(count(8) != count(4), "RC_CREDITS has no effect");
 }
 
 /// The usual settings of the simulator are those of a run in which nothing goes wrong.

@@ -40,7 +40,9 @@ impl<A: Datagrams> UdChannel<A> {
             format!(
                 "{heard}that process ended or computes without calling MPI, its node went down, or the path is cut"
             ),
-            format!("raise VERBENA_UD_{setting} if it computes so long; else check cable and port (ibstat, rdma link)"),
+            format!(
+                "raise VERBENA_UD_{setting} if it computes so long; else check cable and port (ibstat, rdma link)"
+            ),
         )
     }
 

@@ -161,7 +161,9 @@ pub fn run_over_hybrid_under(seed: u64, faults: &HybridFaults) -> Result<(Report
     let most = faults.rc.faults.connected_peers_max;
     match (0..ranks).map(|rank| (subnet.pairs_most(rank), rank)).max() {
         // Where `ud` was lost, a connection is made whatever the limit.
-        Some((pairs, rank)) if pairs > most && report.failovers == 0 => Err(format!("rank {rank} had {pairs} connections of {most}")),
+        Some((pairs, rank)) if pairs > most && report.failovers == 0 => {
+            Err(format!("rank {rank} had {pairs} connections of {most}"))
+        }
         _ => Ok((report, subnet.counts())),
     }
 }

@@ -21,7 +21,7 @@ const RANKS: u32 = 3;
 const MESSAGES: usize = 120;
 /// Virtual time of a step, and the longest of a run, in nanoseconds.
 const STEP_NS: u64 = 5000;
-const RUN_NS: u64 = 400_000_000;
+const RUN_NS: u64 = 100_000_000;
 
 /// What a run of `ud` counted.
 #[derive(Clone, Debug, PartialEq)]

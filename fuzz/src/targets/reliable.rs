@@ -102,6 +102,7 @@ const RULES: Rules = Rules {
     resend_ns_first: 10_000,
     silent_ns_max: 10_000_000,
     silent_waits_min: 5,
+    resends_max: 3,
 };
 
 /// Fragments on their way out under arbitrary acknowledgements: each buffer comes back once, and
@@ -134,7 +135,7 @@ fn acknowledgements(input: &mut Unstructured<'_>) -> Result<()> {
                 }
             }
             _ => {
-                if outgoing.timed_out(&rules, now_ns) == Verdict::GiveUp {
+                if outgoing.timed_out(&rules, false, now_ns) == Verdict::GiveUp {
                     let left: HashSet<u32> = outgoing.give_up().iter().map(|piece| piece.buffer).collect();
                     assert!(left.is_disjoint(&freed));
                     freed.extend(left);

@@ -98,7 +98,11 @@ settings! {
     /// send and receive before it hears of credits
     RC_CREDITS: Automatic("4096 by the number of ranks, but 4 to 32", 4..=65535), Channel, Packets, Process, Start, "paper 1, 3.1";
     /// 0 posts the receive buffers to each queue pair and not to one shared receive queue
-    RC_SHARED_RECEIVES: Flag(true), Channel, None, Process, Start, "paper 1, 3.1";
+    RC_SHARED_RECEIVES: Flag(true), Channel, None, Process, Start, "paper 1, 3.1; paper 4, 2.1";
+    /// receive buffers in the shared queue, however many connections there are; fewer while these
+    /// have fewer credits together. If the device says that it runs low, half as many more are
+    /// posted, up to RC_RECEIVES_MAX; while it is empty, senders wait (RC_RECEIVER_RETRIES)
+    RC_POOL_RECEIVES: Automatic("1 MiB by the buffer's length, but at least 64", 4..=1 << 20), Channel, Packets, Process, Start, "paper 4, 2.1 and 4.1";
     /// buffers for sending by send and receive, over all connections
     RC_SEND_BUFFERS_MAX: Number(256, 2..=1 << 20), Channel, Packets, Process, Start, "paper 1, 3.1";
     /// who comes into the polling set, and so gets a ring: nobody, the first that are heard, those
@@ -205,6 +209,8 @@ settings! {
     /// else only where VERBENA_CHANNELS names it. It takes device, port and address by the settings
     /// of rc
     UD_RANKS_MIN: Number(64, 0..=1 << 30), Channel, Ranks, Job, Start, "paper 4, 2.2";
+    /// device or port for ud, if not by RC_DEVICE: so each can outlive the other's device
+    UD_DEVICE: Text("that of RC_DEVICE"), Channel, None, Process, Start, "paper 4, 4.2";
     /// queue pairs through which ud sends in turn; one more receives
     UD_SENDERS: Number(4, 1..=64), Channel, None, Process, Start, "paper 4, 4 and figure 2";
     /// receive buffers of ud, all posted from the beginning; what finds none is lost and sent again
@@ -243,7 +249,12 @@ settings! {
     UD_RESEND_NS_FIRST: Number(5_000_000, 1..=1 << 40), Channel, Nanoseconds, Process, Start, "paper 4, 4.2; RFC 6298";
     /// a sending queue pair that completes nothing for so long is passed over
     UD_LOCAL_NS_MAX: Number(1_000_000_000, 1..=1 << 40), Channel, Nanoseconds, Process, Start, "paper 4, 4.2";
-    /// a peer that acknowledges nothing for so long is given up; it does so only inside MPI
+    // With the longest wait of 0.25 s about a minute. A process that computes for longer costs a
+    // connection; nothing is lost by that.
+    /// a peer that rc or another channel reaches too is given up by ud after so many resends in a
+    /// row without any sign of it; it gives one only inside MPI
+    UD_RESENDS_MAX: Number(240, 1..=1 << 30), Channel, None, Process, Start, "paper 4, 4.2";
+    /// any other peer that acknowledges nothing for so long is given up
     UD_SILENT_SECONDS_MAX: Number(3600, 1..=1 << 30), Channel, Seconds, Process, Start, "paper 4, 4.2";
     /// one in so many of ud's datagrams tells when it is done
     UD_SIGNAL_EVERY: Number(16, 1..=1024), Channel, Packets, Process, Start, "paper 1, 4.3";

@@ -20,6 +20,10 @@ pub trait Connections {
     /// is known to live.
     fn meet(&mut self, peer: Peer);
 
+    /// Tells as [`meet`](Connections::meet) does, of a peer that a channel has just lost: the
+    /// connection is made whatever limit there is ([`limit`](Connections::limit)), at both ends.
+    fn need(&mut self, peer: Peer);
+
     /// The connection with the peer.
     fn connection(&self, peer: Peer) -> Connection;
 

@@ -34,7 +34,7 @@ pub use remote_memory::{
     ATOMIC_BYTES, Access, Atomic, AtomicScope, Atomics, Choice, Cost, Direction, Key, RemoteMemory, Started,
     Transfer,
 };
-pub use report::{Counts, PollingSetCounts, Registrations, Report};
+pub use report::{Counts, Datagrams, PollingSetCounts, Receives, Registrations, Report};
 pub use sharing::{Division, End, PARTS_MAX, Shared, Sharing};
 pub use streams::Streams;
 

@@ -22,6 +22,10 @@ pub struct Counts {
     pub strange_messages: u64,
     /// The looks of a channel that polls the rings of some peers.
     pub polling_set: PollingSetCounts,
+    /// Buffers for what other processes send.
+    pub receives: Receives,
+    /// Datagrams, of a channel that makes them reliable itself.
+    pub datagrams: Datagrams,
 }
 
 /// Counts of a channel that polls the rings of some peers, and hears of all others by one queue
@@ -40,6 +44,30 @@ pub struct PollingSetCounts {
     pub queue_looks: u64,
     /// Packets of which the queue told.
     pub queue_packets: u64,
+}
+
+/// Counts of the buffers in which a channel's device puts what other processes send.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Receives {
+    /// Bytes registered for them.
+    pub bytes: u64,
+    /// The number of times that more were posted since the device had told that few were left.
+    pub top_ups: u64,
+}
+
+/// Counts of the datagrams of a channel that makes them reliable itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Datagrams {
+    /// Datagrams posted.
+    pub sent: u64,
+    /// The number of these that are fragments sent again.
+    pub resent: u64,
+    /// The number of these that are acknowledgements which found nothing to ride on.
+    pub acks: u64,
+    /// Fragments that had arrived before.
+    pub doubles: u64,
+    /// Datagrams that were garbled, or came from nobody of this job.
+    pub garbled: u64,
 }
 
 /// Counts of registrations of the program's memory with a channel's device.

@@ -30,6 +30,11 @@ pub trait Tap: Send {
     /// Tells that `inner` is about to be polled.
     fn polling(&mut self) {}
 
+    /// Passes packets on that `inner` hands back ([`Failover::undelivered`]).
+    fn handed_back(&mut self, packets: Vec<(Header, Vec<u8>)>) -> Vec<(Header, Vec<u8>)> {
+        packets
+    }
+
     /// Passes a packet that came in on to `sink`.
     fn packet(&mut self, sink: &mut dyn Sink, peer: Peer, header: &Header, payload: &[u8]);
 
@@ -71,6 +76,29 @@ impl<T: Tap> Sink for Tapped<'_, T> {
 
     fn broken(&mut self, peer: Peer, fault: Fault) {
         self.sink.broken(peer, fault);
+    }
+}
+
+impl<I: DerefMut<Target = dyn Channel> + Send, T: Tap> Failover for Wrapper<I, T> {
+    fn keep_sent(&mut self, peer: Peer) -> bool {
+        self.inner.failover().is_some_and(|inner| inner.keep_sent(peer))
+    }
+
+    fn is_only_way(&mut self, peer: Peer) {
+        if let Some(inner) = self.inner.failover() {
+            inner.is_only_way(peer);
+        }
+    }
+
+    fn undelivered(&mut self, peer: Peer) -> Vec<(Header, Vec<u8>)> {
+        let packets = self.inner.failover().map_or_else(Vec::new, |inner| inner.undelivered(peer));
+        self.tap.handed_back(packets)
+    }
+
+    fn abandon(&mut self, peer: Peer, fault: &Fault) {
+        if let Some(inner) = self.inner.failover() {
+            inner.abandon(peer, fault);
+        }
     }
 }
 
@@ -125,7 +153,8 @@ impl<I: DerefMut<Target = dyn Channel> + Send, T: Tap> Channel for Wrapper<I, T>
     }
 
     fn failover(&mut self) -> Option<&mut dyn Failover> {
-        self.inner.failover()
+        self.inner.failover()?;
+        Some(self)
     }
 
     fn remote_memory(&mut self) -> Option<&mut dyn RemoteMemory> {

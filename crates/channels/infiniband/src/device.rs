@@ -105,7 +105,7 @@ pub struct Completion {
     pub outcome: Result<u32, Failed>,
 }
 
-/// An event of the device that nobody asked for.
+/// An event of the device that is no completion.
 #[derive(Clone, Debug)]
 pub enum Trouble {
     /// The device is gone or unusable: nothing completes any more.
@@ -114,6 +114,9 @@ pub enum Trouble {
     Port(Fault),
     /// One queue pair went into error.
     Pair(QueuePair, Fault),
+    /// The shared receive queue holds fewer buffers than was asked for
+    /// ([`Adapter::tell_below`](crate::rc::adapter::Adapter::tell_below)).
+    FewReceives,
 }
 
 /// Makes a key of datagrams. The highest bit would mean a key that only the kernel may use.

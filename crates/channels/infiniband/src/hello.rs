@@ -60,7 +60,7 @@ impl Asking {
 /// | --- | --- | --- |
 /// | 0 | 4 | the channel's magic |
 /// | 4 | 4 | the sender's rank |
-/// | 8 | 1 | bit 0: your end was seen; bit 1: an answer is wanted; bit 2: the connection is declined |
+/// | 8 | 1 | bit 0: your end was seen; bit 1: an answer is wanted; bit 2: the connection is declined; bit 3: there is no other way |
 /// | 10 | 2 | receive buffers posted for the other |
 /// | 12 | 4 | their size in bytes |
 /// | 16 | 32 | the sender's address, as proof that it is of this job |
@@ -75,6 +75,8 @@ pub(crate) struct Hello {
     pub wanted: bool,
     /// True if it declines the connection.
     pub declined: bool,
+    /// True if there is no other way to the other.
+    pub needed: bool,
     /// The receive buffers that it has posted for the other.
     pub credits: u16,
     /// The bytes of each.
@@ -97,7 +99,8 @@ impl Hello {
         let mut out = [0; HELLO_BYTES];
         out[..4].copy_from_slice(&magic);
         out[4..8].copy_from_slice(&self.from.to_le_bytes());
-        out[8] = u8::from(self.seen) | u8::from(self.wanted) << 1 | u8::from(self.declined) << 2;
+        let flags = [self.seen, self.wanted, self.declined, self.needed];
+        out[8] = (0..).zip(flags).map(|(bit, flag)| u8::from(flag) << bit).sum();
         out[10..12].copy_from_slice(&self.credits.to_le_bytes());
         out[12..16].copy_from_slice(&self.buffer_bytes.to_le_bytes());
         out[16..48].copy_from_slice(&self.address.0);
@@ -114,6 +117,7 @@ impl Hello {
             seen: bytes[8] & 1 != 0,
             wanted: bytes[8] & 2 != 0,
             declined: bytes[8] & 4 != 0,
+            needed: bytes[8] & 8 != 0,
             credits: u16::from_le_bytes([bytes[10], bytes[11]]),
             buffer_bytes: word(12),
             address: Address(bytes[16..48].try_into().expect("32 bytes")),
@@ -133,6 +137,7 @@ mod tests {
             seen: true,
             wanted: false,
             declined: true,
+            needed: true,
             credits: 300,
             buffer_bytes: 2048,
             address: Address([3; 32]),

@@ -16,6 +16,7 @@
 //! | [`connect`] | connections on demand, by datagrams |
 //! | [`send`] | sending, and which way a packet goes |
 //! | [`receive`] | receive buffers and completions |
+//! | [`shared_pool`] | how many buffers the queue for all connections has |
 //! | [`control`] | packets between the channels themselves, and explicit credits |
 //! | [`credit`] | credits for receive buffers |
 //! | [`ring`] | one-way rings that the sender writes into |
@@ -68,6 +69,7 @@ mod receive;
 pub(crate) mod ring;
 mod send;
 pub mod settings;
+mod shared_pool;
 mod sleep;
 mod uncredited;
 pub mod verbs;
@@ -82,13 +84,14 @@ use polling::PollingSet;
 use pool::{Pool, SendPool};
 pub use ring::flags::{PRIMARY, SECONDARY};
 pub use settings::Settings;
+use shared_pool::SharedPool;
 use std::collections::BTreeSet;
 use std::os::fd::RawFd;
 use std::time::Duration;
 use verbena_channel::packet::{HEADER_BYTES, Header};
 use verbena_channel::{
-    Channel, Connection, Connections, Counts, Failover, Payload, Peer, PollCost, Reach, RemoteMemory, Report,
-    SendError, Sink, Streams, look,
+    Channel, Connection, Connections, Counts, Failover, Payload, Peer, PollCost, Reach, Receives,
+    RemoteMemory, Report, SendError, Sink, Streams, look,
 };
 use verbena_fault::Fault;
 use verbena_memory::Region;
@@ -103,6 +106,8 @@ pub struct RcChannel<A: Adapter> {
     limits: Limits,
     peers: Peers<A::Descriptor>,
     receives: Pool,
+    /// The buffers of the queue for all connections, if there is one.
+    pool: SharedPool,
     sends: SendPool<A::Descriptor>,
     set: PollingSet,
     /// The packet that was taken last, if its slots are not free yet.
@@ -133,6 +138,8 @@ pub struct RcChannel<A: Adapter> {
     past: eviction::Past,
     /// The last news of the port.
     port_trouble: Option<Fault>,
+    /// The first reason why the shared pool could not have its size.
+    pool_trouble: Option<Fault>,
     /// The timers: what is due, and when to look.
     pace: Pace,
     /// The number of polls, to do now and then what need not be done each time.
@@ -169,6 +176,7 @@ impl<A: Adapter> RcChannel<A> {
         settings.inline_bytes_max = settings.inline_bytes_max.min(limits.inline_bytes_max);
         RcChannel {
             receives: Pool::new(settings.buffer_bytes),
+            pool: SharedPool::default(),
             sends: SendPool::new(settings.buffer_bytes, settings.send_buffers_max),
             adapter,
             name: "rc",
@@ -191,6 +199,7 @@ impl<A: Adapter> RcChannel<A> {
             wanted_back: BTreeSet::new(),
             past: eviction::Past::new(),
             port_trouble: None,
+            pool_trouble: None,
             pace: Pace::new(),
             rounds: 0,
             leaving: false,
@@ -323,14 +332,19 @@ impl<A: Adapter> Channel for RcChannel<A> {
         let device = format!("{name}: {}", self.adapter.place());
         let no_ring =
             self.no_ring.as_ref().map(|f| format!("{name}: some peer has no ring: {}: {}", f.what, f.cause));
+        let small_pool = self.pool_trouble.as_ref().map(|f| {
+            format!("{name}: the receive pool stays at {} buffers: {}: {}", self.pool.posted, f.what, f.cause)
+        });
+        let memory = self.memory_findings();
         let look = format!("{name}: {}", look::finding(self.adapter.look_ns()));
-        let findings = [device, look].into_iter().chain(no_ring).chain([self.memory_findings()]).collect();
+        let findings = [device, look].into_iter().chain(no_ring).chain(small_pool).chain([memory]).collect();
         Report { findings, absence: None }
     }
 
     fn counts(&self) -> Counts {
-        let registrations = self.memory.cache.counts();
-        Counts { registrations, polling_set: self.set.counts(), ..Counts::default() }
+        let receives = Receives { bytes: self.receives.bytes() as u64, top_ups: self.pool.top_ups };
+        let (registrations, polling_set) = (self.memory.cache.counts(), self.set.counts());
+        Counts { registrations, polling_set, receives, ..Counts::default() }
     }
 
     fn hint(&mut self, peers: &[Peer]) {
@@ -360,7 +374,11 @@ impl<A: Adapter> Channel for RcChannel<A> {
 
 impl<A: Adapter> Connections for RcChannel<A> {
     fn meet(&mut self, peer: Peer) {
-        self.begin_beside(peer);
+        self.begin_beside(peer, false);
+    }
+
+    fn need(&mut self, peer: Peer) {
+        self.begin_beside(peer, true);
     }
 
     fn connection(&self, peer: Peer) -> Connection {

@@ -63,7 +63,9 @@ use std::os::fd::RawFd;
 use std::time::Duration;
 use timers::Timers;
 use verbena_channel::packet::{HEADER_BYTES, Header};
-use verbena_channel::{Channel, Failover, Payload, Peer, PollCost, Reach, Report, SendError, Sink, look};
+use verbena_channel::{
+    Channel, Counts, Failover, Payload, Peer, PollCost, Reach, Receives, Report, SendError, Sink, look,
+};
 use verbena_fault::Fault;
 use verbena_memory::Region;
 use verbena_waiting::{NAP, SLEEP_MAX};
@@ -106,24 +108,9 @@ pub struct UdChannel<A: Datagrams> {
     armed: bool,
     /// Receive buffers to be posted anew.
     emptied: Vec<u32>,
-    counts: Counts,
+    counts: verbena_channel::Datagrams,
     /// The number of polls, to do now and then what need not be done each time.
     rounds: u32,
-}
-
-/// Counts of what the channel did so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Datagrams posted.
-    pub datagrams: u64,
-    /// The number of these that are fragments sent again.
-    pub resent: u64,
-    /// The number of these that are acknowledgements which found nothing to ride on.
-    pub acks: u64,
-    /// Fragments that had arrived before.
-    pub doubles: u64,
-    /// Datagrams that were garbled, or came from nobody of this job.
-    pub garbled: u64,
 }
 
 /// Estimated one-way time of a packet in nanoseconds, for the choice among channels: more than
@@ -193,7 +180,7 @@ impl<A: Datagrams> UdChannel<A> {
             waiting: None,
             armed: false,
             emptied: Vec::new(),
-            counts: Counts::default(),
+            counts: verbena_channel::Datagrams::default(),
             rounds: 0,
         };
         ud.pool = Self::allocate_pool(&mut ud.adapter, ud.receives)?;
@@ -213,11 +200,6 @@ impl<A: Datagrams> UdChannel<A> {
             + self.peers.bytes()
             + self.timers.bytes()
             + self.queues.bytes()
-    }
-
-    /// Returns counts of what the channel did so far.
-    pub fn counts(&self) -> Counts {
-        self.counts
     }
 
     /// Notes the peer's next timer, if it is earlier than what is noted.
@@ -271,7 +253,7 @@ impl<A: Datagrams> UdChannel<A> {
         if partner.broken.is_some() {
             return;
         }
-        match partner.link.outgoing.timed_out(&self.settings.rules, now_ns) {
+        match partner.link.outgoing.timed_out(&self.settings.rules, partner.spare, now_ns) {
             Verdict::Wait => {}
             Verdict::Again => self.pump(peer, now_ns),
             Verdict::GiveUp => {
@@ -283,6 +265,14 @@ impl<A: Datagrams> UdChannel<A> {
         self.acknowledge(peer, now_ns);
         self.farewell_due(peer, now_ns);
         self.arm(peer);
+    }
+
+    /// Notes whether another channel reaches the peer.
+    fn set_spare(&mut self, peer: Peer, spare: bool) {
+        let (bytes_max, rules) = (self.limits.datagram_bytes_max, self.settings.rules);
+        if let Some(partner) = self.peers.meet(peer, bytes_max, &rules) {
+            partner.spare = spare;
+        }
     }
 
     /// Returns whether everything sent is acknowledged, and everything received is.
@@ -392,6 +382,11 @@ impl<A: Datagrams> Channel for UdChannel<A> {
         Report { findings, absence: None }
     }
 
+    fn counts(&self) -> Counts {
+        let receives = Receives { bytes: self.pool.region.len() as u64, top_ups: 0 };
+        Counts { receives, datagrams: self.counts, ..Counts::default() }
+    }
+
     fn failover(&mut self) -> Option<&mut dyn Failover> {
         Some(self)
     }
@@ -400,8 +395,13 @@ impl<A: Datagrams> Channel for UdChannel<A> {
 impl<A: Datagrams> Failover for UdChannel<A> {
     /// Returns whether packets are kept: with reliability each stays in its buffers until it is
     /// acknowledged.
-    fn keep_sent(&mut self, _peer: Peer) -> bool {
+    fn keep_sent(&mut self, peer: Peer) -> bool {
+        self.set_spare(peer, true);
         self.settings.reliable
+    }
+
+    fn is_only_way(&mut self, peer: Peer) {
+        self.set_spare(peer, false);
     }
 
     fn undelivered(&mut self, peer: Peer) -> Vec<(Header, Vec<u8>)> {

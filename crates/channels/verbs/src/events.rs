@@ -12,6 +12,9 @@ pub enum Event {
     CompletionQueue,
     /// The shared receive queue failed.
     SharedReceiveQueue,
+    /// The shared receive queue holds fewer buffers than the limit that was set
+    /// ([`SharedReceiveQueue::set_limit`](crate::SharedReceiveQueue::set_limit)).
+    FewReceives,
     /// The queue pair of this number went into error; the word says how.
     Pair(u32, &'static str),
     /// A port went down, or changed its address.
@@ -66,6 +69,7 @@ fn meaning(event: &ibv_async_event) -> Event {
         raw::IBV_EVENT_DEVICE_FATAL => Event::DeviceFatal,
         raw::IBV_EVENT_CQ_ERR => Event::CompletionQueue,
         raw::IBV_EVENT_SRQ_ERR => Event::SharedReceiveQueue,
+        raw::IBV_EVENT_SRQ_LIMIT_REACHED => Event::FewReceives,
         raw::IBV_EVENT_QP_FATAL => pair("it failed"),
         raw::IBV_EVENT_QP_REQ_ERR => pair("the peer sent an invalid request"),
         raw::IBV_EVENT_QP_ACCESS_ERR => pair("the peer accessed memory that it may not"),

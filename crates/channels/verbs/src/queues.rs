@@ -3,7 +3,7 @@
 use crate::device::Context;
 use crate::domain::ProtectionDomain;
 use crate::explain::{check, errno, fault};
-use crate::raw::{ibv_cq, ibv_recv_wr, ibv_sge, ibv_srq, ibv_srq_init_attr, ibv_wc};
+use crate::raw::{self, ibv_cq, ibv_recv_wr, ibv_sge, ibv_srq, ibv_srq_attr, ibv_srq_init_attr, ibv_wc};
 use crate::wake::EventChannel;
 use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
@@ -171,6 +171,22 @@ impl SharedReceiveQueue {
 
     pub(crate) fn raw(&self) -> *mut ibv_srq {
         self.raw.as_ptr()
+    }
+
+    /// Asks for one event when the queue holds fewer than `buffers` buffers
+    /// ([`Event::FewReceives`](crate::Event::FewReceives)); 0 asks for none. Each event has to be
+    /// asked for anew (InfiniBand specification, 10.2.9.1).
+    ///
+    /// # Errors
+    /// The error number: the device has no such event, or the limit is beyond the queue's size.
+    pub fn set_limit(&self, buffers: u32) -> Result<(), i32> {
+        let mut wanted = ibv_srq_attr { srq_limit: buffers, ..ibv_srq_attr::zeroed() };
+        // SAFETY: the queue lives and the structure is filled in.
+        let code = unsafe {
+            let change = self.domain.context().functions().ibv_modify_srq;
+            change(self.raw(), &mut wanted, raw::IBV_SRQ_LIMIT as i32)
+        };
+        if code == 0 { Ok(()) } else { Err(code.abs()) }
     }
 
     /// Posts a buffer.

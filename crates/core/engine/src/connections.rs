@@ -26,7 +26,7 @@
 
 use crate::Engine;
 use crate::control::{Control, name_hash};
-use crate::peer::{PeerState, Route, choose_route};
+use crate::peer::{PeerState, Route, Usage, choose_route};
 use crate::request::State;
 use crate::state::EngineState;
 use crate::work::{Leave, PeerEvent};
@@ -266,7 +266,8 @@ impl Engine {
         let eager_bytes_max = self.state.settings.eager_bytes_max;
         let is_out = |channel, wire: &mut _| state.is_out_of_question(channel, wire, peer, true);
         let Some(route) = choose_route(&mut self.channels, peer, eager_bytes_max, &is_out) else { return };
-        let route = Route { spare: true, ..route };
+        let route = Route { spare: self.has_spare(peer, route.packets), ..route };
+        let Some(state) = self.state.peers.get(peer) else { return };
         if route.packets == old.packets {
             state.route = Some(route);
             return state.update_eager();
@@ -302,14 +303,18 @@ impl Engine {
         match step {
             // Both have asked: each agrees, and no more needs to be said.
             Leave::Ask if is_leaving => {
-                state.usage.get_or_insert_default().both = true;
+                let usage = state.usage.get_or_insert_default();
+                (usage.both, usage.agreed) = (true, true);
                 self.state.say(peer, channel, Leave::Agree);
             }
-            Leave::Ask if self.connections.is_none() || self.state.has_rendezvous(peer) => {
+            Leave::Ask if self.needs_connection(peer, channel) => {
                 self.state.say(peer, channel, Leave::Refuse);
             }
             Leave::Ask => {
                 self.stop_using(peer, channel);
+                if let Some(state) = self.state.peers.get(peer) {
+                    state.usage.get_or_insert_default().agreed = true;
+                }
                 self.state.say(peer, channel, Leave::Agree);
             }
             Leave::Agree if is_leaving => {
@@ -328,22 +333,58 @@ impl Engine {
         }
     }
 
+    /// Returns whether the connection with the peer cannot be given back now.
+    fn needs_connection(&mut self, peer: Peer, channel: usize) -> bool {
+        self.connections.is_none() || self.state.has_rendezvous(peer) || !self.has_spare(peer, channel)
+    }
+
+    /// Ends the giving back of a connection, since another way to the peer is lost.
+    pub(crate) fn stay_connected(&mut self, peer: Peer) {
+        let usage = self.state.peers.look(peer).and_then(|state| state.usage.as_deref());
+        let Some(Usage { leaving: Some(channel), agreed, .. }) = usage.copied() else { return };
+        self.stop_leaving(peer);
+        if let Some(state) = self.state.peers.get(peer).filter(|_| agreed) {
+            state.usage.get_or_insert_default().doubtful = Some(channel);
+        }
+    }
+
+    /// Makes a new connection in place of one that the peer had given back after all. What it may
+    /// not have taken is sent again.
+    #[cold]
+    pub(crate) fn connect_anew(&mut self, peer: Peer, channel: usize) {
+        self.hand_on(peer, channel);
+        self.drop_connection(peer, channel);
+        let Some(state) = self.state.peers.get(peer) else { return };
+        state.usage.get_or_insert_default().doubtful = None;
+        let Some(route) = state.route.filter(|route| route.packets == channel) else { return };
+        let wire = &mut self.channels[channel];
+        if let Some(connections) = wire.connections() {
+            connections.need(peer);
+        }
+        state.take_route(peer, route, wire);
+        self.state.list_outbox(peer);
+    }
+
     fn stop_leaving(&mut self, peer: Peer) {
         if let Some(state) = self.state.peers.get(peer) {
             let usage = state.usage.get_or_insert_default();
-            (usage.leaving, usage.both) = (None, false);
+            (usage.leaving, usage.both, usage.agreed) = (None, false, false);
         }
         self.be_patient(peer);
     }
 
     /// Gives the connection back, with those of the rails beside it.
     fn leave(&mut self, peer: Peer, channel: usize) {
-        let name = self.connections(channel).rail_of();
-        let all = self.channels.iter_mut().filter_map(|wire| wire.connections());
-        all.filter(|rail| rail.rail_of() == name).for_each(|rail| rail.leave(peer));
+        self.drop_connection(peer, channel);
         self.stop_leaving(peer);
         self.state.counts.left += 1;
         self.move_to_best(peer);
+    }
+
+    fn drop_connection(&mut self, peer: Peer, channel: usize) {
+        let name = self.connections(channel).rail_of();
+        let all = self.channels.iter_mut().filter_map(|wire| wire.connections());
+        all.filter(|rail| rail.rail_of() == name).for_each(|rail| rail.leave(peer));
     }
 
     /// Handles a connection that broke while it was being given back: the other end was quicker, or
@@ -351,6 +392,8 @@ impl Engine {
     #[cold]
     pub(crate) fn lost_while_leaving(&mut self, peer: Peer, channel: usize) {
         self.hand_on(peer, channel);
+        // Another one may be needed yet, if the other way is lost.
+        self.drop_connection(peer, channel);
         let Some(state) = self.state.peers.get(peer) else { return };
         state.update_at_once();
         self.state.list_outbox(peer);

@@ -1,6 +1,6 @@
 //! Counters that tell what the engine did.
 
-use verbena_channel::{PollingSetCounts, Registrations};
+use verbena_channel::{Datagrams, PollingSetCounts, Receives, Registrations};
 
 /// Counts of one channel's traffic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,6 +33,10 @@ pub struct ChannelCounters {
     /// The time of a look that finds nothing, in nanoseconds, as measured when the channel was
     /// opened; 0 if that is not known.
     pub look_ns: u64,
+    /// Its buffers for what peers send.
+    pub receives: Receives,
+    /// Its datagrams.
+    pub datagrams: Datagrams,
 }
 
 /// A snapshot of the engine's counters.

@@ -201,6 +201,10 @@ impl Engine {
         if state.is_leaving(channel) {
             return self.lost_while_leaving(peer, channel);
         }
+        if state.usage.as_ref().is_some_and(|usage| usage.doubtful == Some(channel)) {
+            return self.connect_anew(peer, channel);
+        }
+        self.stay_connected(peer);
         let Some(state) = self.state.peers.open(peer) else { return };
         state.losses.get_or_insert_default().lost.push(lost);
         let old = state.route;
@@ -217,12 +221,21 @@ impl Engine {
             let fault = fault::all_lost(&state.losses.as_ref().expect("noted just now").lost, &self.channels);
             return self.state.break_peer(peer, fault);
         };
+        let route = Route { spare: self.has_spare(peer, route.packets), ..route };
         match old {
             Some(old) if !carried => self.keep_packets(peer, channel, old, route),
             // Even if it has sent nothing yet: what the peer sent may be lost, though the device
             // here took it, and nobody else tells.
             _ => self.take_over(peer, channel, route),
         }
+    }
+
+    /// Returns whether any other channel than this one still reaches the peer with packets.
+    pub(crate) fn has_spare(&mut self, peer: Peer, beside: usize) -> bool {
+        let Some(state) = self.state.peers.look(peer) else { return false };
+        let takes = |wire: &mut Wire| wire.reach(peer).is_some_and(|reach| reach.packet_bytes_max > 0);
+        let mut others = self.channels.iter_mut().enumerate();
+        others.any(|(channel, wire)| channel != beside && !state.has_lost(channel) && takes(wire))
     }
 
     /// Keeps the channel for packets: the peer is only lost to a channel for its memory. The peer
@@ -234,9 +247,13 @@ impl Engine {
         self.hand_on(peer, lost);
         let Some(state) = self.state.peers.get(peer) else { return };
         let Route { memory, rails, get, put, in_background, memory_bytes_min, .. } = new;
-        state.route = Some(Route { memory, rails, get, put, in_background, memory_bytes_min, ..old });
+        let spare = new.spare;
+        state.route = Some(Route { memory, rails, get, put, in_background, memory_bytes_min, spare, ..old });
         state.announce([name].into_iter());
         state.update_at_once();
+        if let Some(failover) = self.channels[old.packets].failover().filter(|_| !spare) {
+            failover.is_only_way(peer);
+        }
         self.state.list_outbox(peer);
     }
 
@@ -269,7 +286,7 @@ impl Engine {
         state.announce(lost.into_iter());
         let wire = &mut self.channels[route.packets];
         if let Some(connections) = wire.connections() {
-            connections.meet(peer);
+            connections.need(peer);
         }
         state.take_route(peer, route, wire);
         self.state.counts.failovers += 1;

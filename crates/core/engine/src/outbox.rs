@@ -95,7 +95,9 @@ impl Engine {
             self.state.break_peer(peer, fault);
             return None;
         };
-        let route = Route { spare: route.spare || chooses, ..route };
+        // Also one that has no connection yet.
+        let route = Route { spare: self.has_spare(peer, route.packets), ..route };
+        let state = self.state.peers.get(peer)?;
         state.take_route(peer, route, &mut self.channels[route.packets]);
         if chooses {
             self.met(peer);

@@ -23,7 +23,7 @@ pub(crate) struct LostChannels {
 }
 
 /// The traffic with one peer, and whether its connection is being given back.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Usage {
     /// Packets exchanged until the last review.
     pub seen: u64,
@@ -33,6 +33,11 @@ pub(crate) struct Usage {
     pub leaving: Option<usize>,
     /// The peer has asked for that as well.
     pub both: bool,
+    /// This end has agreed to that, so the peer may have given it back.
+    pub agreed: bool,
+    /// The channel whose connection this end kept after that, since the other way was lost: the
+    /// peer may have given it back nevertheless.
+    pub doubtful: Option<usize>,
     /// Reviews until it may be asked for something again.
     pub patience: u32,
 }
@@ -223,9 +228,14 @@ impl PeerState {
     /// Packets go this way from now on, over `wire`, its channel for them.
     pub(crate) fn take_route(&mut self, peer: Peer, route: Route, wire: &mut Wire) {
         (self.route, self.lane) = (Some(route), wire.lend(peer));
-        self.kept = route.spare
-            && self.lane.is_none()
-            && wire.failover().is_some_and(|failover| failover.keep_sent(peer));
+        self.kept = match wire.failover().filter(|_| self.lane.is_none()) {
+            Some(failover) if route.spare => failover.keep_sent(peer),
+            Some(failover) => {
+                failover.is_only_way(peer);
+                false
+            }
+            None => false,
+        };
         self.update_eager();
     }
 

@@ -41,6 +41,7 @@ const RULES: Rules = Rules {
     resend_ns_first: 200_000,
     silent_ns_max: 500_000_000,
     silent_waits_min: 40,
+    resends_max: 40,
 };
 
 /// Devices that behave, with datagrams of a kibibyte.

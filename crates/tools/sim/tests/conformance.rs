@@ -3,6 +3,8 @@
 use verbena_channel::conformance::{self, Ends};
 use verbena_channel::{Channel, Peer};
 use verbena_infiniband::pipe::Design;
+use verbena_infiniband::rc::Settings;
+use verbena_infiniband::rc::settings::Policy;
 use verbena_sim::over_pipe::{self, PipeFaults};
 use verbena_sim::over_rc::{self, RcFaults};
 use verbena_sim::over_ud::{self, UdFaults};
@@ -39,7 +41,22 @@ const CHECKS: [Check; 3] =
 
 #[test]
 fn reliable_connections_keep_the_promises_of_a_channel() {
-    let faults = RcFaults::none();
+    keep_promises(&RcFaults::none());
+}
+
+/// As above, with a shared receive pool that has room for a part of what credits allow.
+#[test]
+fn connections_with_a_short_shared_pool_keep_them_too() {
+    let mut faults = RcFaults::none();
+    faults.settings =
+        Settings { shared_receives: true, pool_receives: 4, policy: Policy::None, ..faults.settings };
+    let not_ready = keep_promises(&faults);
+    assert!(not_ready > 0, "the pool was never empty");
+}
+
+/// Runs all checks; returns how many sends found no receive buffer.
+fn keep_promises(faults: &RcFaults) -> u64 {
+    let mut not_ready = 0;
     let memory: [Check; 3] = [
         conformance::memory_is_read,
         conformance::memory_is_written,
@@ -49,8 +66,10 @@ fn reliable_connections_keep_the_promises_of_a_channel() {
         let subnet = Subnet::new(seed, 2, faults.costs, faults.device);
         let mut channels = over_rc::channels(&subnet, |_| faults.settings.clone(), 2);
         channels.iter_mut().for_each(over_rc::keep_registrations);
-        check(&mut Both { channels, subnet });
+        check(&mut Both { channels, subnet: subnet.clone() });
+        not_ready += subnet.counts().not_ready;
     }
+    not_ready
 }
 
 #[test]

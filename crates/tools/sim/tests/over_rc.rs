@@ -41,6 +41,8 @@ fn a_thousand_seeds() {
             ("rings closed", |_, c| c.packets[8]),
             ("inline posts", |_, c| c.inline),
             ("ports down", |_, c| c.ports_down),
+            ("sends that found no receive buffer", |_, c| c.not_ready),
+            ("shared pools that ran low", |_, c| c.few_receives),
         ],
     );
 }

@@ -104,7 +104,7 @@ fn chatter(seed: u64, hears: bool) -> Seen {
     assert!(sender_log.arrived_ns.is_empty(), "nobody sends to the sender");
     let waits = log.arrived_ns.values().zip(&sent_ns).map(|(arrived, sent)| arrived - sent);
     seen.worst_ns = waits.max().unwrap_or(0);
-    seen.resent = uds[SENDER as usize].counts().resent;
+    seen.resent = uds[SENDER as usize].counts().datagrams.resent;
     seen
 }
 

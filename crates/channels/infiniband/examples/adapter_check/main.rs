@@ -27,6 +27,7 @@ type Check = (&'static str, fn(&mut Both));
 const CHECKS: &[Check] = &[
     ("datagrams arrive, long ones are lost", moving::datagrams),
     ("send and receive by a shared queue", moving::shared_receives),
+    ("a shared queue that runs low is told, and one that is empty waited for", moving::few_receives),
     ("send and receive by queues of their own", moving::own_receives),
     ("sends of all sizes, inline and not", moving::sizes),
     ("a descriptor is posted again and again, unsignalled", moving::descriptors),

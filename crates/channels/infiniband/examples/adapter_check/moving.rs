@@ -3,7 +3,7 @@
 use crate::pairing::{Both, Memory, SIGNALLED, completion, done, pattern, post, silent, until};
 use std::time::{Duration, Instant};
 use verbena_channel::{Access, Atomic};
-use verbena_infiniband::device::Post;
+use verbena_infiniband::device::{Post, Trouble};
 use verbena_infiniband::rc::adapter::{Adapter, Operation, Remote};
 use verbena_infiniband::rc::verbs::Verbs;
 use verbena_memory::Region;
@@ -54,6 +54,40 @@ pub(crate) fn shared_receives(both: &mut Both) {
     let (here, there) = both.connect(true);
     let (second, second_there) = both.connect(true);
     send_and_receive(both, [(here, there), (second, second_there)], true);
+}
+
+/// One event for each asking, when fewer buffers are left; a send that finds none is tried again
+/// until there is one.
+pub(crate) fn few_receives(both: &mut Both) {
+    let (here, _) = both.connect(true);
+    let from = Memory::new(&mut both.a, 64);
+    let buffers: Vec<Memory> = (0..4).map(|_| Memory::new(&mut both.b, 64)).collect();
+    let put = |both: &mut Both, id: usize| {
+        let buffer = &buffers[id];
+        both.b.post_receive(None, id as u64, buffer.region, buffer.registration.local_key).expect("posted");
+    };
+    let send = |both: &mut Both, id: u64| {
+        post(&mut both.a, here, &from, (100 + id, Operation::Send), 64, SIGNALLED);
+    };
+    let arrives = |both: &mut Both, id: u64| {
+        assert_eq!((done(&mut both.a, 100 + id), done(&mut both.b, id)), (0, 64));
+    };
+    (0..3).for_each(|id| put(both, id));
+    assert!(both.b.tell_below(2), "the device tells of no shared queue that runs low");
+    for id in 0..3 {
+        assert!(both.b.trouble().is_none(), "told too early, or twice");
+        send(both, id);
+        arrives(both, id);
+        if id == 1 {
+            let trouble = until("trouble", || both.b.trouble());
+            assert!(matches!(trouble, Trouble::FewReceives), "{trouble:?}");
+        }
+    }
+    send(both, 3);
+    std::thread::sleep(Duration::from_millis(50));
+    silent(&mut both.a);
+    put(both, 3);
+    arrives(both, 3);
 }
 
 pub(crate) fn own_receives(both: &mut Both) {

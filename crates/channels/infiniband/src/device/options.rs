@@ -81,7 +81,16 @@ const PAIR_RECEIVES_MAX: usize = 128;
 impl Options {
     /// Returns what the table says now.
     pub fn current() -> Options {
-        let list = table::RC_DEVICE.get().unwrap_or_default();
+        Options::of_devices(table::RC_DEVICE.get())
+    }
+
+    /// Returns what the table says now for the channel `ud`.
+    pub fn of_datagrams() -> Options {
+        Options::of_devices(table::UD_DEVICE.get().or_else(|| table::RC_DEVICE.get()))
+    }
+
+    fn of_devices(list: Option<String>) -> Options {
+        let list = list.unwrap_or_default();
         let receives = if table::RC_SHARED_RECEIVES.get() { SHARED_RECEIVES_MAX } else { PAIR_RECEIVES_MAX };
         // The table's ranges fit the types.
         Options {

@@ -43,6 +43,7 @@ fn of(event: Event, port: &OpenPort) -> Option<Trouble> {
             Some(Trouble::Device(device(port, "a completion queue overflowed or failed")))
         }
         Event::SharedReceiveQueue => Some(Trouble::Device(device(port, "the shared receive queue failed"))),
+        Event::FewReceives => Some(Trouble::FewReceives),
         Event::Pair(pair, how) => Some(Trouble::Pair(QueuePair(pair), broken_pair(port, pair, how))),
         Event::PortDown(number) if number == port.number => Some(Trouble::Port(down(port))),
         Event::Addresses(number) if number == port.number && !is_as_before(port) => {

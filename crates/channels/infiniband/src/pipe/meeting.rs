@@ -113,6 +113,7 @@ impl<A: Adapter> Pipes<A> {
             seen: connection.theirs.is_some(),
             wanted: !connection.is_up(),
             declined: false,
+            needed: true,
             credits: 0,
             buffer_bytes: 0,
             address: self.adapter.address(),

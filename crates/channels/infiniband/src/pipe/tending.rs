@@ -196,6 +196,8 @@ impl<A: Adapter> Pipes<A> {
                     }
                 }
                 Trouble::Port(fault) => self.port_trouble = Some(fault),
+                // Pipes have no shared queue.
+                Trouble::FewReceives => {}
             }
         }
     }

@@ -157,6 +157,10 @@ pub trait Adapter: Send {
         local_key: u32,
     ) -> Result<(), Refused>;
 
+    /// Asks for one [`Trouble::FewReceives`] when the shared queue holds fewer than `buffers`
+    /// buffers. Returns `false` if this device does not tell.
+    fn tell_below(&mut self, buffers: u32) -> bool;
+
     /// Returns the next completion, if there is one.
     fn poll(&mut self) -> Option<Completion>;
 

@@ -59,6 +59,10 @@ impl<A: Adapter> RcChannel<A> {
         self.set.remove(peer);
         let Some(connection) = self.peers.get(peer) else { return };
         connection.note_undelivered();
+        let credits = std::mem::take(&mut connection.posted);
+        if self.settings.shared_receives {
+            self.pool.end_promise(credits);
+        }
         while let Some(buffer) = connection.sequence.waiting() {
             connection.sequence.release(&self.receives);
             self.receives.give_back(buffer);
@@ -133,6 +137,7 @@ impl<A: Adapter> RcChannel<A> {
                 // The connections decide: their retries outlast a short break. If they do not, it
                 // is said why.
                 Trouble::Port(fault) => self.port_trouble = Some(fault),
+                Trouble::FewReceives => self.pool_is_low(),
             }
         }
     }

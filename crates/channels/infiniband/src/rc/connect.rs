@@ -22,12 +22,13 @@ use verbena_fault::Fault;
 pub(super) const MAGIC: Magic = *b"vRC1";
 
 impl<A: Adapter> RcChannel<A> {
-    /// Begins a connection with a peer that has spoken or is to be spoken to.
+    /// Begins a connection with a peer that has spoken or is to be spoken to; if it is `needed`, the
+    /// peer takes it even beyond its limit.
     ///
     /// # Errors
     /// The device gives no queue pair, or there is no memory to register for it.
     #[cold]
-    pub(super) fn begin(&mut self, peer: Peer) -> Result<(), Fault> {
+    pub(super) fn begin(&mut self, peer: Peer, needed: bool) -> Result<(), Fault> {
         let shared = self.settings.shared_receives;
         let (pair, mine) = self.adapter.open_pair(shared)?;
         let posted = match self.post_receives(pair, peer) {
@@ -42,7 +43,7 @@ impl<A: Adapter> RcChannel<A> {
         let limit_ns = if spare { self.patience_ns() } else { self.settings.connect_ns_max };
         let stage = Stage::Asking(Asking::new(now_ns, limit_ns));
         let mut connection = Connection::new(Some(pair), mine, stage, posted, &self.limits, &self.settings);
-        connection.uncredited = spare.then(Box::default);
+        (connection.uncredited, connection.needed) = (spare.then(Box::default), needed);
         self.peers.add(peer, connection);
         self.asking.push(peer);
         self.ask(now_ns);
@@ -71,19 +72,21 @@ impl<A: Adapter> RcChannel<A> {
         self.settings.connect_ns_max.min(self.settings.take_over_ns_max)
     }
 
-    /// Begins a connection beside another channel's or in its place, unless there is one.
+    /// Begins a connection beside another channel's or, if it is `needed`, in its place, unless
+    /// there is one.
     #[cold]
-    pub(super) fn begin_beside(&mut self, peer: Peer) {
+    pub(super) fn begin_beside(&mut self, peer: Peer, needed: bool) {
         if self.peers.look(peer).is_none()
             && self.peers.address(peer).is_some()
-            && let Err(fault) = self.begin(peer)
+            && let Err(fault) = self.begin(peer, needed)
         {
             self.refuse_connection(peer, fault);
             return;
         }
         let patience_ns = self.patience_ns();
-        let connection = self.peers.get(peer);
-        if let Some(Stage::Asking(asking)) = connection.map(|connection| &mut connection.stage) {
+        let Some(connection) = self.peers.get(peer) else { return };
+        connection.needed |= needed;
+        if let Stage::Asking(asking) = &mut connection.stage {
             asking.limit_ns = patience_ns;
         }
     }
@@ -118,6 +121,7 @@ impl<A: Adapter> RcChannel<A> {
             seen: connection.theirs.is_some(),
             wanted: !connection.is_up(),
             declined: false,
+            needed: connection.needed,
             credits: connection.posted,
             buffer_bytes: self.settings.buffer_bytes as u32,
             address: self.adapter.address(),
@@ -138,11 +142,15 @@ impl<A: Adapter> RcChannel<A> {
         if hello.declined {
             return self.connection_declined(peer, &hello.endpoint);
         }
+        if self.is_replaced_by(hello) {
+            let fault = failure::replaced(&self.ends(peer));
+            return self.break_connection(peer, fault);
+        }
         let is_new = self.peers.look(peer).is_none();
-        if self.past.has(peer, &hello.endpoint) || (is_new && self.is_full()) {
+        if self.past.has(peer, &hello.endpoint) || (is_new && self.is_full() && !hello.needed) {
             return self.decline(hello);
         }
-        if is_new && let Err(fault) = self.begin(peer) {
+        if is_new && let Err(fault) = self.begin(peer, false) {
             self.refuse_connection(peer, fault);
             return;
         }
@@ -162,6 +170,16 @@ impl<A: Adapter> RcChannel<A> {
         if hello.wanted {
             self.greet(peer);
         }
+    }
+
+    /// Returns whether the hello is for a new connection in place of the one here: the peer has
+    /// given that back, and needs one again. When the break is known above, the next hello is
+    /// answered.
+    fn is_replaced_by(&self, hello: &Hello) -> bool {
+        let connection = self.peers.look(hello.from).filter(|known| !matches!(known.stage, Stage::Broken(_)));
+        hello.needed
+            && connection.and_then(|known| known.theirs).is_some_and(|known| known != hello.endpoint)
+            && !self.past.has(hello.from, &hello.endpoint)
     }
 
     /// Declines the hello: the connection that it asks for is not to be.

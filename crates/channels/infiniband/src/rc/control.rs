@@ -20,6 +20,7 @@
 use super::RcChannel;
 use super::adapter::{Adapter, Remote};
 use super::frame::Kind;
+use super::peers::Connection;
 use super::ring::Geometry;
 use super::ring::incoming::{Incoming, Stage as InStage};
 use super::ring::outgoing::{Outgoing, Stage as OutStage};
@@ -302,7 +303,9 @@ impl<A: Adapter> RcChannel<A> {
     /// signalled, so that this can be known; something signalled follows what went unsignalled
     /// before.
     pub(super) fn all_arrived(&mut self) -> bool {
-        self.leaving = true;
+        if !std::mem::replace(&mut self.leaving, true) {
+            self.make_room_for_farewells();
+        }
         let unheard: Vec<Peer> = (self.peers.iter())
             .filter(|(_, connection)| {
                 connection.is_up() && (connection.queue.is_unheard() || connection.must_bid_farewell())
@@ -311,11 +314,12 @@ impl<A: Adapter> RcChannel<A> {
             .collect();
         for peer in unheard {
             // If there is no room, it is tried again, since the caller asks again.
-            let said = self.say(peer, Kind::Credits, &[], true).is_some();
+            let owes = self.peers.look(peer).is_some_and(Connection::must_bid_farewell);
+            let said = owes && self.say(peer, Kind::Credits, &[], true).is_some();
             let Some(connection) = self.peers.get(peer) else { continue };
             connection.bidden |= said;
-            // Credits may never come back from a process that hangs or is gone. A write of no bytes
-            // needs none, and ends after all before it.
+            // A write of no bytes needs neither credit nor buffer, which may never come back from a
+            // process that hangs or is through, and ends after all before it.
             if !said && connection.queue.is_unheard() {
                 self.ask_for_life(peer);
             }

@@ -1,8 +1,9 @@
 //! Credits for the receive buffers of one pair (paper 1, 3.1 and 4.4).
 //!
-//! Each side may send as many packets as the other has buffers posted for it. Credits for buffers
-//! that were posted anew ride on every packet; if none goes that way and enough are owed
-//! ([`worth`]), a packet of its own carries them.
+//! Each side may send as many packets as the other has buffers for it: posted to this queue pair,
+//! or its share of the shared pool, which may hold fewer than all shares together
+//! (`shared_pool.rs`). Credits for buffers that were posted anew ride on every packet; if none goes
+//! that way and enough are owed ([`worth`]), a packet of its own carries them.
 //!
 //! The last credit may only be used by a packet that brings credits itself. So if both sides have
 //! used theirs up, the one that heard last has at least one and can hand back what it owes: neither

@@ -2,8 +2,8 @@
 //! process has other ways to these peers.
 //!
 //! Both ends give a connection back when each has taken all that the other sent over it; the
-//! engines see to that. The next connection gets what it had: its receive buffers, and the places
-//! in the shared receive queue.
+//! engines see to that. The next connection gets what it had: its receive buffers, or its share of
+//! the shared pool.
 //!
 //! A hello can arrive after its connection was given back. It is recognised by the end that it
 //! names: the last one of each peer is remembered. A hello that is declined is answered by one that
@@ -24,14 +24,12 @@ pub(super) struct Past {
     pub most: usize,
     /// The last end of each peer that is of no use any more.
     ends: BTreeMap<Peer, Endpoint>,
-    /// Buffers in the shared receive queue that were posted for connections that are no more.
-    pub posted: u16,
 }
 
 impl Past {
     /// Begins with nothing given back, and any number allowed.
     pub(super) fn new() -> Past {
-        Past { most: usize::MAX, ends: BTreeMap::new(), posted: 0 }
+        Past { most: usize::MAX, ends: BTreeMap::new() }
     }
 
     /// Returns whether the end is of the past.
@@ -55,16 +53,15 @@ impl<A: Adapter> RcChannel<A> {
     #[cold]
     pub(super) fn give_back_connection(&mut self, peer: Peer) {
         let Some(connection) = self.peers.get(peer) else { return };
-        let (pair, theirs, posted) = (connection.pair.take(), connection.theirs, connection.posted);
+        let (pair, theirs) = (connection.pair.take(), connection.theirs);
         if let Some(pair) = pair {
             self.adapter.close_pair(pair);
         }
         self.sends.give_back_all_of(peer);
         self.let_go(peer);
         self.peers.remove(peer);
-        match self.settings.shared_receives {
-            true => self.past.posted = self.past.posted.saturating_add(posted),
-            false => self.receives.give_back_all_of(peer),
+        if !self.settings.shared_receives {
+            self.receives.give_back_all_of(peer);
         }
         if let Some(theirs) = theirs {
             self.past.add(peer, theirs);
@@ -78,13 +75,17 @@ impl<A: Adapter> RcChannel<A> {
     /// Notes that the peer has declined the connection that this end of ours was for.
     #[cold]
     pub(super) fn connection_declined(&mut self, peer: Peer, end: &Endpoint) {
-        let asked = self.peers.look(peer).is_some_and(|connection| {
-            matches!(connection.stage, Stage::Asking(_))
-                && connection.theirs.is_none()
-                && connection.mine == *end
-        });
-        if asked {
-            self.give_back_connection(peer);
+        let Some(connection) = self.peers.get(peer) else { return };
+        if !matches!(connection.stage, Stage::Asking(_)) || connection.mine != *end {
+            return;
+        }
+        // The peer may need one nevertheless, and then says so: its end is not of the past.
+        connection.theirs = None;
+        let needed = connection.needed;
+        self.give_back_connection(peer);
+        if needed {
+            // It was declined before the peer could know that; a new end is not of the past.
+            self.begin_beside(peer, true);
         }
     }
 }

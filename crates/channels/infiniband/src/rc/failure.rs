@@ -39,8 +39,9 @@ pub(crate) fn work_failed(ends: &Ends, failed: Failed, port: Option<&Fault>) -> 
         ),
         Failed::ReceiverNotReady => (
             format!("rank {rank} has no receive buffer left"),
-            "its device takes fewer receive buffers than the connections need".into(),
-            "set VERBENA_RC_CREDITS lower",
+            "that process computed without calling MPI while its receive pool was empty, and the tries have an end"
+                .into(),
+            "set VERBENA_RC_RECEIVER_RETRIES to 7 (no end), or VERBENA_RC_POOL_RECEIVES higher",
         ),
         Failed::RemoteAccess => (
             format!("the device of rank {rank} refused access to its memory"),
@@ -87,6 +88,16 @@ pub(crate) fn silent(ends: &Ends, silent_ns: u64, port: Option<&Fault>) -> Fault
         ends.words(),
         format!("{heard}the device no longer completes work: it was removed or reset, or its driver hangs"),
         "look at dmesg and rdma link on both nodes; VERBENA_RC_KEEPALIVE_SECONDS_MAX is the limit",
+    )
+}
+
+/// Describes a connection that the peer has given back and makes anew.
+pub(super) fn replaced(ends: &Ends) -> Fault {
+    Fault::new(
+        format!("rank {} has given its end of the connection back", ends.peer),
+        ends.words(),
+        "the other way between the two processes was lost just then",
+        "nothing is to be done if the job goes on: the connection is made anew",
     )
 }
 

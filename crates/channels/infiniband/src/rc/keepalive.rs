@@ -17,6 +17,7 @@ use super::failure;
 use super::id::Id;
 use super::peers::Connection;
 use super::pulse::Care;
+use super::settings::Settings;
 use crate::device::{Post, Refused};
 use verbena_channel::Peer;
 use verbena_memory::Region;
@@ -98,9 +99,11 @@ impl<A: Adapter> RcChannel<A> {
 
     /// Looks after every connected peer.
     fn tour(&mut self, now_ns: u64) {
-        let (interval_ns, limit_ns) = (self.settings.keepalive_ns, self.silence_ns_max());
+        let interval_ns = self.settings.keepalive_ns;
+        let (alone_ns_max, behind_ns_max) = (self.settings.keepalive_ns_max, self.behind_ns_max());
         let mut cares: Vec<(Peer, Care)> = Vec::new();
         self.peers.for_each_up(|peer, connection| {
+            let limit_ns = if connection.pulse.alone { alone_ns_max } else { behind_ns_max };
             let care = connection.pulse.look(connection.signs(), now_ns, interval_ns, limit_ns);
             if care != Care::Rest {
                 cares.push((peer, care));
@@ -117,13 +120,17 @@ impl<A: Adapter> RcChannel<A> {
         }
     }
 
-    /// Returns how long a question may stay unanswered. Where peers may lack receive buffers
-    /// (`RC_RECEIVER_RETRIES`), work waits for their processes and not only for their devices, so
-    /// that only the device can tell.
-    fn silence_ns_max(&self) -> u64 {
-        let speakers = if self.settings.shared_receives { self.peers.len() as u64 } else { 1 };
-        match u64::from(self.settings.credits) * speakers > u64::from(self.limits.receives_max) {
-            true => u64::MAX,
+    /// Returns how long a question behind other work may stay unanswered. Where peers may lack
+    /// receive buffers (`shared_pool.rs`), that work waits for their processes and not only for
+    /// their devices, as a first hello does.
+    fn behind_ns_max(&self) -> u64 {
+        let Settings { shared_receives, pool_receives, credits, .. } = self.settings;
+        let (speakers, buffers) = match shared_receives {
+            true => (self.peers.len() as u64, pool_receives.min(self.limits.receives_max)),
+            false => (1, self.limits.receives_max),
+        };
+        match u64::from(credits) * speakers > u64::from(buffers) {
+            true => self.settings.keepalive_ns_max.max(self.settings.connect_ns_max),
             false => self.settings.keepalive_ns_max,
         }
     }
@@ -138,6 +145,9 @@ impl<A: Adapter> RcChannel<A> {
         let mut descriptor = self.adapter.describe(&work);
         match self.adapter.post(pair, &mut descriptor, 0, Post { signalled: true, inline: false }) {
             Ok(()) => {
+                if !connection.pulse.asked {
+                    connection.pulse.alone = connection.queue.is_idle();
+                }
                 connection.queue.posted(true);
                 connection.pulse.asked = true;
             }

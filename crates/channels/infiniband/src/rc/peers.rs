@@ -51,7 +51,7 @@ pub(super) struct Connection<D> {
     pub last_in: Last,
     /// Credits of the send/receive path.
     pub receives: Credits,
-    /// Receive buffers posted for the peer.
+    /// The packets that the peer may send before it hears of credits.
     pub posted: u16,
     /// The ring that this process writes into.
     pub ring_out: Option<Box<Outgoing<D>>>,
@@ -69,6 +69,8 @@ pub(super) struct Connection<D> {
     pub pulse: Pulse,
     /// The news for the peer.
     pub news: News,
+    /// True if no other channel reaches the peer.
+    pub needed: bool,
     /// True if the peer stands in the list of those with something to do.
     pub listed: bool,
     /// The packets of the send/receive path that the peer may not have taken, if somebody wants
@@ -123,6 +125,7 @@ impl<D> Connection<D> {
             ringless: false,
             pulse: Pulse::default(),
             news: News::default(),
+            needed: false,
             listed: false,
             uncredited: None,
             undelivered: Vec::new(),

@@ -10,6 +10,8 @@ pub(crate) struct Pulse {
     since_ns: u64,
     /// A question of ours is under way.
     pub asked: bool,
+    /// True if nothing was under way before it, so that only devices are asked.
+    pub alone: bool,
 }
 
 /// The next step with a peer.
@@ -24,7 +26,7 @@ pub(crate) enum Care {
 }
 
 impl Pulse {
-    /// Looks at the counts of packets and of work done.
+    /// Looks at the counts of packets and of work done. An answer may take `limit_ns`.
     pub(crate) fn look(
         &mut self,
         (packets, done): (u32, u32),
@@ -33,7 +35,7 @@ impl Pulse {
         limit_ns: u64,
     ) -> Care {
         if (packets, done) != (self.packets, self.done) || self.since_ns == 0 {
-            *self = Pulse { packets, done, since_ns: now_ns.max(1), asked: false };
+            *self = Pulse { packets, done, since_ns: now_ns.max(1), ..Pulse::default() };
             return Care::Rest;
         }
         let silent_ns = now_ns.saturating_sub(self.since_ns);

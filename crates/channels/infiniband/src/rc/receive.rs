@@ -17,25 +17,22 @@ use verbena_memory::Region;
 const COMPLETIONS_MAX: usize = 64;
 
 impl<A: Adapter> RcChannel<A> {
-    /// Posts the receive buffers of a new connection; returns how many. Those of a shared queue
-    /// serve all, so there the queue just grows. If the device takes no more, the connection has
-    /// the credits nevertheless: then the device itself holds a sender back (it retries when the
-    /// receiver is not ready).
+    /// Posts the receive buffers of a new connection; returns for how many packets its peer has
+    /// credits. Those of the shared pool serve all. If there are fewer than credits, since the pool
+    /// has its size or the device takes no more, the device itself holds a sender back (it retries
+    /// when the receiver is not ready).
     ///
     /// # Errors
     /// If memory cannot be registered, or the device is broken.
     pub(super) fn post_receives(&mut self, pair: QueuePair, peer: Peer) -> Result<u16, Fault> {
         let credits = u32::from(self.settings.credits).min(self.limits.receives_max) as u16;
-        let shared = self.settings.shared_receives;
-        // Those of connections that were given back are still there.
-        let there = if shared { self.past.posted.min(credits) } else { 0 };
-        self.past.posted -= there;
-        for _ in there..credits {
+        if self.settings.shared_receives {
+            return self.widen_pool(credits).map(|()| credits);
+        }
+        for _ in 0..credits {
             let buffer = self.receives.take_or_grow(&mut self.adapter)?;
-            if !shared {
-                self.receives.get_mut(buffer).peer = peer;
-            }
-            match self.post_receive(pair, buffer) {
+            self.receives.get_mut(buffer).peer = peer;
+            match self.post_own(pair, buffer) {
                 Ok(()) => {}
                 Err(Refused::Full) => {
                     self.receives.give_back(buffer);
@@ -47,28 +44,35 @@ impl<A: Adapter> RcChannel<A> {
         Ok(credits)
     }
 
-    fn post_receive(&mut self, pair: QueuePair, buffer: u32) -> Result<(), Refused> {
+    fn post_own(&mut self, pair: QueuePair, buffer: u32) -> Result<(), Refused> {
         let place = self.receives.get(buffer);
-        let queue = (!self.settings.shared_receives).then_some(pair);
-        self.adapter.post_receive(queue, Id::Receive(buffer).word(), place.region, place.local_key)
+        self.adapter.post_receive(Some(pair), Id::Receive(buffer).word(), place.region, place.local_key)
     }
 
     /// Takes completions from the queue: packets that arrived, and work that was done or failed.
     pub(super) fn poll_completions(&mut self, sink: &mut dyn Sink) -> usize {
-        for handled in 0..COMPLETIONS_MAX {
+        let (mut handled, mut packets) = (0, 0);
+        while handled < COMPLETIONS_MAX {
             trace::looking(Way::SendReceive);
             self.set.count_queue_look();
-            let Some(completion) = self.adapter.poll() else { return handled };
+            let Some(completion) = self.adapter.poll() else { break };
             trace::seen(Way::SendReceive);
+            handled += 1;
             match Id::of_word(completion.id) {
-                Some(Id::Receive(buffer)) => self.received(buffer, &completion, sink),
+                Some(Id::Receive(buffer)) => {
+                    packets += 1;
+                    self.received(buffer, &completion, sink);
+                }
                 Some(Id::Send(buffer)) => self.sent(buffer, &completion),
                 Some(Id::Ring(peer)) => self.done(peer, &completion),
                 Some(Id::Memory(peer, number)) => self.memory_done(peer, number, &completion, sink),
                 None => debug_assert!(false, "a completion of work that was never posted"),
             }
         }
-        COMPLETIONS_MAX
+        if self.pool.may_be_low(packets) {
+            self.look_for_trouble();
+        }
+        handled
     }
 
     /// Takes in that a signalled piece of work of this peer is done, or any has failed.
@@ -104,11 +108,13 @@ impl<A: Adapter> RcChannel<A> {
 
     /// Takes in what came into a receive buffer.
     fn received(&mut self, buffer: u32, completion: &Completion, sink: &mut dyn Sink) {
+        if self.settings.shared_receives {
+            self.pool.posted -= 1;
+        }
         let bytes = match completion.outcome {
             Ok(bytes) => bytes as usize,
             Err(failed) => {
-                self.receives.give_back(buffer);
-                self.past.posted = self.past.posted.saturating_sub(1);
+                self.give_back_received(buffer);
                 return self.pair_failed(completion.pair, failed);
             }
         };
@@ -139,7 +145,12 @@ impl<A: Adapter> RcChannel<A> {
         let connection = self.peers.get(peer).expect("a known sender");
         match connection.sequence.turn(psn) {
             Turn::Now => self.deliver_buffer(peer, buffer, sink),
-            Turn::Early => connection.sequence.keep(buffer, &mut self.receives),
+            Turn::Early => {
+                connection.sequence.keep(buffer, &mut self.receives);
+                // Another buffer takes the place of one that waits: what it waits for may come by
+                // a buffer too.
+                self.refill_pool();
+            }
             Turn::Late => self.nonsense(peer, "its number was there before"),
         }
         if self.peers.look(peer).is_some_and(|connection| connection.sequence.has_waiting()) {
@@ -171,7 +182,7 @@ impl<A: Adapter> RcChannel<A> {
         self.set.count_queue_packet();
         self.deliver(peer, &frame, region, sink);
         let Some(connection) = self.peers.get(peer) else { return };
-        let Some(pair) = connection.pair else { return self.receives.give_back(buffer) };
+        let Some(pair) = connection.pair else { return self.give_back_received(buffer) };
         if !connection.receives.owe() {
             self.repost(pair, buffer);
             return self.nonsense(peer, "it had no credit for it");
@@ -186,11 +197,25 @@ impl<A: Adapter> RcChannel<A> {
         self.repost(pair, buffer);
     }
 
+    #[inline]
     fn repost(&mut self, pair: QueuePair, buffer: u32) {
+        let posted = match self.settings.shared_receives {
+            true if self.pool.lacks() => self.post_shared(buffer),
+            // Another one lies in its place, since it had to wait for its turn.
+            true => Err(Refused::Full),
+            false => self.post_own(pair, buffer),
+        };
         // A place has just become free, so only a broken queue refuses; that is heard of by itself.
-        if self.post_receive(pair, buffer).is_err() {
+        if posted.is_err() {
             self.receives.give_back(buffer);
         }
+    }
+
+    /// Gives a buffer back that serves no connection now; the shared pool stays as large.
+    #[cold]
+    fn give_back_received(&mut self, buffer: u32) {
+        self.receives.give_back(buffer);
+        self.refill_pool();
     }
 
     /// Takes the packet whose turn it is out of the memory where it lies.

@@ -52,7 +52,7 @@ impl<A: Adapter> RcChannel<A> {
     /// it.
     #[cold]
     pub(super) fn first_packet(&mut self, peer: Peer) -> Result<(), SendError> {
-        match self.begin(peer) {
+        match self.begin(peer, false) {
             Ok(()) => Err(SendError::Full),
             Err(fault) => Err(SendError::Broken(self.refuse_connection(peer, fault))),
         }

@@ -78,6 +78,8 @@ pub struct Settings {
     pub credits: u16,
     /// True if they are posted to one queue for all.
     pub shared_receives: bool,
+    /// The receive buffers in that queue that connections add, all together.
+    pub pool_receives: u32,
     /// The most buffers for sending by send and receive, over all connections.
     pub send_buffers_max: usize,
     /// The policy of who comes into the polling set.
@@ -131,6 +133,11 @@ const PAYLOAD_BYTES_MAX: usize = 16 << 10;
 /// Bytes of a receive buffer in a large job (paper 1, 5).
 const BUFFER_BYTES_MIN: usize = 2 << 10;
 
+/// The default bytes of the shared receive pool, unless these are too few buffers.
+const POOL_BYTES: usize = 1 << 20;
+/// The fewest buffers of that pool: all credits of two connections.
+const POOL_RECEIVES_MIN: usize = 64;
+
 /// Returns the bytes of a receive buffer, with `credits` of them a connection, in a job of `size`
 /// processes.
 fn buffer_bytes(size: u32, credits: usize) -> usize {
@@ -139,6 +146,12 @@ fn buffer_bytes(size: u32, credits: usize) -> usize {
         bytes if bytes > BUFFER_BYTES_MIN => bytes + DATA_BYTES,
         _ => BUFFER_BYTES_MIN,
     }
+}
+
+/// Returns the buffers of the shared pool, each of `buffer_bytes`.
+fn pool_receives(buffer_bytes: usize) -> usize {
+    let automatic = || (POOL_BYTES / buffer_bytes).max(POOL_RECEIVES_MIN);
+    verbena_settings::RC_POOL_RECEIVES.get().unwrap_or_else(automatic)
 }
 
 impl Settings {
@@ -171,6 +184,7 @@ impl Settings {
             cache_entries_max: table::RC_CACHE_ENTRIES_MAX.get(),
             credits: credits as u16,
             shared_receives: table::RC_SHARED_RECEIVES.get(),
+            pool_receives: pool_receives(buffer_bytes) as u32,
             send_buffers_max: table::RC_SEND_BUFFERS_MAX.get(),
             policy: [Policy::None, Policy::First, Policy::Most, Policy::Hinted, Policy::All]
                 [table::RC_POLL_POLICY.get()],
@@ -198,6 +212,7 @@ impl Settings {
         self.slot_bytes = bytes(self.slot_bytes);
         self.buffer_bytes = bytes(self.buffer_bytes);
         self.credits = self.credits.max(CREDITS_MIN);
+        self.pool_receives = self.pool_receives.max(CREDITS_MIN.into());
         self.send_buffers_max = self.send_buffers_max.max(2);
         self
     }

@@ -350,6 +350,11 @@ impl Adapter for Verbs {
         posted.map_err(|number| self.refused(pair, number))
     }
 
+    fn tell_below(&mut self, buffers: u32) -> bool {
+        // A device without the event works as well: then the pool stays as large as it began.
+        self.pairs.shared().is_ok_and(|queue| queue.set_limit(buffers).is_ok())
+    }
+
     #[inline]
     fn poll(&mut self) -> Option<Completion> {
         match self.batch.next(self.pairs.completions()) {

@@ -334,13 +334,15 @@ impl Outgoing {
         self.due_ns
     }
 
-    /// Takes in that time has passed; returns what follows.
-    pub fn timed_out(&mut self, rules: &Rules, now_ns: u64) -> Verdict {
+    /// Takes in that time has passed; returns what follows. `spare` if another channel reaches the
+    /// peer.
+    pub fn timed_out(&mut self, rules: &Rules, spare: bool, now_ns: u64) -> Verdict {
         if now_ns < self.due_ns {
             return Verdict::Wait;
         }
         let silent_ns = now_ns.saturating_sub(self.silent_since_ns);
-        if self.unheard >= rules.silent_waits_min && silent_ns >= rules.silent_ns_max {
+        let is_silent = self.unheard >= rules.silent_waits_min && silent_ns >= rules.silent_ns_max;
+        if is_silent || spare && self.unheard >= rules.resends_max {
             return Verdict::GiveUp;
         }
         self.in_vain += 1;

@@ -24,7 +24,9 @@ pub struct Rules {
     pub resend_ns_max: u64,
     /// The wait while nothing is measured.
     pub resend_ns_first: u64,
-    /// A peer that has not answered for this long is given up,
+    /// A peer that another channel reaches too is given up after this many waits without result.
+    pub resends_max: u32,
+    /// Any other that has not answered for this long is given up,
     pub silent_ns_max: u64,
     /// but only after this many waits without result: this process may have been stopped itself.
     pub silent_waits_min: u32,
@@ -37,6 +39,7 @@ impl Rules {
         self.window_min = self.window_min.clamp(1, self.window_max);
         self.window_start = self.window_start.clamp(self.window_min, self.window_max);
         self.ack_every = self.ack_every.max(1);
+        self.resends_max = self.resends_max.max(1);
         self.resend_ns_min = self.resend_ns_min.max(1);
         self.resend_ns_max = self.resend_ns_max.max(self.resend_ns_min);
         self.resend_ns_first = self.resend_ns_first.clamp(self.resend_ns_min, self.resend_ns_max);

@@ -4,7 +4,7 @@
 mod pair;
 
 use super::window::Window;
-use super::{Ack, Incoming, Link, NEVER, Outgoing, Piece, Rules, SPAN, Turn};
+use super::{Ack, Incoming, Link, NEVER, Outgoing, Piece, Rules, SPAN, Turn, Verdict};
 use pair::{FIRST_NS, LATENCY_NS, Pair, Wire};
 
 /// The rules of all tests.
@@ -20,6 +20,7 @@ const RULES: Rules = Rules {
     resend_ns_first: 200_000,
     silent_ns_max: 50_000_000,
     silent_waits_min: 8,
+    resends_max: 5,
 };
 
 #[test]
@@ -40,6 +41,29 @@ fn an_acknowledgement_waits_for_something_to_ride_on() {
     pair.send(1, 1);
     pair.settle();
     assert_eq!(pair.acks, 1, "the answer carried the first, and only the answer's own went alone");
+}
+
+/// Paper 4, 4.2: after several resends another channel takes over, if there is one; else only the
+/// time counts. A sign of life begins the count anew.
+#[test]
+fn resends_in_a_row_end_where_another_channel_reaches_the_peer() {
+    let waits_until_given_up = |spare: bool, heard_after: Option<u32>| {
+        let mut outgoing = Outgoing::new(&RULES);
+        outgoing.push(Piece { buffer: 7, bytes: 9, index: 0, count: 1 });
+        outgoing.sent(&RULES, 0, 0);
+        let mut waits = 0;
+        while outgoing.timed_out(&RULES, spare, outgoing.due_ns()) == Verdict::Again {
+            waits += 1;
+            if heard_after == Some(waits) {
+                outgoing.heard(outgoing.due_ns());
+            }
+        }
+        waits
+    };
+    assert_eq!(waits_until_given_up(true, None), RULES.resends_max);
+    assert_eq!(waits_until_given_up(true, Some(3)), 3 + RULES.resends_max);
+    let alone = waits_until_given_up(false, None);
+    assert!(alone > 4 * RULES.resends_max, "{alone}");
 }
 
 /// Found by the fuzz target `outgoing`: half the numbers behind, everything seemed to have arrived.

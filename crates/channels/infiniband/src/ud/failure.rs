@@ -25,16 +25,24 @@ impl<A: Datagrams> UdChannel<A> {
 
     /// Describes a peer that has not answered for too long.
     pub(super) fn silent(&self, peer: Peer) -> Fault {
-        let seconds = self.settings.rules.silent_ns_max as f64 / 1e9;
+        let spare = self.peers.iter().any(|(other, partner)| other == peer && partner.spare);
+        let (since, setting) = match spare {
+            true => (format!("after {} resends in a row", self.settings.rules.resends_max), "RESENDS_MAX"),
+            false => {
+                (format!("for {} s", self.settings.rules.silent_ns_max as f64 / 1e9), "SILENT_SECONDS_MAX")
+            }
+        };
         let heard =
             self.port_trouble.as_ref().map_or(String::new(), |p| format!("{} ({}); else ", p.what, p.on));
         Fault::new(
-            format!("rank {peer} has not acknowledged anything for {seconds} s"),
+            format!("rank {peer} has not acknowledged anything {since}"),
             self.ends(peer),
             format!(
                 "{heard}that process ended or computes without calling MPI, its node went down, or the path is cut"
             ),
-            "raise VERBENA_UD_SILENT_SECONDS_MAX if it computes so long; else check cable and port (ibstat, rdma link)",
+            format!(
+                "raise VERBENA_UD_{setting} if it computes so long; else check cable and port (ibstat, rdma link)"
+            ),
         )
     }
 
@@ -144,6 +152,8 @@ impl<A: Datagrams> UdChannel<A> {
                 // It may come back; waits without result decide. If they do not end, it is said
                 // why.
                 Trouble::Port(fault) => self.port_trouble = Some(fault),
+                // Only asked for by `rc`.
+                Trouble::FewReceives => {}
             }
         }
     }

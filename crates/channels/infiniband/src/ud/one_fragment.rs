@@ -50,7 +50,7 @@ impl<A: Datagrams> UdChannel<A> {
         partner.link.outgoing.push(piece);
         partner.link.outgoing.sent(&self.settings.rules, number, now_ns);
         account(&mut self.queues, &mut self.buffers, (queue, buffer), how, now_ns);
-        self.counts.datagrams += 1;
+        self.counts.sent += 1;
         self.arm(peer);
         Some(())
     }

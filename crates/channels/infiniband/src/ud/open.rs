@@ -19,7 +19,7 @@ pub fn open(place: &Place) -> Result<Option<UdOpening>, Fault> {
         return Ok(None);
     }
     let settings = Settings::current();
-    let options = Options::current();
+    let options = Options::of_datagrams();
     let (survey, device) = Device::survey(&options, &settings);
     match device {
         Some(device) => Ok(Some(UdOpening { me: place.me, device, settings })),

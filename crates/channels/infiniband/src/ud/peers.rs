@@ -23,6 +23,8 @@ pub(super) struct Partner {
     pub number: u32,
     /// The time under which it stands in the timers.
     pub timer_ns: u64,
+    /// True if another channel reaches it too.
+    pub spare: bool,
     /// The progress of the farewell.
     pub farewell: Farewell,
     /// The reason why nothing goes there any more, with what was under way then.
@@ -65,6 +67,7 @@ impl Partner {
             fragment_bytes: fragment_bytes(datagram),
             number: 0,
             timer_ns: NEVER,
+            spare: false,
             farewell: Farewell::No,
             broken: None,
             stalled: false,

@@ -309,7 +309,7 @@ impl<A: Datagrams> UdChannel<A> {
         for (buffer, how) in self.batch.posts().take(taken) {
             account(&mut self.queues, &mut self.buffers, (queue, buffer), how, now_ns);
         }
-        self.counts.datagrams += taken as u64;
+        self.counts.sent += taken as u64;
         // If it took some, it refuses the next batch as a whole.
         if let Err((0, Refused::Broken(fault))) = posted {
             self.queue_failed(queue, fault);

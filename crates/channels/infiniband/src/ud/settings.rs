@@ -76,6 +76,7 @@ impl Settings {
             resend_ns_min: ns(table::UD_RESEND_NS_MIN.get()),
             resend_ns_max: ns(table::UD_RESEND_NS_MAX.get()),
             resend_ns_first: ns(table::UD_RESEND_NS_FIRST.get()),
+            resends_max: table::UD_RESENDS_MAX.get() as u32,
             silent_ns_max: ns(table::UD_SILENT_SECONDS_MAX.get()) * 1_000_000_000,
             silent_waits_min: SILENT_WAITS_MIN,
         };

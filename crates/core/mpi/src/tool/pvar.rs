@@ -99,11 +99,12 @@ pub static ALL: LazyLock<Vec<Variable>> = LazyLock::new(|| {
         read: Read::Slept,
     };
     let of_channel = |channel: &'static str| {
-        let own: [&[OfChannel]; 2] = match channel {
-            "rc" => [REGISTERING, POLLING_SET],
-            "pipe" => [REGISTERING, &[]],
-            "ofi" => [GUARDED, &[]],
-            _ => [&[], &[]],
+        let own: [&[OfChannel]; 3] = match channel {
+            "rc" => [REGISTERING, POLLING_SET, RECEIVING],
+            "pipe" => [REGISTERING, &[], &[]],
+            "ud" => [RECEIVING, DATAGRAMS, &[]],
+            "ofi" => [GUARDED, &[], &[]],
+            _ => [&[]; 3],
         };
         CHANNEL.iter().chain(own.into_iter().flatten()).map(move |&(name, class, help, read)| Variable {
             name: format!("{channel}_{name}"),
@@ -182,6 +183,23 @@ const POLLING_SET: &[OfChannel] = &[
     ("ring_packets", Class::Counter, "packets taken from rings", |c| c.polling_set.ring_packets),
     ("queue_looks", Class::Counter, "looks at the completion queue", |c| c.polling_set.queue_looks),
     ("queue_packets", Class::Counter, "packets of which the completion queue told", |c| c.polling_set.queue_packets),
+];
+
+/// Variables of the channels that post buffers for what other processes send.
+#[rustfmt::skip]
+const RECEIVING: &[OfChannel] = &[
+    ("receive_bytes", Class::Level, "bytes registered for receive buffers", |c| c.receives.bytes),
+    ("receive_top_ups", Class::Counter, "how often more were posted since the device had told that few were left", |c| c.receives.top_ups),
+];
+
+/// Variables of the channels that make datagrams reliable.
+#[rustfmt::skip]
+const DATAGRAMS: &[OfChannel] = &[
+    ("datagrams_sent", Class::Counter, "datagrams posted", |c| c.datagrams.sent),
+    ("datagrams_resent", Class::Counter, "of datagrams_sent, those that were sent again", |c| c.datagrams.resent),
+    ("acknowledgements", Class::Counter, "of datagrams_sent, those that only acknowledge", |c| c.datagrams.acks),
+    ("datagrams_doubled", Class::Counter, "datagrams that had arrived before", |c| c.datagrams.doubles),
+    ("datagrams_garbled", Class::Counter, "datagrams that were garbled, or came from nobody of this job", |c| c.datagrams.garbled),
 ];
 
 /// Variables of the channels that recognise a stranger's message.

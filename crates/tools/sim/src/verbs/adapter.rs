@@ -156,6 +156,13 @@ impl Adapter for SimAdapter {
         self.subnet.lock().post_receive(self.rank, pair, Receive { id, into, local_key })
     }
 
+    fn tell_below(&mut self, buffers: u32) -> bool {
+        let mut inner = self.subnet.lock();
+        let tells = inner.faults.tells_few_receives;
+        inner.device(self.rank).shared_low = if tells { buffers as usize } else { 0 };
+        tells
+    }
+
     fn poll(&mut self) -> Option<Completion> {
         let mut inner = self.subnet.lock();
         let costs = inner.costs;

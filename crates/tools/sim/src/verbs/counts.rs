@@ -22,6 +22,8 @@ pub struct Counts {
     pub full: u64,
     /// Sends that found no receive buffer.
     pub not_ready: u64,
+    /// The number of times that a rank was told that its shared receive queue ran low.
+    pub few_receives: u64,
     /// Writes that landed in more than one piece.
     pub torn: u64,
     /// Datagrams sent.
@@ -57,6 +59,7 @@ impl Counts {
             inline: self.inline - then.inline,
             full: self.full - then.full,
             not_ready: self.not_ready - then.not_ready,
+            few_receives: self.few_receives - then.few_receives,
             torn: self.torn - then.torn,
             datagrams: self.datagrams - then.datagrams,
             lost: self.lost - then.lost,

@@ -241,7 +241,7 @@ impl Inner {
         }
         let Some(outbound) = device.post.senders[queue].outbound.pop_front() else { return };
         let may = outbound.inline.is_some() || device.may_use(outbound.from.key, outbound.from.region);
-        let down = device.port_down;
+        let down = device.port_down || device.mute;
         let sender = &mut device.post.senders[queue];
         sender.sent += 1;
         let sent = sender.sent;
@@ -288,7 +288,7 @@ impl Inner {
     pub(super) fn deliver_letter(&mut self, to: Rank, bytes: Vec<u8>) {
         self.note(&[self.now_ns, u64::from(to), bytes.len() as u64]);
         let device = self.device(to);
-        if !device.is_up() || device.port_down {
+        if !device.is_up() || device.port_down || device.deaf {
             return;
         }
         let Some((id, into)) = device.post.receives.pop_front() else {

@@ -65,6 +65,10 @@ pub(super) struct Device {
     /// The most that there were at a time.
     pub pairs_most: usize,
     pub shared: VecDeque<Receive>,
+    /// The rank wants to be told, once, when fewer buffers lie there; 0: no.
+    pub shared_low: usize,
+    /// The number of times that it was told.
+    pub few_receives: u64,
     pub completions: VecDeque<Queued>,
     pub datagrams: VecDeque<Vec<u8>>,
     pub post: PostOffice,
@@ -148,7 +152,16 @@ impl Device {
     /// The receive buffer for the next send to this pair.
     pub(super) fn next_receive(&mut self, pair: u32) -> Option<Receive> {
         let pair = self.pairs.get_mut(&pair)?;
-        if pair.shared { self.shared.pop_front() } else { pair.receives.pop_front() }
+        if !pair.shared {
+            return pair.receives.pop_front();
+        }
+        let taken = self.shared.pop_front();
+        if self.shared.len() < self.shared_low {
+            self.shared_low = 0;
+            self.troubles.push_back(Trouble::FewReceives);
+            self.few_receives += 1;
+        }
+        taken
     }
 
     /// The device moves bytes of this host in that span.

@@ -40,6 +40,8 @@ pub struct DeviceFaults {
     pub not_ready_retries: Option<u32>,
     /// Time between such tries.
     pub not_ready_ns: u64,
+    /// True if the device tells when the shared receive queue runs low.
+    pub tells_few_receives: bool,
     /// One piece of work in this many breaks its queue pair, as a cut path would; 0: none.
     pub broken_one_in: u64,
     /// With one piece of work in this many the port goes down, for less than
@@ -88,6 +90,7 @@ impl DeviceFaults {
         retry_ns: 1_000_000,
         not_ready_retries: None,
         not_ready_ns: 10_000,
+        tells_few_receives: true,
         broken_one_in: 0,
         port_down_one_in: 0,
         datagrams_lost_percent: 0,

@@ -37,8 +37,10 @@ pub(super) struct Work {
     pub begun: bool,
     /// True if it reached the peer before its turn and waits.
     pub stalled: bool,
-    /// The number of times the peer was not ready.
+    /// The number of times the peer did not answer.
     pub tries: u32,
+    /// The number of times the peer had no receive buffer.
+    pub unready: u32,
     /// The number of times a port at either end had gone down by chance when it was last tried.
     pub blinks: u32,
     /// The outcome, kept until all before it have ended too.
@@ -150,6 +152,7 @@ impl Work {
             begun: false,
             stalled: false,
             tries: 0,
+            unready: 0,
             blinks: 0,
             outcome: None,
         }

@@ -434,7 +434,9 @@ impl Subnet {
 
     /// Returns what the devices did so far.
     pub fn counts(&self) -> Counts {
-        self.lock().counts
+        let inner = self.lock();
+        let few_receives = inner.devices.iter().map(|device| device.few_receives).sum();
+        Counts { few_receives, ..inner.counts }
     }
 
     /// Bytes that the rank has registered, now and at most.

@@ -166,11 +166,12 @@ impl Inner {
 
     fn step_send(&mut self, posted: Posted, other: Other) -> Step {
         let work = self.work(posted).expect("its turn");
-        let (bytes, tries) = (work.local.len(), work.tries);
-        work.tries += 1;
+        let (bytes, unready) = (work.local.len(), work.unready);
+        // It has answered: the time without an answer begins anew.
+        (work.tries, work.unready) = (0, unready + 1);
         let Some(receive) = self.device(other.rank).next_receive(other.pair) else {
             self.counts.not_ready += 1;
-            return match self.faults.not_ready_retries.is_some_and(|most| tries >= most) {
+            return match self.faults.not_ready_retries.is_some_and(|most| unready >= most) {
                 true => Step::Failed(Failed::ReceiverNotReady, self.costs.acknowledge_ns),
                 false => Step::Again(self.faults.not_ready_ns),
             };

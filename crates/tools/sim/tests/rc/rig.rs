@@ -29,6 +29,7 @@ pub(crate) fn settings() -> Settings {
         cache_entries_max: 8,
         credits: 4,
         shared_receives: true,
+        pool_receives: 4096,
         send_buffers_max: 16,
         policy: Policy::First,
         order: Order::Sequential,

@@ -212,7 +212,7 @@ impl Pair {
     }
 
     fn tick(&mut self, at: usize) {
-        if self.links[at].outgoing.timed_out(&self.rules, self.now_ns) == Verdict::GiveUp {
+        if self.links[at].outgoing.timed_out(&self.rules, false, self.now_ns) == Verdict::GiveUp {
             self.gave_up[at] = true;
             self.now_ns += 1;
             return;

@@ -1,6 +1,6 @@
-//! The constants of the simulator's cost model, each with where it comes from: *taken* from a paper,
-//! *fitted* so that a paper's result comes out, or *guessed*. What follows from a fitted one is no
-//! finding ([`super::kinds`]).
+//! The constants of the simulator's cost model, each with its origin: *taken* from a paper, *fitted*
+//! so that a paper's result comes out, or *guessed*. What follows from a fitted one is no finding
+//! ([`super::kinds`]).
 
 use verbena_sim::verbs::Costs;
 
@@ -12,7 +12,7 @@ pub(super) struct Constant {
     pub value: String,
     /// Taken, fitted or guessed.
     pub kind: &'static str,
-    /// What it was taken from or fitted to.
+    /// The result that it was taken from or fitted to.
     pub source: &'static str,
 }
 

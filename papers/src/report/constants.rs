@@ -1,6 +1,6 @@
-//! The constants of the simulator's cost model, each with its origin: *taken* from a paper, *fitted*
-//! so that a paper's result comes out, or *guessed*. What follows from a fitted one is no finding
-//! ([`super::kinds`]).
+//! The constants of the simulator's cost model, each with its origin: *taken* from a paper,
+//! *fitted* so that a paper's result comes out, or *guessed*. What follows from a fitted one is no
+//! finding ([`super::kinds`]).
 
 use verbena_sim::verbs::Costs;
 

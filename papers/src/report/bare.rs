@@ -1,5 +1,5 @@
-//! The bare device by `verbena bench verbs`, run after run: what papers 1 and 2 measured below their
-//! libraries. Every other run is the twin of the one before it.
+//! The bare device by `verbena bench verbs`, run after run, as papers 1 and 2 measured it below
+//! their libraries. Every other run is the twin of the one before it.
 
 use super::job_table::JobTable;
 use super::measure::Budget;

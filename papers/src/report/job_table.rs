@@ -6,7 +6,7 @@ use verbena_lab::timing::median;
 /// The table.
 pub(super) struct JobTable {
     title: String,
-    /// What the rows are.
+    /// The meaning of the rows.
     rows_are: String,
     columns: Vec<String>,
     rows: Vec<Row>,

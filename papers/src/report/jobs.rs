@@ -25,7 +25,7 @@ const WAITED_MAX: f64 = 0.2;
 const STOLEN_MAX: f64 = 0.1;
 /// Nearly a tick of a kernel with 250 of them a second, in microseconds.
 const TICK_US: f64 = 3600.0;
-/// What takes less, in microseconds, does not take a tick by itself.
+/// A message that takes less, in microseconds, does not take a tick by itself.
 const SHORT_US: f64 = 1000.0;
 /// The bare device.
 const WRITE: &str = "ib_write";

@@ -14,7 +14,7 @@ pub(super) enum Kind {
     Counted,
     /// A result of the simulator's model, which could contradict the paper.
     ModelResult,
-    /// What a constant of the model was chosen for, or what holds by construction.
+    /// A number that a constant of the model was chosen for, or that holds by construction.
     ModelInput,
     /// Not shown here, with its reason.
     NotShown,
@@ -47,7 +47,7 @@ struct Input {
     why: &'static str,
 }
 
-/// What the value is compared with.
+/// The other side of a comparison.
 enum Beside {
     Anything,
     NothingOfOurs,

@@ -43,7 +43,7 @@ fn apart(one: f64, other: f64) -> Option<f64> {
     Some(ratio.max(1.0 / ratio))
 }
 
-/// How far the medians lie apart for every way to take `size` values of the pool.
+/// Returns the distance of the medians for every way to take `size` values of the pool.
 fn divisions(pool: &[f64], size: usize) -> Option<Vec<f64>> {
     let masks = (0_u32..1 << pool.len()).filter(|mask| mask.count_ones() as usize == size);
     let of_mask = |mask: u32| {

@@ -199,7 +199,7 @@ fn connections(quick: bool) -> Vec<Experiment> {
     ]
 }
 
-/// The ladder without the longest messages, whose windows take a second each between emulated nodes.
+/// The ladder without the longest messages: a window of them takes a second between emulated nodes.
 fn ladder() -> Experiment {
     let all = Experiment { name: "rc ladder", ..rc::experiments::Name::Ladder.experiment() };
     fewer(all, &[], &[8, 64 << 10, 256 << 10, 1 << 20])

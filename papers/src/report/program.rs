@@ -11,7 +11,7 @@ use verbena_lab::experiment::variant::How;
 pub(super) struct Program {
     /// The file.
     pub path: PathBuf,
-    /// Its arguments.
+    /// The arguments of the program.
     pub arguments: Vec<String>,
     /// The number of ranks.
     pub ranks: usize,

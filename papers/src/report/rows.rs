@@ -17,7 +17,7 @@ mod mean;
 pub(super) struct Row {
     /// The two things that are compared, or the thing that is measured.
     pub what: String,
-    /// What stands behind the number.
+    /// The kind of thing that stands behind the number.
     pub kind: Kind,
     /// The ratio that the paper claims.
     pub claimed: Option<Claimed>,

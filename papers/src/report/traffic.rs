@@ -14,7 +14,7 @@ const OF_TIME: [&str; 2] = ["matching_steps", "waits_slept"];
 /// The part by which medians must differ.
 const PART: f64 = 0.02;
 
-/// What the counters say.
+/// The conclusion from the counters.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Proof {
     /// The variants differ, for example in this.

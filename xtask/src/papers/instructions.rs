@@ -1,5 +1,5 @@
-//! The processor's work for a message over `rc` (paper 1, section 6.3.1, figure 15): instructions by
-//! callgrind, in a guest, by rings and by send and receive.
+//! The processor's work for a message over `rc` (paper 1, section 6.3.1, figure 15): instructions
+//! by callgrind, in a guest, by rings and by send and receive.
 //!
 //! It is the program of `cargo xtask instructions`, in which every receive finds its message there,
 //! so that no count depends on time.

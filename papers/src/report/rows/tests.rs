@@ -1,3 +1,5 @@
+//! Rows of made-up samples: what is concluded from them, and what is not.
+
 use super::*;
 use crate::report::inventory;
 use crate::report::jobs::tests::latencies;

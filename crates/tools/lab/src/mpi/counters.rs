@@ -148,7 +148,7 @@ impl World {
         Ok(())
     }
 
-    /// What the library's counters say now; nothing without them.
+    /// Returns what the library's counters say now; nothing without them.
     pub(crate) fn count(&self) -> Result<Vec<u64>> {
         self.counters.as_ref().map_or(Ok(Vec::new()), Counters::now)
     }

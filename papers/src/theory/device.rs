@@ -1,7 +1,8 @@
 //! The numbers of the bare device that the model needs, from the result of `verbena bench verbs`.
 
 use anyhow::{Context, Result};
-use verbena_lab::verbs::outcome::{Outcome, Subject};
+use verbena_lab::experiment::comparable;
+use verbena_lab::verbs::outcome::{Outcome, Row, Subject};
 use verbena_sim::verbs::calibration::Measured;
 
 /// A short message, in bytes.
@@ -16,13 +17,20 @@ const PAGE: usize = 4 << 10;
 /// Nanoseconds of a microsecond.
 const NS: f64 = 1e3;
 
+/// Returns the value of a row; of a latency, which comes out quick or slow by where the kernel runs
+/// the device's work, the median of the samples that may be compared ([`comparable`]).
+fn of_row(row: &Row) -> f64 {
+    let quick = comparable(&row.samples).filter(|_| row.subject == Subject::Latency);
+    quick.map_or(row.value, |(value, _)| value)
+}
+
 /// Returns the numbers.
 ///
 /// # Errors
 /// A row is not there: the run was cut off.
 pub(crate) fn measured(outcome: &Outcome) -> Result<Measured> {
     let value = |subject, variant: &str, at| {
-        let found = outcome.value(subject, variant, at);
+        let found = outcome.row(subject, variant, at).map(of_row);
         found.with_context(|| format!("the result has no row {subject:?}, {variant}, {at}"))
     };
     // Bytes a microsecond, so bytes over it are the microseconds of an operation.

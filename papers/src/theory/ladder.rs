@@ -4,7 +4,8 @@
 use anyhow::{Context, Result};
 use serde_json::Value;
 use std::path::Path;
-use verbena_lab::metric::Point;
+use verbena_lab::experiment::comparable;
+use verbena_lab::metric::{Metric, Point};
 use verbena_lab::report::Report;
 
 /// The measurements of each variant.
@@ -32,10 +33,13 @@ impl Ladder {
         Some(Ladder(series.iter().map(of).collect::<Option<_>>()?))
     }
 
-    /// Returns the value of a variant at a point, in the unit of the metric.
+    /// Returns the value of a variant at a point, in the unit of the metric; of a latency the median
+    /// of the samples that may be compared ([`comparable`]).
     pub(crate) fn value(&self, variant: &str, point: Point) -> Option<f64> {
         let (_, report) = self.0.iter().find(|(name, _)| name == variant)?;
-        report.entries.iter().find(|entry| entry.point() == point)?.value
+        let entry = report.entries.iter().find(|entry| entry.point() == point)?;
+        let quick = comparable(&entry.samples).filter(|_| point.metric == Metric::Latency);
+        quick.map(|(value, _)| value).or(entry.value)
     }
 }
 

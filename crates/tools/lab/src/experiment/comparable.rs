@@ -18,7 +18,7 @@ pub(super) const FEWEST: usize = 3;
 const WRITE_TO_SEND: f64 = 1.05;
 
 /// The median of the comparable samples, and their number; `None` if they are too few.
-pub(super) fn comparable(samples: &[f64]) -> Option<(f64, usize)> {
+pub fn comparable(samples: &[f64]) -> Option<(f64, usize)> {
     let least = samples.iter().copied().reduce(f64::min)?;
     let comparable: Vec<f64> = samples.iter().copied().filter(|&sample| sample <= SPREAD * least).collect();
     let middle = median(&comparable).filter(|_| comparable.len() >= FEWEST)?;

@@ -62,5 +62,5 @@ pub mod show;
 pub mod variant;
 pub mod verb;
 
-pub use comparable::is_one_speed;
+pub use comparable::{comparable, is_one_speed};
 pub use measured::{Experiment, Measured, Wanted, check_settings, points};

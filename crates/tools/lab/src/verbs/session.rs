@@ -1,4 +1,5 @@
-//! The things that the two ranks share: the line to the launcher, by which they agree, and connections.
+//! The things that the two ranks share: the line to the launcher, by which they agree, and their
+//! connections.
 
 use super::memory::{Far, Memory};
 use super::pair::{PARTS_MAX, Pair, WORK_MAX};

@@ -214,7 +214,7 @@ fn says_ok(ended: Ended) {
 /// A job whose first rank waits for messages of its node while it has a connection to the other.
 fn looks(network: &str) -> String {
     let channels = format!("VERBENA_CHANNELS=loopback,shm,cma,{network}");
-    let ratio = "VERBENA_POLLING=ratio VERBENA_POLLING_RATIO=20";
+    let ratio = "VERBENA_POLLING=ratio VERBENA_POLLING_RATIO=20 VERBENA_WAIT_SPINS=100000000";
     format!("{channels} {ratio} mpiexec -hosts node0:2,node1:1 -n 3 {} {network} 50 30 any", path("polling"))
 }
 

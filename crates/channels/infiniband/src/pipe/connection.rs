@@ -72,14 +72,11 @@ impl Connection {
         limits: &Limits,
         asking: Asking,
     ) -> Result<Connection, Fault> {
-        let layout = Layout::of(settings);
-        let inbox = Pinned::new(adapter, layout.inbox_bytes(), Access::WRITE)?;
-        let made = Outbox::new(adapter, &layout, limits.work_max)
-            .and_then(|outbox| adapter.open_pair(false).map(|pair| (outbox, pair)));
-        let (outbox, (pair, mine)) = match made {
-            Ok(made) => made,
+        let (pair, mine) = adapter.open_pair(false)?;
+        let (inbox, outbox) = match boxes(adapter, &Layout::of(settings), limits) {
+            Ok(boxes) => boxes,
             Err(fault) => {
-                inbox.release(adapter);
+                adapter.close_pair(pair);
                 return Err(fault);
             }
         };
@@ -122,6 +119,18 @@ impl Connection {
     /// Returns whether everything that was put has arrived, and nothing is owed to the peer.
     pub(super) fn is_quiet(&self) -> bool {
         self.queue.is_idle() && self.pipes.as_ref().is_none_or(Ends::is_quiet)
+    }
+}
+
+/// Makes the memory of a connection.
+fn boxes<A: Adapter>(adapter: &mut A, layout: &Layout, limits: &Limits) -> Result<(Pinned, Outbox), Fault> {
+    let inbox = Pinned::new(adapter, layout.inbox_bytes(), Access::WRITE)?;
+    match Outbox::new(adapter, layout, limits.work_max) {
+        Ok(outbox) => Ok((inbox, outbox)),
+        Err(fault) => {
+            inbox.release(adapter);
+            Err(fault)
+        }
     }
 }
 

@@ -72,7 +72,7 @@ impl World {
         match sink.landing(peer, header, bytes.len() as u64) {
             Landing::Here(region) => {
                 region.write(0, bytes);
-                let whole = self.with(|state| state.fates.pop_front().unwrap_or(0)) % 2 == 0;
+                let whole = self.with(|state| state.fates.pop_front().unwrap_or(0)).is_multiple_of(2);
                 sink.landed(peer, header, bytes.len() as u64, whole);
             }
             Landing::Scattered => sink.packet(peer, header, bytes),

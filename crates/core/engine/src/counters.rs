@@ -25,9 +25,9 @@ pub struct ChannelCounters {
     pub strange_messages: u64,
     /// The program's memory registered with its device.
     pub registrations: Registrations,
-    /// Its buffers for what peers send.
+    /// Buffers of the channel for what peers send.
     pub receives: Receives,
-    /// Its datagrams.
+    /// Datagrams of the channel.
     pub datagrams: Datagrams,
 }
 

@@ -1,5 +1,5 @@
-//! The constants of the simulator's cost model, each with its origin: what follows from a fitted one
-//! is no finding ([`super::kinds`]).
+//! The constants of the simulator's cost model, each with its origin: what follows from a fitted
+//! one is no finding ([`super::kinds`]).
 
 use verbena_sim::verbs::theory::{self, Kind, PAPER_1, PAPER_2};
 
@@ -11,7 +11,7 @@ pub(super) struct Constant {
     pub value: String,
     /// The kind of its origin.
     pub kind: Kind,
-    /// What it was taken from or fitted to.
+    /// The place that it was taken from, or the result that it was fitted to.
     pub source: &'static str,
 }
 

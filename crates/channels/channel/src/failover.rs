@@ -6,9 +6,9 @@ use verbena_fault::Fault;
 
 /// The packets of a channel that can lose a peer which another channel still reaches.
 pub trait Failover {
-    /// Tells that another channel reaches `peer` too, and keeps packets to it, from now on, until they are known to be taken, so that
-    /// [`undelivered`](Failover::undelivered) can hand them back. `false` if this channel, as it is
-    /// set, cannot do that.
+    /// Tells that another channel reaches `peer` too, and keeps packets to it, from now on, until
+    /// they are known to be taken, so that [`undelivered`](Failover::undelivered) can hand them
+    /// back. `false` if this channel, as it is set, cannot do that.
     fn keep_sent(&mut self, peer: Peer) -> bool;
 
     /// Tells that no other channel reaches `peer` any more, after

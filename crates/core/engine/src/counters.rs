@@ -33,9 +33,9 @@ pub struct ChannelCounters {
     /// The time of a look that finds nothing, in nanoseconds, as measured when the channel was
     /// opened; 0 if that is not known.
     pub look_ns: u64,
-    /// Its buffers for what peers send.
+    /// Buffers of the channel for what peers send.
     pub receives: Receives,
-    /// Its datagrams.
+    /// Datagrams of the channel.
     pub datagrams: Datagrams,
 }
 

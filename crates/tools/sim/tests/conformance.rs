@@ -44,7 +44,7 @@ fn reliable_connections_keep_the_promises_of_a_channel() {
     keep_promises(&RcFaults::none());
 }
 
-/// As above, with a shared receive pool that has room for a part of what credits allow.
+/// The shared receive pool has room here for a part of what credits allow.
 #[test]
 fn connections_with_a_short_shared_pool_keep_them_too() {
     let mut faults = RcFaults::none();

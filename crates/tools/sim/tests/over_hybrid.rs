@@ -1,6 +1,6 @@
 //! Point-to-point traffic over `rc` and `ud` together, with few connections that go from peer to
-//! peer, and devices of `ud` that fail, for many seeds: every message arrives once, in order, nobody
-//! has more connections than it may have while `ud` works, and every run ends.
+//! peer, and devices of `ud` that fail, for many seeds: every message arrives once, in order,
+//! nobody has more connections than it may have while `ud` works, and every run ends.
 //! `VERBENA_SIM_SEEDS=10000` runs that many. To replay one:
 //! `VERBENA_SIM_SEED=<seed> cargo test -p verbena-sim --test over_hybrid replay -- --nocapture`.
 

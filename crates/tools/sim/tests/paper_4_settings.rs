@@ -23,7 +23,7 @@ const MESSAGES: usize = 120;
 const STEP_NS: u64 = 5000;
 const RUN_NS: u64 = 100_000_000;
 
-/// What a run of `ud` counted.
+/// The counts of a run of `ud`.
 #[derive(Clone, Debug, PartialEq)]
 struct Seen {
     reach: Option<Reach>,
@@ -69,7 +69,7 @@ fn bad() -> DeviceFaults {
     }
 }
 
-/// A run of `ud`: what happens in it.
+/// The events of a run of `ud`.
 #[derive(Clone, Copy)]
 struct Story {
     device: DeviceFaults,
@@ -180,8 +180,8 @@ fn every_setting_of_datagrams_shows_on_a_bad_network() {
     each_shows(Story { device: bad(), ..PLAIN }, &changes);
 }
 
-/// What a lost way costs: resends up to the limit, and then the peer is given up, but only where
-/// another channel reaches it; else after the silence.
+/// A lost way costs resends up to the limit, and then the peer is given up, but only where another
+/// channel reaches it; else after the silence.
 #[test]
 fn the_limits_of_a_lost_way_show() {
     let cut = Story { cut_ns: Some(500_000), ..PLAIN };
@@ -222,8 +222,8 @@ fn checksums_find_what_was_garbled() {
     assert!(with.devices.garbled > 0 && garbled(&with) > 2 * garbled(&without));
 }
 
-/// Where `rc` and `ud` are open: how many connections there may be, how soon the busiest get them,
-/// and after how many resends in vain `ud` gives way.
+/// With `rc` and `ud` open: how many connections there may be, how soon the busiest get them, and
+/// after how many resends in vain `ud` gives way.
 #[test]
 fn the_settings_of_connections_beside_datagrams_show() {
     let usual = HybridFaults { cut_percent: 50, cut_ns_max: 200_000, ..HybridFaults::none(1) };
@@ -244,7 +244,7 @@ fn the_settings_of_connections_beside_datagrams_show() {
     assert!(before != changed(|f| f.resends_max = 3), "UD_RESENDS_MAX has no effect");
 }
 
-/// Where all goes by connection, by send and receive.
+/// All goes by connection, by send and receive.
 #[test]
 fn the_number_of_credits_shows() {
     let count = |credits| {

@@ -22,8 +22,8 @@ use verbena_fault::Fault;
 pub(super) const MAGIC: Magic = *b"vRC1";
 
 impl<A: Adapter> RcChannel<A> {
-    /// Begins a connection with a peer that has spoken or is to be spoken to; if it is `needed`, the
-    /// peer takes it even beyond its limit.
+    /// Begins a connection with a peer that has spoken or is to be spoken to; if it is `needed`,
+    /// the peer takes it even beyond its limit.
     ///
     /// # Errors
     /// The device gives no queue pair, or there is no memory to register for it.

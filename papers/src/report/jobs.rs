@@ -8,7 +8,8 @@
 //!   processors too;
 //! - it was *stolen* from: a host took more than a tenth of the processors' time;
 //! - a *tick*: a message took as long as a tick of the scheduler (4 ms), where the same message
-//!   takes microseconds otherwise;
+//!   takes microseconds otherwise; or a round trip or window of short messages took a whole number
+//!   of ticks, to a tenth of a millisecond: then the scheduler was measured, whatever the ratio;
 //! - the *device* was slow: in the same round the bare device took longer for a write than for a
 //!   send, which no device does. That does not count where the two are what is compared.
 
@@ -27,6 +28,13 @@ const STOLEN_MAX: f64 = 0.1;
 const TICK_US: f64 = 3600.0;
 /// A message that takes less, in microseconds, does not take a tick by itself.
 const SHORT_US: f64 = 1000.0;
+/// A tick in seconds, the distance that counts as none, and the ticks up to which that is told.
+const TICK_S: f64 = 4e-3;
+const ON_TICK_S: f64 = 1e-4;
+const TICKS_MAX: f64 = 10.0;
+/// Messages between pairs of ranks, which are short up to this length.
+const PAIRS: [&str; 5] = ["latency", "bandwidth", "ping_pong", "multi_ping_pong", "rate"];
+const SHORT_BYTES: f64 = 65536.0;
 /// The bare device.
 const WRITE: &str = "ib_write";
 const SEND: &str = "ib_send";
@@ -108,9 +116,20 @@ fn disturbance(job: &Job, measured: &Measured, usual: &Usual) -> Option<&'static
             return Some("the host took its processors");
         }
     }
+    if job.witness.as_ref().is_some_and(|witness| is_of_ticks(measured, witness.iteration_s)) {
+        return Some("it took whole ticks of the scheduler");
+    }
     let is_short = usual.least_us.is_some_and(|least| least < SHORT_US);
     let is_tick = is_short && time_us(measured, job.value).is_some_and(|time| time >= TICK_US);
     is_tick.then_some("a tick of the scheduler")
+}
+
+/// Returns whether an iteration of short messages took a few whole ticks.
+fn is_of_ticks(measured: &Measured, iteration_s: f64) -> bool {
+    let is_short = measured.x.is_some_and(|bytes| bytes <= SHORT_BYTES);
+    let ticks = (iteration_s / TICK_S).round();
+    let is_whole = (iteration_s - ticks * TICK_S).abs() < ON_TICK_S;
+    PAIRS.contains(&measured.metric.as_str()) && is_short && is_whole && (1.0..=TICKS_MAX).contains(&ticks)
 }
 
 /// The time of a message of this value, in microseconds.
@@ -213,6 +232,24 @@ pub(super) mod tests {
             job.witness = Some(Witness { processors: 2, waited: Some(0.45), ..Witness::default() });
         }
         assert_eq!(clean(vec![series], false).values.len(), 5);
+    }
+
+    #[test]
+    fn windows_of_whole_ticks_are_thrown_out() {
+        let with = |metric: &str, iteration_s| {
+            let mut series = latencies("e", "a", &[1.0]);
+            series.points[0].metric = metric.into();
+            series.points[0].jobs[0].witness =
+                Some(Witness { processors: 2, iteration_s, ..Witness::default() });
+            clean(vec![series], false).thrown.len()
+        };
+        assert_eq!(
+            (with("bandwidth", 15.94e-3), with("bandwidth", 31.95e-3), with("latency", 8.03e-3)),
+            (1, 1, 1)
+        );
+        assert_eq!((with("bandwidth", 17.1e-3), with("latency", 60e-6), with("bandwidth", 0.4)), (0, 0, 0));
+        // A kernel may take that long by itself.
+        assert_eq!((with("kernel_is", 16e-3), with("latency", 0.0)), (0, 0));
     }
 
     #[test]

@@ -78,6 +78,7 @@ pub fn measure(
         seconds.push(run(world, iterations)? / iterations as f64);
     }
     let mut witness = watch.end(world)?;
+    witness.iteration_s = median(&seconds).unwrap_or(0.0);
     let counted = counted_iterations(each);
     witness.counted = count(world, counted, |iterations| body(world, iterations))?;
     world.put_witness(witness);

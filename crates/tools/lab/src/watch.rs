@@ -73,6 +73,7 @@ impl Watch {
             waited: most(world, waited)?,
             preempted: world.max(now.preempted - before.preempted)?,
             stolen: most(world, stolen)?,
+            iteration_s: 0.0,
             counted: BTreeMap::new(),
         })
     }

@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 pub struct Witness {
     /// Processors that rank 0 may use.
     pub processors: usize,
+    /// Seconds of an iteration: the median of the repetitions; 0 if it is not known.
+    #[serde(default)]
+    pub iteration_s: f64,
     /// The part of the repetitions' time for which a rank was ready to run and had no processor;
     /// that of the rank with the most. None where the kernel does not tell.
     pub waited: Option<f64>,

@@ -33,8 +33,8 @@ impl Ladder {
         Some(Ladder(series.iter().map(of).collect::<Option<_>>()?))
     }
 
-    /// Returns the value of a variant at a point, in the unit of the metric; of a latency the median
-    /// of the samples that may be compared ([`comparable`]).
+    /// Returns the value of a variant at a point, in the unit of the metric; of a latency the
+    /// median of the samples that may be compared ([`comparable`]).
     pub(crate) fn value(&self, variant: &str, point: Point) -> Option<f64> {
         let (_, report) = self.0.iter().find(|(name, _)| name == variant)?;
         let entry = report.entries.iter().find(|entry| entry.point() == point)?;

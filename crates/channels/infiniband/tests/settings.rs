@@ -1,9 +1,9 @@
-//! Every setting of `rc` and `ud` in the table reaches the channel or its device: with another
+//! Every setting of `rc`, `ud` and `pipe` in the table reaches the channel or its device: with another
 //! value there the channel begins with other settings. What these do is tried in
 //! `sim/tests/paper_4_settings.rs` and between virtual nodes.
 
 use verbena_infiniband::device::options::Options;
-use verbena_infiniband::{rc, ud};
+use verbena_infiniband::{pipe, rc, ud};
 use verbena_settings::{AUTOMATIC, Kind, Origin, Setting, all};
 
 /// Ranks of the job: automatic values follow from their number.
@@ -16,7 +16,8 @@ const ELSEWHERE: [&str; 4] =
 /// The settings with which the channels begin now.
 fn current() -> String {
     let (rc, ud) = (rc::Settings::current(RANKS), ud::Settings::current());
-    format!("{rc:?} {ud:?} {:?} {:?}", Options::current(), Options::of_datagrams())
+    let pipe = pipe::Settings::current();
+    format!("{rc:?} {ud:?} {pipe:?} {:?} {:?}", Options::current(), Options::of_datagrams())
 }
 
 /// Returns whether some value of the setting changes what the channels begin with.
@@ -44,7 +45,7 @@ fn has_effect(setting: &Setting) -> bool {
 
 #[test]
 fn every_setting_of_the_table_reaches_its_channel() {
-    let ours = ["VERBENA_RC_", "VERBENA_UD_", "VERBENA_FAILOVER_"];
+    let ours = ["VERBENA_RC_", "VERBENA_UD_", "VERBENA_PIPE_", "VERBENA_FAILOVER_"];
     let ours = |setting: &&Setting| ours.iter().any(|start| setting.about.name.starts_with(start));
     let without: Vec<&str> =
         all().filter(ours).filter(|setting| !has_effect(setting)).map(|setting| setting.about.name).collect();

@@ -72,8 +72,8 @@ fn every_setting_of_a_paper_has_a_test_of_its_effect() {
     for setting in verbena_settings::all().filter(|setting| setting.about.source.contains("paper ")) {
         let name = setting.about.name.trim_start_matches("VERBENA_");
         let here = CASES.iter().any(|case| case.setting == name);
-        match elsewhere::file_of(name) {
-            Some(file) => assert!(!here && elsewhere::names(file, name), "{file} does not test {name}"),
+        match elsewhere::shown(name) {
+            Some((file, word)) => assert!(!here && elsewhere::has(file, word), "{file} does not test {name}"),
             None if here => {}
             None => missing.push(name),
         }

@@ -66,6 +66,14 @@ impl Counts {
         Counts { tolerance_percent: TOLERANCE_PERCENT, instructions }
     }
 
+    /// Returns the lower of both counts of each section.
+    pub(super) fn least(mut self, other: &Counts) -> Counts {
+        for (name, count) in &mut self.instructions {
+            *count = other.instructions.get(name).map_or(*count, |other| count.min(*other));
+        }
+        self
+    }
+
     /// Compares `now` with the count agreed on for `name`.
     pub(super) fn judge(&self, name: &str, now: f64) -> Verdict {
         let Some(&then) = self.instructions.get(name) else { return Verdict::New };
@@ -118,6 +126,14 @@ mod tests {
         assert_eq!(agreed.judge("send", 103.1), Verdict::Grew(100.0));
         assert_eq!(agreed.judge("send", 96.0), Verdict::Fell(100.0));
         assert!(agreed.judge("receive", 1.0).is_failure() && !agreed.judge("send", 1.0).is_failure());
+    }
+
+    #[test]
+    fn the_least_of_two_runs_counts() {
+        let run =
+            |send, receive| Counts::new([("send".to_owned(), send), ("receive".to_owned(), receive)].into());
+        let least = run(150.0, 160.0).least(&run(115.0, 190.0));
+        assert_eq!(least.instructions, run(115.0, 160.0).instructions);
     }
 
     #[test]

@@ -207,6 +207,8 @@ fn rings_of_five_slots_for_all_peers_take_at_most_20_mb() {
             buffer_bytes: 1536,
             sender_rings_max: PROCESSES as usize,
             policy,
+            // As many buffers with rings and without: a shared pool grows as it is needed.
+            shared_receives: false,
             ..Settings::current(PROCESSES)
         };
         let rcs = channels(&subnet, |_| settings.clone(), PROCESSES);

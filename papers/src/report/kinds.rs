@@ -60,8 +60,10 @@ const fn input(experiment: &'static str, of: &'static str, to: Beside, why: &'st
     Input { experiment, of, to, why }
 }
 
+const UPDATE: &str =
+    "CALCULATION_NS is guessed, and without it every update would be free: no rate could be too high";
 const WIRE: &str = "byte_ps is the paper's 870 MB/s";
-const INPUTS: [Input; 13] = [
+const INPUTS: [Input; 15] = [
     input("sim latency", "", Anything, "packet_ns is fitted to 6.8 us, send.latency_ns to the 24%"),
     input("sim small", "", Anything, "send.receive_ns is fitted to the 104%"),
     input("sim long", "", Anything, "send.receive_ns is fitted to the 104% of small messages"),
@@ -97,6 +99,8 @@ const INPUTS: [Input; 13] = [
         Anything,
         "of a round, 300 of 320 ns are the look that the paper states",
     ),
+    input("sim discovery", "bursts of 200, as the paper", Anything, UPDATE),
+    input("sim good rates", "each update", Anything, UPDATE),
     input("sim ratios gain", "", Anything, "of a round, 300 of 320 ns are the look that the paper states"),
     input(
         "sim connect",

@@ -300,12 +300,13 @@ fn schemes(quick: bool) -> Vec<Experiment> {
     use polling::experiments::Name;
     let ratios = Experiment { name: "polling ratios", ..Name::Ratios.experiment() };
     let discovery = Experiment { name: "polling discovery", ..Name::Discovery.experiment() };
+    let history = Experiment { name: "polling history", ..Name::History.experiment() };
     match quick {
         true => vec![
             fewer(ratios, &["all", "50:1", "1000:1"], &[]),
-            fewer(discovery, &["all", "update every 1", "update every 10"], &[]),
+            fewer(discovery, &["all", "update every 1", "update every 10"], &[100, 200]),
         ],
-        false => vec![ratios, discovery],
+        false => vec![ratios, discovery, history],
     }
 }
 

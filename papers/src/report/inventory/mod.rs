@@ -19,6 +19,7 @@ mod one;
 mod one_applied;
 mod three;
 mod two;
+mod two_channel;
 mod two_zero_copy;
 
 use super::pick::Pick;
@@ -189,6 +190,7 @@ pub(super) fn all() -> Vec<Item> {
         one_applied::items(),
         two::items(),
         two_zero_copy::items(),
+        two_channel::items(),
         three::items(),
         four::items(),
         four_at_scale::items(),

@@ -65,7 +65,7 @@ const UPDATE: &str =
 const WIRE: &str = "byte_ps is the paper's 870 MB/s";
 /// Experiments of the simulator whose numbers are counted from our code.
 const COUNTED: [&str; 3] = ["sim sources", "sim pipe work", "sim rings"];
-const INPUTS: [Input; 18] = [
+const INPUTS: [Input; 19] = [
     input("sim latency", "", Anything, "packet_ns is fitted to 6.8 us, send.latency_ns to the 24%"),
     input("sim small", "", Anything, "send.receive_ns is fitted to the 104%"),
     input("sim long", "", Anything, "send.receive_ns is fitted to the 104% of small messages"),
@@ -129,6 +129,12 @@ const INPUTS: [Input; 18] = [
         "pairs_at_once is the four of this paper's section 4",
     ),
     input(
+        "sim predicted latency",
+        "",
+        Beside::Series("piggyback"),
+        "packet_ns is fitted to this measurement, and every other row is predicted",
+    ),
+    input(
         "sim rails",
         "",
         Anything,
@@ -171,7 +177,7 @@ mod tests {
 
     fn seen(of: (&'static str, &'static str), to: Option<To>) -> Seen {
         let of = pick(of.0, of.1, "", At::Most);
-        Seen { of, to, also: Vec::new(), remark: "", held_out: false }
+        Seen { of, to, also: Vec::new(), remark: "", held_out: false, same_packets: false }
     }
 
     #[test]

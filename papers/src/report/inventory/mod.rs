@@ -93,6 +93,9 @@ pub(super) struct Seen {
     /// True for a number by which no constant of the simulator's model was chosen, so that it can
     /// contradict the model.
     pub held_out: bool,
+    /// True where both sides are to move the same packets and differ in the work on them alone, so
+    /// that alike counters are no objection.
+    pub same_packets: bool,
 }
 
 /// The divisor of a value.
@@ -155,7 +158,7 @@ impl Item {
 
 /// A value.
 fn value(of: Pick) -> Seen {
-    Seen { of, to: None, also: Vec::new(), remark: "", held_out: false }
+    Seen { of, to: None, also: Vec::new(), remark: "", held_out: false, same_packets: false }
 }
 
 /// The ratio of two values.
@@ -176,6 +179,10 @@ fn mean(first: (Pick, Pick), also: Vec<(Pick, Pick)>) -> Seen {
 impl Seen {
     fn but(self, remark: &'static str) -> Seen {
         Seen { remark, ..self }
+    }
+
+    fn same_packets(self) -> Seen {
+        Seen { same_packets: true, ..self }
     }
 
     fn held_out(self) -> Seen {

@@ -302,6 +302,7 @@ fn words(pick: &Pick, found: &Found<'_>) -> String {
         At::Row(row) if found.series.name == "here" || found.series.name == "ours" => {
             format!("{row}: {value}")
         }
+        At::Row(row) => format!("{}, {row}: {value}", found.series.name),
         At::Most | At::Least => {
             format!("{}: {value} ({}: {})", found.series.name, pick.place(), found.measured.label)
         }

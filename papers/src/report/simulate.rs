@@ -95,7 +95,8 @@ fn over_nodes(record: &mut Record) -> Result<()> {
     for (name, table) in names.into_iter().zip(&tables) {
         record.table(name, "time", "us", &kept(table, &["send/receive", "RDMA eager"]))?;
     }
-    let sets = kept(&made(set::polling_sets())?, &["latency, us"]);
+    let mut sets = kept(&made(set::polling_sets())?, &["latency, us"]);
+    sets.columns[1] = "ours".into();
     record.table("sim polling set", "latency", "us", &sets)?;
     let bytes = everyone::rings_of_five(RING_PROCESSES).map_err(|reason| anyhow!(reason))?;
     let mut rings = Table::new("Registered memory of rings of 5 slots for all peers", ["processes", "rings"]);

@@ -17,8 +17,6 @@ const OF_TIME: [&str; 2] = ["matching_steps", "waits_slept"];
 /// The end of the names of counters of looks, and the parts of a channel that are looked at.
 const LOOKS: &str = "_looks";
 const LOOKS_OF_PARTS: [&str; 2] = ["_ring_looks", "_queue_looks"];
-/// The end of a counter of looks in vain, which tells of time as well.
-const RING_MISSES: &str = "_ring_misses";
 /// The part by which medians must differ.
 const PART: f64 = 0.02;
 
@@ -39,7 +37,7 @@ pub(super) fn compare(one: &Measured, other: &Measured) -> Proof {
     if [one, other].into_iter().any(|side| counters(side).next().is_none()) {
         return Proof::Unknown;
     }
-    let traffic = names.into_iter().filter(|name| !OF_TIME.contains(name) && !name.ends_with(RING_MISSES));
+    let traffic = names.into_iter().filter(|name| !OF_TIME.contains(name));
     let differing =
         traffic.filter_map(|name| Some((name, differ(&counts(one, name), &counts(other, name))?)));
     // The clearest one is told.

@@ -93,8 +93,8 @@ pub(super) struct Seen {
     /// True for a number by which no constant of the simulator's model was chosen, so that it can
     /// contradict the model.
     pub held_out: bool,
-    /// True where both sides are to move the same packets and differ in the work on them alone, so
-    /// that alike counters are no objection.
+    /// True where both sides are to move the same packets and differ in the work on them or in the
+    /// memory for them alone, so that alike counters are no objection.
     pub same_packets: bool,
 }
 

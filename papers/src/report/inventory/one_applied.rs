@@ -217,7 +217,7 @@ fn polling_set() -> Item {
         ratio(of(one), of(other))
     };
     let model = |one, other| {
-        let of = |row| pick("sim polling set", "latency, us", "", At::Row(row));
+        let of = |row| pick("sim polling set", "ours", "", At::Row(row));
         ratio(of(one), of(other)).but("64 peers of which 4 talk")
     };
     Item::new(1, "text", "4.7", "The polling set: who is in it, and in which order it is polled")

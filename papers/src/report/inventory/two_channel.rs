@@ -7,7 +7,7 @@ use crate::report::pick::At::{Most, Row, Size};
 use crate::report::pick::{Pick, pick};
 
 const PIPE: &str = "pipe: zero-copy";
-/// What the paper's CH3 design does.
+/// The way of the paper's CH3 design.
 const WRITE: &str = "write after the match";
 const READ: &str = "read after the match";
 const SIM_WRITE: &str = "zero-copy write after the match";

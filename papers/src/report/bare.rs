@@ -4,6 +4,7 @@
 use super::job_table::JobTable;
 use super::measure::Budget;
 use super::noise::again;
+use super::predicted;
 use super::record::Record;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -31,7 +32,8 @@ pub(super) fn run(between: &Between, budget: &Budget, folder: &Path, record: &mu
     };
     let Err(error) = outcome else { return Ok(()) };
     let reason = format!("{error:#}");
-    SUBJECTS.iter().try_for_each(|(_, experiment, _)| record.skip(experiment, &reason))
+    let all = SUBJECTS.iter().map(|(_, experiment, _)| *experiment).chain(predicted::EXPERIMENTS);
+    all.into_iter().try_for_each(|experiment| record.skip(experiment, &reason))
 }
 
 fn rounds(between: &Between, budget: &Budget, folder: &Path, record: &mut Record) -> Result<()> {
@@ -39,6 +41,7 @@ fn rounds(between: &Between, budget: &Budget, folder: &Path, record: &mut Record
     let file = folder.join(format!("verbs-{}.json", std::process::id()));
     let mut tables = SUBJECTS.map(|(subject, ..)| JobTable::new(&format!("Bare verbs: {subject}"), "at"));
     let start = Instant::now();
+    let mut last = String::new();
     for round in 0..budget.rounds {
         ensure!(
             budget.suffices(round, start.elapsed(), budget.rounds - round),
@@ -51,12 +54,13 @@ fn rounds(between: &Between, budget: &Budget, folder: &Path, record: &mut Record
             for ((subject, ..), table) in SUBJECTS.iter().zip(&mut tables) {
                 enter(&text, subject, is_twin, table)?;
             }
+            last = text;
         }
         for ((_, experiment, unit), table) in SUBJECTS.iter().zip(&tables) {
             record.jobs(experiment, "", unit, table)?;
         }
     }
-    Ok(())
+    predicted::run(&last, record)
 }
 
 /// A program of the installation that this one belongs to.

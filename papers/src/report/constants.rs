@@ -1,6 +1,7 @@
 //! The constants of the simulator's cost model, each with its origin: what follows from a fitted
 //! one is no finding ([`super::kinds`]).
 
+use verbena_sim::figures::polling;
 use verbena_sim::verbs::theory::{self, Kind, PAPER_1, PAPER_2};
 
 /// A constant.
@@ -16,9 +17,10 @@ pub(super) struct Constant {
 }
 
 /// The costs of paper 3's figures, which have no device.
-const LOOKS: [(&str, u64, Kind, &str); 2] = [
+const LOOKS: [(&str, u64, Kind, &str); 3] = [
     ("an empty look at the network", 300, Kind::Taken, "paper 3, 3.1.1"),
     ("an empty look at shared memory", 20, Kind::Guessed, "no paper states it"),
+    ("a calculation of all periods", polling::CALCULATION_NS, Kind::Guessed, "no paper states it"),
 ];
 
 /// Returns the constants of papers 1 and 2, in the order of the code, then those of paper 3.

@@ -17,6 +17,7 @@
 //! | [`plan`], [`measure`] | the measurements, within this machine and between nodes |
 //! | [`record`], [`job_table`] | their result file |
 //! | [`bare`] | the bare device, by `verbena bench verbs` |
+//! | [`predicted`] | the ladder that the model predicts from it |
 //! | [`trace`] | the parts of a message's time |
 //! | [`npb`], [`smg`], [`program`] | the programs of others, where somebody has them |
 //! | [`command`] | the command line |
@@ -37,6 +38,7 @@ mod npb;
 mod page;
 mod pick;
 mod plan;
+mod predicted;
 mod program;
 mod record;
 mod results;

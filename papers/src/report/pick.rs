@@ -125,6 +125,9 @@ impl Pick {
     pub(super) fn place(&self) -> String {
         match self.at {
             At::Size(bytes) if self.metric == "polling_set" => format!("{bytes} rings"),
+            At::Size(burst) if self.metric.starts_with("discovery_") && burst > 0 => {
+                format!("bursts of {burst}")
+            }
             At::Size(bytes) => format_size(bytes),
             At::Row(name) => name.into(),
             At::Ranks(ranks) => format!("{ranks} ranks"),

@@ -181,6 +181,9 @@ fn connections(quick: bool) -> Vec<Experiment> {
             named("rc chunks", Name::Chunks),
             notify(),
             named("rc slots", Name::Slots),
+            named("rc set", Name::Set),
+            named("rc pipe", Name::Pipe),
+            named("rc pipe-kernels", Name::PipeKernels),
         ];
     }
     let few = [Metric::KernelIs, Metric::KernelCg];
@@ -188,6 +191,7 @@ fn connections(quick: bool) -> Vec<Experiment> {
     let mut large = rc_large();
     large.points.retain(|point| few.contains(&point.metric));
     collectives.ranks = vec![RANKS];
+    let interfaces = ["pipe: zero-copy", "read after the match", "write after the match"];
     vec![
         fewer(named("rc latency", Name::Latency), &[], &[8]),
         fewer(named("rc small", Name::Small), &["RDMA eager", "send/receive"], &[8, 256]),
@@ -196,6 +200,7 @@ fn connections(quick: bool) -> Vec<Experiment> {
         kernels,
         fewer(collectives, &[], &[0, 8]),
         fewer(rc_eager(), &[], &[4 << 10, 16 << 10]),
+        fewer(named("rc pipe", Name::Pipe), &interfaces, &[8, 64 << 10, 1 << 20]),
     ]
 }
 
@@ -300,12 +305,13 @@ fn schemes(quick: bool) -> Vec<Experiment> {
     use polling::experiments::Name;
     let ratios = Experiment { name: "polling ratios", ..Name::Ratios.experiment() };
     let discovery = Experiment { name: "polling discovery", ..Name::Discovery.experiment() };
+    let history = Experiment { name: "polling history", ..Name::History.experiment() };
     match quick {
         true => vec![
             fewer(ratios, &["all", "50:1", "1000:1"], &[]),
-            fewer(discovery, &["all", "update every 1", "update every 10"], &[]),
+            fewer(discovery, &["all", "update every 1", "update every 10"], &[100, 200]),
         ],
-        false => vec![ratios, discovery],
+        false => vec![ratios, discovery, history],
     }
 }
 
@@ -347,11 +353,12 @@ fn datagrams(quick: bool) -> Vec<Experiment> {
         return vec![everyone, senders, latency, bandwidth, multigrid, drop_at_2_kib()];
     }
     everyone.points.retain(|point| point.metric != Metric::Startup);
-    let ours = ["ud", "ud unreliable", "ud checksum", "rc SRQ", "rc no SRQ"];
+    let ours = ["ud", "ud unreliable", "ud DR", "rc SRQ", "rc no SRQ"];
     vec![
         fewer(everyone, &ours, &[]),
         fewer(senders, &["1 pairs", "4 pairs"], &[64 << 10]),
         fewer(latency, &ours, &[8, 2 << 10, 4 << 10]),
+        fewer(bandwidth, &["ud", "ud DR"], &[1 << 20]),
         drop_at_2_kib(),
     ]
 }

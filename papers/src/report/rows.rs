@@ -235,20 +235,23 @@ fn measured(row: Row, seen: &Seen, sides: &Sides<'_>, results: &Results) -> Row 
         Some(To::Paper(paper)) => sides.of_jobs.median().map(|value| value / paper),
         _ => sides.ratio(),
     };
-    concluded(Row { seen: ratio, noise: sides.noise(results), ..row }, sides)
+    concluded(Row { seen: ratio, noise: sides.noise(results), ..row }, sides, seen.same_packets)
 }
 
 /// The row with what may be said of its ratio.
-fn concluded(row: Row, sides: &Sides<'_>) -> Row {
+fn concluded(row: Row, sides: &Sides<'_>, same_packets: bool) -> Row {
     let proof = sides.proof();
     let row = match &proof {
         Some(Proof::Differ(what)) => with_remark(row, &format!("counted: {what}")),
+        Some(Proof::Identical) if same_packets => {
+            with_remark(row, "counted: the same packets, as they should be")
+        }
         Some(Proof::Unknown) => with_remark(row, "no counter proves that the two differ"),
         _ => row,
     };
     let is_positive = row.seen.is_none_or(|ratio| ratio > 0.0);
     match (proof, row.noise) {
-        (Some(Proof::Identical), _) => {
+        (Some(Proof::Identical), _) if !same_packets => {
             let row = with_remark(row, "every counter is alike on both sides");
             Row { outcome: Outcome::Identical, ..row }
         }
@@ -299,6 +302,7 @@ fn words(pick: &Pick, found: &Found<'_>) -> String {
         At::Row(row) if found.series.name == "here" || found.series.name == "ours" => {
             format!("{row}: {value}")
         }
+        At::Row(row) => format!("{}, {row}: {value}", found.series.name),
         At::Most | At::Least => {
             format!("{}: {value} ({}: {})", found.series.name, pick.place(), found.measured.label)
         }
@@ -321,6 +325,9 @@ pub(super) fn command(experiment: &str) -> String {
             "verbena-papers report --only rc --hosts node0,node1".into()
         }
         ("counted", "instructions") => "verbena-papers report --only instructions".into(),
+        ("sim", "predicted latency" | "predicted bandwidth") => {
+            "verbena-papers report --only rc,verbs --hosts node0,node1".into()
+        }
         ("sim" | "node", _) => format!("verbena-papers report --only {word}"),
         ("verbs", _) => "verbena-papers report --only verbs --hosts node0,node1".into(),
         ("npb", _) => "verbena-papers report --only npb --npb DIR --hosts node0,node1".into(),

@@ -6,9 +6,10 @@ use verbena_lab::kernels::partners::mean_sources;
 use verbena_lab::metric::{Metric, format_size};
 use verbena_sim::Rank;
 use verbena_sim::figures::everyone::{self, By};
-use verbena_sim::figures::{Design, Table, held_out, polling};
+use verbena_sim::figures::{Design, Table, collectives, held_out, pairs, polling, set};
 use verbena_sim::figures::{
-    chunks, directions, ladder_bandwidth, ladder_latency, latency, rails, small_bandwidth,
+    chunks, directions, ladder_bandwidth, ladder_latency, latency, pipe_bandwidth, pipe_latency, pipe_work,
+    rails, small_bandwidth,
 };
 use verbena_sim::verbs::Costs;
 
@@ -19,6 +20,8 @@ const WINDOW: usize = 16;
 /// Processes that speak to each other for the first time; only the first ones with `--quick`.
 const PROCESSES: [Rank; 6] = [2, 16, 64, 256, 1024, 4096];
 const PROCESSES_QUICK: usize = 5;
+/// Processes of which each has a ring for each other one (paper 1, 6.4).
+const RING_PROCESSES: Rank = 1024;
 
 fn made(table: Result<Table, String>) -> Result<Table> {
     table.map_err(|reason| anyhow!("the simulator: {reason}"))
@@ -61,6 +64,9 @@ pub(super) fn run(record: &mut Record, quick: bool) -> Result<()> {
     record.table("sim long", "bandwidth", "MB/s", &made(bandwidth)?)?;
     record.table("sim rails", "bandwidth", "MB/s", &kept(&made(rails())?, &["one", "two"]))?;
     schemes(record)?;
+    pipe(record)?;
+    record.table("sim pairs", "bandwidth", "MB/s", &made(pairs())?)?;
+    over_nodes(record)?;
     record.table("sim sources", "sources", "peers", &sources())?;
     scale(record, quick)
 }
@@ -82,14 +88,41 @@ fn long(title: &str, value: impl Fn(Design, usize) -> Result<f64, String>) -> Re
     Ok(table)
 }
 
+/// Runs what paper 1 shows of several nodes: collectives, the polling set, the rings' memory.
+fn over_nodes(record: &mut Record) -> Result<()> {
+    let names = ["sim barrier", "sim bcast", "sim allreduce"];
+    let tables = collectives::collectives().map_err(|reason| anyhow!("the simulator: {reason}"))?;
+    for (name, table) in names.into_iter().zip(&tables) {
+        record.table(name, "time", "us", &kept(table, &["send/receive", "RDMA eager"]))?;
+    }
+    let mut sets = kept(&made(set::polling_sets())?, &["latency, us"]);
+    sets.columns[1] = "ours".into();
+    record.table("sim polling set", "latency", "us", &sets)?;
+    let bytes = everyone::rings_of_five(RING_PROCESSES).map_err(|reason| anyhow!(reason))?;
+    let mut rings = Table::new("Registered memory of rings of 5 slots for all peers", ["processes", "rings"]);
+    rings.add(RING_PROCESSES.to_string(), vec![bytes as f64 / 1e6]);
+    record.table("sim rings", "memory", "MB", &rings)
+}
+
+fn pipe(record: &mut Record) -> Result<()> {
+    record.table("sim pipe latency", "latency", "us", &kept(&made(pipe_latency())?, &["here"]))?;
+    record.table("sim pipe", "bandwidth", "MB/s", &made(pipe_bandwidth())?)?;
+    record.table("sim pipe work", "operations", "a message", &made(pipe_work())?)
+}
+
 fn schemes(record: &mut Record) -> Result<()> {
-    let ratios = kept(&made(polling::ratios())?, &["within the node", "network"]);
+    let named = ["within the node, named", "network, named"];
+    let ratios = kept(&made(polling::ratios())?, &["within the node", "network", named[0], named[1]]);
     record.table("sim ratios", "latency", "us", &ratios)?;
     let first = ratios.rows[0].values[0];
     let mut gain = Table::new("The same as parts of that at 1:1", ["ratio", "within the node"]);
     ratios.rows.iter().for_each(|row| gain.add(row.name.clone(), vec![row.values[0] / first]));
     record.table("sim ratios gain", "latency", "", &gain)?;
-    record.table("sim discovery", "discovery", "ns", &made(polling::discovery())?)
+    record.table("sim discovery", "discovery", "ns", &made(polling::discovery())?)?;
+    record.table("sim history", "discovery", "ns", &made(polling::histories())?)?;
+    record.table("sim polling claims", "statement", "", &made(polling::claims())?)?;
+    let rates = kept(&made(polling::good_rates())?, &["each update", "only changes"]);
+    record.table("sim good rates", "rate", "messages", &rates)
 }
 
 fn sources() -> Table {

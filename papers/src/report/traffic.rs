@@ -3,14 +3,20 @@
 //! Counts are those of an iteration that nobody timed ([`verbena_lab::witness`]). Two variants
 //! differ if the counts of one of the counters do: no job of one lies within the jobs of the other,
 //! and the medians are further apart than what a credit or an acknowledgement more makes.
+//!
+//! The number of looks at a channel tells how long somebody waited. How the looks are shared out
+//! among the channels tells how they are polled: that is compared in place of the number.
 
 use super::results::Measured;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use verbena_lab::table::format_value;
 use verbena_lab::timing::median;
 
 /// Counters that tell of time, not of traffic: they differ between two jobs of one variant.
 const OF_TIME: [&str; 2] = ["matching_steps", "waits_slept"];
+/// The end of the names of counters of looks, and the parts of a channel that are looked at.
+const LOOKS: &str = "_looks";
+const LOOKS_OF_PARTS: [&str; 2] = ["_ring_looks", "_queue_looks"];
 /// The part by which medians must differ.
 const PART: f64 = 0.02;
 
@@ -38,7 +44,8 @@ pub(super) fn compare(one: &Measured, other: &Measured) -> Proof {
     let clearest = differing.max_by(|(_, one), (_, other)| one.apart.total_cmp(&other.apart));
     clearest.map_or(Proof::Identical, |(name, pair)| {
         let [one, other] = [pair.one, pair.other].map(format_value);
-        Proof::Differ(format!("{name} {one} to {other} an iteration"))
+        let unit = if sort_of_looks(name).is_some() { "% of all looks" } else { "an iteration" };
+        Proof::Differ(format!("{name} {one} to {other} {unit}"))
     })
 }
 
@@ -47,10 +54,24 @@ fn counters(side: &Measured) -> impl Iterator<Item = &str> {
     witnesses.flat_map(|witness| witness.counted.keys().map(String::as_str))
 }
 
-/// The counts of a counter, job by job; a counter that a job lacks has counted nothing.
+/// The counts of a counter, job by job; a counter that a job lacks has counted nothing. Of looks it
+/// is the share in percent of all looks of their sort.
 fn counts(side: &Measured, name: &str) -> Vec<f64> {
     let witnesses = side.jobs.iter().filter_map(|job| job.witness.as_ref());
-    witnesses.map(|witness| witness.counted.get(name).copied().unwrap_or(0.0)).collect()
+    witnesses.map(|witness| count(&witness.counted, name)).collect()
+}
+
+fn count(counted: &BTreeMap<String, f64>, name: &str) -> f64 {
+    let own = counted.get(name).copied().unwrap_or(0.0);
+    let Some(sort) = sort_of_looks(name) else { return own };
+    let alike = counted.iter().filter(|(other, _)| sort_of_looks(other) == Some(sort));
+    let all: f64 = alike.map(|(_, looks)| looks).sum();
+    if all > 0.0 { 100.0 * own / all } else { 0.0 }
+}
+
+/// The sort of looks that a counter counts, if any: at channels, or at parts of a channel.
+fn sort_of_looks(name: &str) -> Option<bool> {
+    name.ends_with(LOOKS).then(|| LOOKS_OF_PARTS.iter().any(|part| name.ends_with(part)))
 }
 
 /// The medians of two sides that differ.
@@ -104,6 +125,20 @@ mod tests {
         assert!(matches!(compare(&one, &other), Proof::Differ(text) if text.contains("rdma_sends")));
         let none = side(&[("rc_read_bytes", &[0.0, 0.0])]);
         assert!(matches!(compare(&one, &none), Proof::Differ(_)));
+    }
+
+    #[test]
+    fn looks_prove_a_scheme_and_not_a_longer_wait() {
+        let looks = |near: [f64; 2], far: [f64; 2]| side(&[("shm_looks", &near), ("rc_looks", &far)]);
+        let each = looks([100.0, 101.0], [100.0, 101.0]);
+        assert_eq!(compare(&each, &looks([900.0, 910.0], [900.0, 910.0])), Proof::Identical);
+        let seldom = looks([100.0, 101.0], [2.0, 2.1]);
+        assert!(
+            matches!(compare(&each, &seldom), Proof::Differ(text) if text.contains("rc_looks 50.0 to") && text.contains('%'))
+        );
+        let rings = side(&[("rc_ring_looks", &[0.0, 0.0]), ("rc_queue_looks", &[9.0, 9.0])]);
+        let queues = side(&[("rc_ring_looks", &[8.0, 8.0]), ("rc_queue_looks", &[1.0, 1.0])]);
+        assert!(matches!(compare(&rings, &queues), Proof::Differ(_)));
     }
 
     #[test]

@@ -24,7 +24,8 @@ impl Ladder {
         Ladder::of(&all).with_context(|| format!("{} holds no measured ladder", path.display()))
     }
 
-    fn of(all: &Value) -> Option<Ladder> {
+    /// Returns the ladder of such a result, if it has one.
+    pub(crate) fn of(all: &Value) -> Option<Ladder> {
         let is_ladder = |value: &&Value| matches!(value["experiment"].as_str(), Some("ladder" | "rc ladder"));
         let series = all["experiments"].as_array()?.iter().find(is_ladder)?["series"].as_array()?;
         let of = |series: &Value| {

@@ -2,7 +2,7 @@
 
 use super::Claimed::{About, AtLeast, AtMost};
 use super::{Item, ratio, value};
-use crate::report::pick::At::{Most, Size};
+use crate::report::pick::At::{Most, Row, Size};
 use crate::report::pick::{Pick, pick};
 
 const fn latency(series: &'static str, bytes: usize) -> Pick {
@@ -16,9 +16,16 @@ const fn bandwidth(series: &'static str, bytes: usize) -> Pick {
 const SOFT: &str =
     "Soft-RoCE: a send costs a system call, and a datagram as much as a packet of a connection";
 
+const CHECKSUM: &str =
+    "the paper's DR compares checksums from memory to memory (3.1), and gives no number of its price";
+/// The device of the papers, which works for four queue pairs at once.
+const SIDE_BY_SIDE: &str = "four started side by side";
+
 /// The items.
 pub(super) fn items() -> Vec<Item> {
     let drop = |series, bytes| pick("ud drop", series, "bandwidth", Size(bytes));
+    let sim_pairs = |series, row| pick("sim pairs", series, "", Row(row));
+    let pairs = |most, least| ratio(sim_pairs(SIDE_BY_SIDE, most), sim_pairs(SIDE_BY_SIDE, least));
     let peak = |series| pick("ud senders", series, "bandwidth", Most);
     vec![
         Item::new(4, "figure 1", "3.1", "The layers of Open MPI between MPI and the network")
@@ -27,7 +34,12 @@ pub(super) fn items() -> Vec<Item> {
             .number("chosen", 4.0, "queue pairs")
             .claim("4 queue pairs to 1", AtLeast(1.0), [ratio(peak("4 pairs"), peak("1 pairs")).but(SOFT)])
             .claim("8 queue pairs to 4: nothing more", About(1.0), [ratio(peak("8 pairs"), peak("4 pairs"))])
-            .show("ud senders", "bandwidth"),
+            .claim("4 queue pairs to 1, by the model of a device that starts four side by side", AtLeast(1.0), [pairs("4", "1")])
+            .claim("8 to 4, by that model: nothing more", About(1.0), [pairs("8", "4")])
+            .ours("4 queue pairs to 1, where the device starts one at a time", [
+                ratio(sim_pairs("one started at a time", "4"), sim_pairs("one started at a time", "1")),
+            ])
+            .show("ud senders", "bandwidth").show_over("queue pairs", "sim pairs", "bandwidth"),
         Item::new(4, "figure 3", "5.2.1", "Latency by size: datagrams with and without reliability, connections with and without shared receive queue")
             .claim("8 B: unreliable datagrams to connections", About(1.0), [
                 ratio(latency("ud unreliable", 8), latency("rc SRQ", 8)).but(SOFT),
@@ -38,8 +50,12 @@ pub(super) fn items() -> Vec<Item> {
             .claim("8 B: what reliability adds, reliable to unreliable datagrams", AtLeast(1.0), [
                 ratio(latency("ud", 8), latency("ud unreliable", 8)).but("the less the better for us"),
             ])
+            .claim("8 B: the price of DR's checksum, to datagrams that are only reliable", AtLeast(1.0), [
+                ratio(latency("ud DR", 8), latency("ud", 8)).but(CHECKSUM).same_packets(),
+            ])
+            .claim("16 KiB: the same", AtLeast(1.0), [ratio(latency("ud DR", 16 << 10), latency("ud", 16 << 10)).but(CHECKSUM).same_packets()])
             .claim("8 B: connections with shared receive queue to those without", About(1.0), [
-                ratio(latency("rc SRQ", 8), latency("rc no SRQ", 8)),
+                ratio(latency("rc SRQ", 8), latency("rc no SRQ", 8)).same_packets(),
             ])
             .ours("bare datagrams by perftest, 8 B", [value(latency("ib_send UD", 8))])
             .show("ud latency", "latency"),
@@ -59,6 +75,10 @@ pub(super) fn items() -> Vec<Item> {
             .claim("1 MiB: reliable datagrams to connections", AtMost(1.0), [
                 ratio(bandwidth("ud", 1 << 20), bandwidth("rc SRQ", 1 << 20)),
             ])
+            .claim("64 KiB: the price of DR's checksum, to datagrams that are only reliable", AtMost(1.0), [
+                ratio(bandwidth("ud DR", 64 << 10), bandwidth("ud", 64 << 10)).but(CHECKSUM).same_packets(),
+            ])
+            .claim("1 MiB: the same", AtMost(1.0), [ratio(bandwidth("ud DR", 1 << 20), bandwidth("ud", 1 << 20)).but(CHECKSUM).same_packets()])
             .show("ud bandwidth", "bandwidth").show("ud drop", "bandwidth"),
     ]
 }

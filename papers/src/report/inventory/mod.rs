@@ -19,6 +19,7 @@ mod one;
 mod one_applied;
 mod three;
 mod two;
+mod two_channel;
 mod two_zero_copy;
 
 use super::pick::Pick;
@@ -92,6 +93,9 @@ pub(super) struct Seen {
     /// True for a number by which no constant of the simulator's model was chosen, so that it can
     /// contradict the model.
     pub held_out: bool,
+    /// True where both sides are to move the same packets and differ in the work on them or in the
+    /// memory for them alone, so that alike counters are no objection.
+    pub same_packets: bool,
 }
 
 /// The divisor of a value.
@@ -154,7 +158,7 @@ impl Item {
 
 /// A value.
 fn value(of: Pick) -> Seen {
-    Seen { of, to: None, also: Vec::new(), remark: "", held_out: false }
+    Seen { of, to: None, also: Vec::new(), remark: "", held_out: false, same_packets: false }
 }
 
 /// The ratio of two values.
@@ -177,6 +181,10 @@ impl Seen {
         Seen { remark, ..self }
     }
 
+    fn same_packets(self) -> Seen {
+        Seen { same_packets: true, ..self }
+    }
+
     fn held_out(self) -> Seen {
         Seen { held_out: true, ..self }
     }
@@ -189,6 +197,7 @@ pub(super) fn all() -> Vec<Item> {
         one_applied::items(),
         two::items(),
         two_zero_copy::items(),
+        two_channel::items(),
         three::items(),
         four::items(),
         four_at_scale::items(),

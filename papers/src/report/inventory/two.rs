@@ -6,6 +6,7 @@ use crate::report::pick::At::{Least, Most, Row, Size};
 use crate::report::pick::{Pick, pick};
 
 const DRAWING: &str = "a drawing of the software's layers or of the design, without numbers";
+const OWN: &str = "the claim is the model's own: no paper has this device";
 const SOFT: &str = "Soft-RoCE: the processor moves every byte, so that copying beside the transfer gains less than on the paper's adapter";
 
 const fn rung(series: &'static str) -> Pick {
@@ -26,7 +27,7 @@ const fn sim_peak(series: &'static str) -> Pick {
 
 /// The items.
 pub(super) fn items() -> Vec<Item> {
-    [layers(), basic(), piggyback(), pipeline()].concat()
+    [layers(), basic(), piggyback(), pipeline(), vec![predicted()]].concat()
 }
 
 fn layers() -> Vec<Item> {
@@ -164,4 +165,48 @@ fn pipeline() -> Vec<Item> {
         .show("rc chunks", "bandwidth")
         .show("sim chunks", "bandwidth"),
     ]
+}
+
+/// The ladder on the device of this machine, by the model that the bare device calibrates.
+fn predicted() -> Item {
+    let latency = |row, design| ratio(pick("sim predicted latency", "predicted", "", Row(row)), rung(design));
+    let bandwidth = |row, design, bytes| {
+        let measured = pick("rc ladder", design, "bandwidth", Size(bytes));
+        ratio(pick("sim predicted bandwidth", "predicted", "", Row(row)), measured).but(OWN)
+    };
+    let mib = 1 << 20;
+    Item::new(
+        2,
+        "text",
+        "4 to 6",
+        "The ladder on this device: the model, calibrated on the bare device, to what was measured",
+    )
+    .claim("basic design, 8 B", About(1.0), [latency("basic, 8 B", "basic").but(OWN)])
+    .ours(
+        "piggybacked design, 8 B: the one number of the ladder that the model is fitted to",
+        [latency("piggyback, 8 B", "piggyback")],
+    )
+    .claim("basic design, 1 MiB", About(1.0), [bandwidth("basic, 1 MiB", "basic", mib)])
+    .claim("piggybacked design, 1 MiB", About(1.0), [bandwidth("piggyback, 1 MiB", "piggyback", mib)])
+    .claim("pipeline, 1 MiB", About(1.0), [bandwidth("pipeline, 1 MiB", "pipeline", mib)])
+    .claim(
+        "zero-copy by read, 1 MiB",
+        About(1.0),
+        [bandwidth("zero-copy read, 1 MiB", "zero-copy read", mib)],
+    )
+    .claim(
+        "zero-copy by write, 1 MiB",
+        About(1.0),
+        [bandwidth("zero-copy write, 1 MiB", "zero-copy write", mib)],
+    )
+    .claim(
+        "zero-copy by read, 64 KiB",
+        About(1.0),
+        [bandwidth("zero-copy read, 64 KiB", "zero-copy read", 64 << 10)],
+    )
+    .claim(
+        "zero-copy by write, 64 KiB",
+        About(1.0),
+        [bandwidth("zero-copy write, 64 KiB", "zero-copy write", 64 << 10)],
+    )
 }

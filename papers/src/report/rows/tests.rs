@@ -94,6 +94,23 @@ fn identical_traffic_is_named_whatever_the_times_say() {
 }
 
 #[test]
+fn where_the_work_differs_alike_packets_are_judged() {
+    let row = |same_packets| {
+        let one = counting(eager(&[30.0; 5]), 2.0);
+        let series = vec![one, counting(again(&[30.0; 5]), 2.0), counting(send(&[43.0; 5]), 2.0)];
+        let results = Results { series, ..Results::default() };
+        let items = inventory::all();
+        let claim = items
+            .iter()
+            .find(|item| item.paper == 1 && item.place == "figure 12")
+            .map(|item| &item.claims[0]);
+        let claim = claim.expect("figure 12");
+        look(claim, &Seen { same_packets, ..claim.seen[0].clone() }, &results)
+    };
+    assert_eq!((row(false).outcome, row(true).outcome), (Outcome::Identical, Outcome::Kept));
+}
+
+#[test]
 fn without_any_result_every_row_has_a_reason() {
     for item in inventory::all() {
         for row in rows(&item, &Results::default()) {

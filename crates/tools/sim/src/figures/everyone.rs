@@ -108,7 +108,46 @@ pub fn tables() -> Result<Vec<Table>, String> {
 /// What hung.
 pub fn connect(by: By, ranks: Rank, costs: Costs) -> Result<Took, String> {
     let subnet = Subnet::new(1, ranks, costs, DeviceFaults::NONE);
-    let mut channels = by.channels(&subnet, ranks).into_iter();
+    let channels = by.channels(&subnet, ranks);
+    speak(subnet, channels, ranks, 1)
+}
+
+/// Messages each way before every peer's ring is there and has been used.
+const RING_MESSAGES: usize = 20;
+
+/// Counts the registered memory that rings for all peers add to a process, in bytes: 5 buffers of 2
+/// KiB at both ends of each (paper 1, 6.4: 20 MB with 1,024 processes). The receive buffers of the
+/// other path, which are there without rings too, are not counted.
+///
+/// # Errors
+/// What hung.
+pub fn rings_of_five(ranks: Rank) -> Result<u64, String> {
+    let registered = |policy| -> Result<u64, String> {
+        let subnet = Subnet::new(1, ranks, Costs::PAPER_1, DeviceFaults::NONE);
+        let settings = Settings {
+            slots: 5,
+            slot_bytes: 2048,
+            chunk_bytes: 1024,
+            buffer_bytes: 1536,
+            sender_rings_max: ranks as usize,
+            policy,
+            ..Settings::current(ranks)
+        };
+        let rcs = over_rc::channels(&subnet, |_| settings.clone(), ranks);
+        let channels = rcs.into_iter().map(|rc| Box::new(rc) as Box<dyn Channel>).collect();
+        Ok(speak(subnet, channels, ranks, RING_MESSAGES)?.registered_bytes)
+    };
+    Ok(registered(Policy::All)? - registered(Policy::None)?)
+}
+
+/// Lets the first process send every other one so many messages, and get as many.
+fn speak(
+    subnet: Subnet,
+    channels: Vec<Box<dyn Channel>>,
+    ranks: Rank,
+    messages: usize,
+) -> Result<Took, String> {
+    let mut channels = channels.into_iter();
     let mut process = |rank| {
         let inner = channels.next().expect("one for each rank");
         let wire = Wrapper { inner, tap: Costed { rank, subnet: subnet.clone(), copies: true } };
@@ -119,8 +158,8 @@ pub fn connect(by: By, ranks: Rank, costs: Costs) -> Result<Took, String> {
     let start_ns = subnet.time_ns(0);
     let mut run =
         Run { subnet, processes, awake: BTreeSet::new(), memory: Memory::new(1, Shape::Contiguous) };
-    for step in 1..ranks {
-        run.step(step, ranks - step)?;
+    for _ in 0..messages {
+        (1..ranks).try_for_each(|step| run.step(step, ranks - step))?;
     }
     let Run { subnet, .. } = &run;
     let (time_ns, registered) = (subnet.time_ns(0) - start_ns, subnet.registered_bytes(0).1);
@@ -212,5 +251,16 @@ impl Process {
         let before = pending.len();
         pending.retain(|request| engine.take(*request).is_none());
         moved || pending.len() < before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rings_for_all_take_five_buffers_of_both_ends_and_two_words_each() {
+        let ranks = 64;
+        assert_eq!(rings_of_five(ranks), Ok(u64::from(2 * (ranks - 1)) * (5 * 2048 + 16)));
     }
 }

@@ -1,5 +1,5 @@
-//! Every setting of `rc`, `ud` and `pipe` in the table reaches the channel or its device: with another
-//! value there the channel begins with other settings. What these do is tried in
+//! Every setting of `rc`, `ud` and `pipe` in the table reaches the channel or its device: with
+//! another value there the channel begins with other settings. What these do is tried in
 //! `sim/tests/paper_4_settings.rs` and between virtual nodes.
 
 use verbena_infiniband::device::options::Options;

@@ -1,6 +1,7 @@
 //! Connections on demand, the send/receive path, credits.
 
 use crate::rig::{Rig, settings};
+use verbena_channel::Failover;
 use verbena_infiniband::rc::Settings;
 use verbena_infiniband::rc::settings::Policy;
 use verbena_sim::verbs::DeviceFaults;
@@ -74,6 +75,24 @@ fn a_peer_that_never_answers_is_given_up_with_both_ends_named() {
     let (peer, fault) = &rig.logs[0].broken[0];
     assert_eq!(*peer, 1);
     assert!(fault.on.contains("rank 0") && fault.on.contains("rank 1"), "{fault}");
+}
+
+/// `FAILOVER_SECONDS_MAX` is the limit for a peer that another channel reaches too.
+#[test]
+fn a_peer_with_another_way_is_given_up_by_a_limit_of_its_own() {
+    let given_up_ns = |take_over_ns_max, spare: bool| {
+        let settings = Settings { take_over_ns_max, ..plain() };
+        let mut rig = Rig::new(2, 1, &settings, DeviceFaults::NONE);
+        assert!(!spare || rig.channels[0].keep_sent(1));
+        rig.subnet.kill(1);
+        assert!(rig.try_send(0, 1, 0, 8).is_err());
+        rig.until("a fault", |rig| !rig.logs[0].broken.is_empty());
+        rig.subnet.now_ns()
+    };
+    let (soon, late) = (100_000_000, 1_000_000_000);
+    assert!((soon..late / 2).contains(&given_up_ns(soon, true)));
+    assert!((late..2 * late).contains(&given_up_ns(late, true)));
+    assert_eq!(given_up_ns(soon, false), given_up_ns(late, false));
 }
 
 #[test]

@@ -21,6 +21,10 @@ const SHOWN: &[Shown] = &[
         ],
     },
     Shown {
+        file: "crates/tools/sim/tests/rc/paths.rs",
+        settings: &[("FAILOVER_SECONDS_MAX", "take_over_ns_max, ..")],
+    },
+    Shown {
         file: "crates/tools/sim/tests/polling_set.rs",
         settings: &[("RC_POLL_ORDER", "Order::Circular")],
     },
@@ -86,7 +90,7 @@ const SHOWN: &[Shown] = &[
 ];
 
 /// The settings whose effect no test shows yet, in the order of the table.
-pub(crate) const NOT_YET: &[&str] = &["FAILOVER_SECONDS_MAX", "UD_RANKS_MIN"];
+pub(crate) const NOT_YET: &[&str] = &["UD_RANKS_MIN"];
 
 /// Returns the test that shows the effect of this setting, and the word by which it does.
 pub(crate) fn shown(setting: &str) -> Option<(&'static str, &'static str)> {

@@ -42,14 +42,15 @@ pub(super) fn count(top: &Path, stage: &Path, out: &Path, file: &Path) -> Result
 }
 
 /// The guest's script: both designs in turn. The first argument is the script of a rank. The words
-/// by which the ranks meet lie where memory can be shared, which `/out` is not.
+/// by which the ranks meet lie where memory can be shared, which `/out` is not. A rank that waits
+/// there takes no credits in, so each has enough for all messages of a section from the beginning.
 fn script() -> String {
     let designs = DESIGNS.iter().map(|(_, folder, policy)| format!("{folder}:{policy}"));
     format!(
         "for design in {}; do\n\
          folder=${{design%:*}}; work=/tmp/$folder; mkdir -p $work /out/$folder\n\
          cp /out/calls $work/calls; head -c 4096 /dev/zero > $work/words\n\
-         VERBENA_CHANNELS=rc VERBENA_RC_LEARN_PATH=0 VERBENA_RC_POLL_POLICY=${{design#*:}} \\\n\
+         VERBENA_RC_CREDITS=2048 VERBENA_CHANNELS=rc VERBENA_RC_LEARN_PATH=0 VERBENA_RC_POLL_POLICY=${{design#*:}} \\\n\
          mpiexec -hosts node0:1,node1:1 -n 2 sh -c \"$1\" rank $work\n\
          cp $work/out.* /out/$folder/\n\
          done",

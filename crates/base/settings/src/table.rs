@@ -251,8 +251,8 @@ settings! {
     UD_LOCAL_NS_MAX: Number(1_000_000_000, 1..=1 << 40), Channel, Nanoseconds, Process, Start, "paper 4, 4.2";
     // With the longest wait of 0.25 s about a minute. A process that computes for longer costs a
     // connection; nothing is lost by that.
-    /// a peer that rc or another channel reaches too is given up by ud after so many resends in a
-    /// row without any sign of it; it gives one only inside MPI
+    /// the number of resends in a row without an answer after which ud gives up a peer that rc or
+    /// another channel reaches too; a peer answers only inside MPI
     UD_RESENDS_MAX: Number(240, 1..=1 << 30), Channel, None, Process, Start, "paper 4, 4.2";
     /// any other peer that acknowledges nothing for so long is given up
     UD_SILENT_SECONDS_MAX: Number(3600, 1..=1 << 30), Channel, Seconds, Process, Start, "paper 4, 4.2";

@@ -18,8 +18,8 @@ pub(super) struct Constant {
 
 /// The costs of paper 3's figures, which have no device.
 const LOOKS: [(&str, u64, Kind, &str); 3] = [
-    ("an empty look at the network", 300, Kind::Taken, "paper 3, 3.1.1"),
-    ("an empty look at shared memory", 20, Kind::Guessed, "no paper states it"),
+    ("an empty look at the network", polling::NETWORK.empty_ns, Kind::Taken, "paper 3, 3.1.1"),
+    ("an empty look at shared memory", polling::SHARED.empty_ns, Kind::Guessed, "no paper states it"),
     ("a calculation of all periods", polling::CALCULATION_NS, Kind::Guessed, "no paper states it"),
 ];
 

@@ -42,7 +42,7 @@ pub struct PollingSetCounts {
     pub ring_packets: u64,
     /// Looks at the queue.
     pub queue_looks: u64,
-    /// Packets of which the queue told.
+    /// Packets that the queue told of.
     pub queue_packets: u64,
 }
 

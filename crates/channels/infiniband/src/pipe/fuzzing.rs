@@ -44,8 +44,8 @@ pub fn scribble<A: Adapter>(channel: &PipeChannel<A>, peer: Peer, offset: usize,
     inbox.write(offset, bytes);
 }
 
-/// Writes a chunk with flags that are right where this process looks next, or so many chunks
-/// further on. Its length may be told as another one than the body's, if its kind allows that.
+/// Writes a chunk with right flags where this process looks next, or a number of chunks further
+/// on. Its length may be told as another one than the body's, if its kind allows that.
 pub fn scribble_chunk<A: Adapter>(
     channel: &PipeChannel<A>,
     peer: Peer,

@@ -82,7 +82,7 @@ impl PollingSet {
         self.counts.queue_looks += 1;
     }
 
-    /// Counts a packet of which the queue told.
+    /// Counts a packet that the queue told of.
     #[inline]
     pub fn count_queue_packet(&mut self) {
         self.counts.queue_packets += 1;

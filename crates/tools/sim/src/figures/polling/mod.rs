@@ -22,7 +22,7 @@ use verbena_engine::{Polling, Scheme};
 
 /// The costs of one sort of channel.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Costs {
+pub struct Costs {
     /// Time of a packet, one way.
     pub latency_ns: u64,
     /// A poll that finds nothing.
@@ -33,9 +33,9 @@ pub(crate) struct Costs {
 
 /// Shared memory: a look reads a byte for each process (paper 3, 3.1.2). Costs that the paper does
 /// not give are estimates for its hosts (Xeon 3 GHz): two copies and two cache misses for a packet.
-const SHARED: Costs = Costs { latency_ns: 200, empty_ns: 20, packet_ns: 100 };
+pub const SHARED: Costs = Costs { latency_ns: 200, empty_ns: 20, packet_ns: 100 };
 /// The network: 0.3 us for an empty completion queue (3.1.1), latency "below 5 us" (1).
-const NETWORK: Costs = Costs { latency_ns: 4_500, empty_ns: 300, packet_ns: 400 };
+pub const NETWORK: Costs = Costs { latency_ns: 4_500, empty_ns: 300, packet_ns: 400 };
 /// The time of a calculation of all periods in nanoseconds. The paper gives none: a guess of a
 /// division and some branches for each channel on its hosts.
 pub const CALCULATION_NS: u64 = 100;

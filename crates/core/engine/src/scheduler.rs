@@ -319,6 +319,7 @@ impl Scheduler {
         let costs = || self.entries.iter().filter_map(|entry| entry.cost);
         let quickest_ns = costs().map(|cost| cost.latency_ns).min().unwrap_or(0);
         let cheapest_ns = costs().map(|cost| cost.empty_ns).min().unwrap_or(0);
+        let glances = self.entries.iter().any(|entry| entry.shows && entry.cost.is_some());
         // A channel that is alone has none to wait for.
         let alone = costs().count() < 2;
         let Polling { scheme, ratio, .. } = self.polling;
@@ -329,8 +330,10 @@ impl Scheduler {
                 Scheme::Latency => times(cost.latency_ns, quickest_ns),
                 Scheme::Overhead => times(cost.empty_ns, cheapest_ns),
                 // A look there costs least, so it has at least as much weight as any other (paper
-                // 3, 3.2.1).
-                Scheme::Ratio | Scheme::Dynamic if is_cheap(cost.empty_ns, cheapest_ns) => 1,
+                // 3, 3.2.1). Where one channel shows by a glance, that is the one, whatever was
+                // measured.
+                Scheme::Ratio | Scheme::Dynamic if entry.shows => 1,
+                Scheme::Ratio | Scheme::Dynamic if !glances && is_cheap(cost.empty_ns, cheapest_ns) => 1,
                 Scheme::Ratio => ratio,
                 Scheme::Dynamic if most_heard == 0 => 1,
                 Scheme::Dynamic if entry.heard == 0 => ratio,

@@ -134,6 +134,18 @@ fn rails_of_like_price_are_looked_at_alike() {
     }
 }
 
+/// Prices are measured, and a machine that is busy then may make the cheapest look seem dear: CI saw
+/// 128 ns for shared memory and 245 ns for the network.
+#[test]
+fn a_network_is_never_as_cheap_as_a_glance() {
+    for near in [5, 128, 300] {
+        let shown = (Some(PollCost { latency_ns: 150, empty_ns: near }), true);
+        let network = (Some(PollCost { latency_ns: 3000, empty_ns: 245 }), false);
+        let scheduler = Scheduler::new([shown, network].into_iter(), polling(Scheme::Ratio));
+        assert_eq!([scheduler.period(0), scheduler.period(1)], [1, 50], "{near} ns");
+    }
+}
+
 #[test]
 fn looks_are_counted_where_turns_are_taken() {
     let mut scheduler = scheduler(Scheme::Ratio);

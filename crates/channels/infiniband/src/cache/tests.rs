@@ -5,6 +5,7 @@ use super::watch::KernelWatch;
 use super::*;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use verbena_testing::{Lack, skip};
 
 /// A registrar that registers nothing, but remembers what was in the memory at that time: so a
@@ -18,7 +19,13 @@ struct Fake {
     ended: u32,
     /// The number of bytes that may be registered; no limit if `None`.
     room: Option<u64>,
+    /// Keeps the other tests that change watched memory away.
+    _turn: Option<MutexGuard<'static, ()>>,
 }
+
+/// Held by a test with a watch. There is one watch in the process: while another test unmaps
+/// memory, no cache trusts itself, and a lease registers anew what it had.
+static TURN: Mutex<()> = Mutex::new(());
 
 impl Registrar for Fake {
     fn register(&mut self, region: Region, access: Access) -> Result<Registration, Fault> {
@@ -90,8 +97,12 @@ fn unmap(at: u64, bytes: usize) {
 /// Makes a cache over the kernel's word. Where the kernel gives none there is nothing to test, and
 /// the test says so.
 fn watched(bounds: Bounds) -> Option<(Cache, Fake)> {
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     match KernelWatch::start() {
-        Ok(watch) => Some((Cache::new(bounds, Some(Box::new(watch))), Fake::default())),
+        Ok(watch) => {
+            let fake = Fake { _turn: Some(turn), ..Fake::default() };
+            Some((Cache::new(bounds, Some(Box::new(watch))), fake))
+        }
         Err(reason) => {
             skip(Lack::Kernel, &format!("the kernel tells nothing of memory: {reason}"));
             None
@@ -100,7 +111,7 @@ fn watched(bounds: Bounds) -> Option<(Cache, Fake)> {
 }
 
 /// Runs one operation on the region; returns the handle of the registration that it used. Waits
-/// until the cache trusts itself, which other tests of this process may delay.
+/// until the cache trusts itself.
 fn operate(cache: &mut Cache, fake: &mut Fake, region: Region) -> u32 {
     operate_for(cache, fake, region, WORK)
 }

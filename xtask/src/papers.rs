@@ -26,6 +26,10 @@ pub(crate) struct Args {
     /// Only what can be measured without a guest
     #[arg(long)]
     no_nodes: bool,
+    /// Instead of the report: the instructions of a message over rc, counted in a guest (paper 1,
+    /// figure 15)
+    #[arg(long, conflicts_with_all = ["words", "no_nodes"])]
+    instructions: bool,
     /// The folder of the NAS programs, with is.W.x or is.S.x and so on in it
     #[arg(long, value_name = "DIR")]
     npb: Option<PathBuf>,
@@ -89,6 +93,11 @@ const TWO_RAILS: &[&str] = &["--rails", "2", "--rate", "100mbit"];
 /// reason.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let stage = args.stage.clone().map_or_else(|| build_stage(&top()), Ok)?;
+    if args.instructions {
+        let file = count(&stage, &args.out)?;
+        print!("{}", std::fs::read_to_string(&file)?);
+        return Ok(());
+    }
     let program = program(&stage)?;
     if !args.words.is_empty() {
         return command(args, &program);
@@ -109,7 +118,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         files.push(folder.join(MEASURED));
     }
     if !args.no_nodes {
-        files.push(counted(&stage, &args.out)?);
+        // The row says that nothing was counted if that fails.
+        match count(&stage, &args.out) {
+            Ok(file) => files.push(file),
+            Err(error) => eprintln!("papers: no instructions were counted: {error:#}"),
+        }
     }
     let mut report = Command::new(&program);
     report.args(["report", "--report", "--out"]).arg(&args.out).arg("--add");
@@ -117,15 +130,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     succeed(&mut report)
 }
 
-/// Counts instructions in a guest; the row says that nothing was counted if that fails.
-fn counted(stage: &Path, out: &Path) -> Result<PathBuf> {
+/// Counts instructions in a guest, and returns the result file.
+fn count(stage: &Path, out: &Path) -> Result<PathBuf> {
     let folder = std::path::absolute(out.join("instructions"))?;
     cleared(&folder)?;
     let file = folder.join(MEASURED);
-    let stage = std::path::absolute(stage)?;
-    if let Err(error) = instructions::count(&top(), &stage, &folder, &file) {
-        eprintln!("papers: no instructions were counted: {error:#}");
-    }
+    instructions::count(&top(), &std::path::absolute(stage)?, &folder, &file)?;
     Ok(file)
 }
 

@@ -324,7 +324,7 @@ pub(super) fn command(experiment: &str) -> String {
         ("rc", "collectives" | "kernels" | "notify" | "eager" | "long") => {
             "verbena-papers report --only rc --hosts node0,node1".into()
         }
-        ("counted", "instructions") => "verbena-papers report --only instructions".into(),
+        ("counted", "instructions") => "cargo xtask papers --instructions".into(),
         ("sim", "predicted latency" | "predicted bandwidth") => {
             "verbena-papers report --only rc,verbs --hosts node0,node1".into()
         }

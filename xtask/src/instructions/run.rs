@@ -15,10 +15,11 @@ const WINDOWED: &[&str] = &["isend", "wait_sent", "isend_waitall", "irecv", "wai
 /// The section that shows what switching the counting on and off adds to each round.
 const NOTHING: &str = "nothing";
 
-/// Rank 0 under callgrind, rank 1 as it is. Callgrind knows the processor only up to AVX2.
+/// Rank 0 under callgrind, rank 1 as it is, in the folder of the first argument; the second, if
+/// there is one, is the program's. Callgrind knows the processor only up to AVX2.
 pub(crate) const RANK: &str = r#"if [ "$PMI_RANK" = 0 ]; then
-exec valgrind --tool=callgrind --collect-atstart=no --callgrind-out-file="$1/out" --log-file="$1/log" "$1/calls" "$1/words"
-else exec "$1/calls" "$1/words"; fi"#;
+exec valgrind --tool=callgrind --collect-atstart=no --callgrind-out-file="$1/out" --log-file="$1/log" "$1/calls" "$1/words" ${2:+"$2"}
+else exec "$1/calls" "$1/words" ${2:+"$2"}; fi"#;
 
 /// Counts every section, on both faces: the names of those of the MPICH face begin with `mpich.`.
 ///
@@ -64,15 +65,15 @@ fn count_built(
     run.args(["-n", "2", "sh", "-c", RANK, "rank"]).arg(work);
     succeed(&mut run)
         .context("is valgrind installed? `make deps` does it (packaging/debian-packages.txt)")?;
-    counted(work)
+    counted(work, ROUNDS)
 }
 
-/// Returns the instructions of a call in each section, by the files that callgrind left in a
-/// folder.
+/// Returns the instructions of a call in each section of `rounds` rounds, by the files that
+/// callgrind left in a folder.
 ///
 /// # Errors
 /// A file cannot be read, or there are no counts.
-pub(crate) fn counted(folder: &Path) -> Result<BTreeMap<String, f64>> {
+pub(crate) fn counted(folder: &Path, rounds: f64) -> Result<BTreeMap<String, f64>> {
     let mut totals = BTreeMap::new();
     for entry in std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
         let entry = entry?;
@@ -80,7 +81,7 @@ pub(crate) fn counted(folder: &Path) -> Result<BTreeMap<String, f64>> {
             totals.extend(total(&std::fs::read_to_string(entry.path())?));
         }
     }
-    per_call(totals)
+    per_call(totals, rounds)
 }
 
 fn succeed(command: &mut Command) -> Result<()> {
@@ -97,9 +98,9 @@ fn total(text: &str) -> Option<(String, f64)> {
     Some((name.trim().to_owned(), total.trim().parse().ok()?))
 }
 
-fn per_call(mut totals: BTreeMap<String, f64>) -> Result<BTreeMap<String, f64>> {
+fn per_call(mut totals: BTreeMap<String, f64>, rounds: f64) -> Result<BTreeMap<String, f64>> {
     let Some(nothing) = totals.remove(NOTHING) else { bail!("callgrind wrote no counts") };
-    let calls = |name: &str| if WINDOWED.contains(&name) { ROUNDS * WINDOW } else { ROUNDS };
+    let calls = |name: &str| if WINDOWED.contains(&name) { rounds * WINDOW } else { rounds };
     let rounded = |count: f64| (count * 10.0).round() / 10.0;
     Ok(totals
         .into_iter()
@@ -118,12 +119,12 @@ mod tests {
     fn a_file_of_callgrind_is_read() {
         let text = "version: 1\ndesc: Trigger: Client Request: isend\nevents: Ir\ntotals: 64000\n";
         let totals = BTreeMap::from([total(text).expect("a section"), (NOTHING.to_owned(), 640.0)]);
-        assert_eq!(per_call(totals).expect("counts")["isend"], 99.0);
+        assert_eq!(per_call(totals, ROUNDS).expect("counts")["isend"], 99.0);
         assert_eq!(total("desc: Trigger: Program termination\ntotals: 5\n"), None);
     }
 
     #[test]
     fn no_counts_are_an_error() {
-        assert!(per_call(BTreeMap::new()).is_err());
+        assert!(per_call(BTreeMap::new(), ROUNDS).is_err());
     }
 }

@@ -102,7 +102,7 @@ fn one(
 ) -> Result<()> {
     match section {
         Section::Sim => simulate::run(record, budget.quick),
-        Section::Verbs => bare::run(between, budget, out, record),
+        Section::Verbs => bare::run(between, budget, record),
         Section::Trace => trace::run(between, budget, out, record),
         Section::Npb => match &args.npb {
             Some(folder) => npb::run(folder, between, budget, record),

@@ -28,7 +28,7 @@ pub(super) struct Budget {
 }
 
 /// Rounds that are added at most where jobs were disturbed.
-const ROUNDS_MORE: usize = 3;
+pub(super) const ROUNDS_MORE: usize = 3;
 
 impl Budget {
     /// Returns whether time is up.
@@ -99,7 +99,7 @@ fn whole(experiment: Experiment, between: &Between, budget: &Budget, record: &mu
 }
 
 /// The number of places of an experiment whose jobs do not suffice since some were disturbed.
-fn disturbed(experiment: &str, record: &Record) -> usize {
+pub(super) fn disturbed(experiment: &str, record: &Record) -> usize {
     let mut results = Results::default();
     results.add(&record.document());
     let of_experiment = results.series.iter().filter(|series| series.experiment == experiment);

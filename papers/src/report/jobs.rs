@@ -4,8 +4,8 @@
 //!
 //! - it *waited*: a rank was ready to run and had no processor for a fifth of the time more than in
 //!   the job of its variant that waited least (the kernel's account), though there are as many
-//!   processors as ranks that do not nap. Some waiting is the device's: where it is software, its threads need
-//!   processors too;
+//!   processors as ranks that do not nap. Some waiting is the device's: where it is software, its
+//!   threads need processors too;
 //! - it was *stolen* from: a host took more than a tenth of the processors' time;
 //! - a *tick*: a message took as long as a tick of the scheduler (4 ms), where the same message
 //!   takes microseconds otherwise; or a round trip or window of short messages took a whole number

@@ -51,7 +51,7 @@ impl Section {
             Section::Sim | Section::Trace | Section::Rails => 1,
             Section::Polling | Section::Bulk | Section::Threshold | Section::Smg => 2,
             Section::Node => 3,
-            Section::Verbs => 4,
+            Section::Verbs => 6,
             Section::Ud | Section::Npb => 8,
             Section::Rc => 14,
         }

@@ -6,9 +6,10 @@ use crate::polling::experiments::Name;
 use verbena_lab::experiment::Experiment;
 use verbena_lab::experiment::variant::{How, set};
 
-/// The looks before a rank that waits gives its processor up: a wait that yields or sleeps looks
-/// everywhere before, whatever the scheme is.
-const SPINS: usize = 100_000_000;
+/// The rounds of looks before a rank that waits gives its processor up: a wait that yields looks
+/// everywhere before, whatever the scheme is. A partner at work answers within far fewer, at 1000:1
+/// too; one that the kernel has stopped gets its processor after some more.
+const SPINS: usize = 5000;
 
 /// The schemes of the full form: those that are named, and a few places of each axis.
 const RATIOS: [&str; 9] = ["all", "latency", "overhead", "dynamic", "1:1", "10:1", "50:1", "100:1", "1000:1"];

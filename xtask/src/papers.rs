@@ -3,19 +3,20 @@
 //! (`cargo xtask softroce`).
 //!
 //! It builds the program `verbena-papers`, which is not installed, and puts it beside the staged
-//! library. `verbena-papers report` measures here first, then in a guest between two nodes, then in
-//! one whose nodes have two rails with limited wires, and at last makes the report of all result
-//! files. A guest whose time is up leaves what it has.
+//! library. `verbena-papers report` measures here first, then between two networks of this machine
+//! that a cable joins, then in a guest between two nodes, then in one whose nodes have two rails
+//! with limited wires, and at last makes the report of all result files. A guest whose time is up
+//! leaves what it has.
 
 mod instructions;
 
 use crate::peers::{build_stage, top};
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::ffi::OsString;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use verbena_tests::cable::Cable;
+use verbena_tests::cable::{Cable, ENDS, has_libfabric};
 
 /// The options of `cargo xtask papers`.
 #[derive(clap::Args, Debug)]
@@ -56,9 +57,11 @@ pub(crate) struct Args {
     words: Vec<OsString>,
 }
 
-/// Minutes for the measurements: here, between nodes, and between nodes with two rails.
+/// Minutes for the measurements: here, between networks of this machine, between nodes, and between
+/// nodes with two rails.
 struct Time {
     here: u32,
+    cable: u32,
     nodes: u32,
     rails: u32,
 }
@@ -78,10 +81,11 @@ struct Guest {
 const GUEST_SPARE_S: u32 = 180;
 /// Memory of the guest in MiB: the sixteen ranks of a start-up benchmark.
 const GUEST_MIB: u32 = 2048;
-/// The sections measured here, those measured between nodes, and those between nodes with two
-/// rails.
+/// The sections measured here, those over a cable, where an empty look is a system call, those
+/// measured between nodes, and those between nodes with two rails.
 const HERE: &str = "sim,node,trace";
-const NODES: &str = "ud,rc,bulk,verbs,polling,threshold,trace,npb,smg";
+const CABLE: &str = "polling";
+const NODES: &str = "ud,rc,bulk,verbs,threshold,trace,npb,smg";
 const RAILS: &str = "rails";
 /// Two devices a node, whose wires are slower than the processor that emulates them.
 const TWO_RAILS: &[&str] = &["--rails", "2", "--rate", "100mbit"];
@@ -106,7 +110,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let here = args.out.join("here");
     cleared(&here)?;
     measure_here(args, &program, &here, time.here)?;
-    let mut files = vec![here.join(MEASURED)];
+    let cable = args.out.join("cable");
+    cleared(&cable)?;
+    measure_cable(args, &program, &cable, time.cable)?;
+    let mut files = vec![here.join(MEASURED), cable.join(MEASURED)];
     let guests = [
         Guest { folder: "nodes", sections: NODES, minutes: time.nodes, options: &[] },
         Guest { folder: "rails", sections: RAILS, minutes: time.rails, options: TWO_RAILS },
@@ -139,8 +146,8 @@ fn count(stage: &Path, out: &Path) -> Result<PathBuf> {
     Ok(file)
 }
 
-const FULL: Time = Time { here: 12, nodes: 80, rails: 8 };
-const QUICK: Time = Time { here: 2, nodes: 12, rails: 2 };
+const FULL: Time = Time { here: 6, cable: 6, nodes: 50, rails: 5 };
+const QUICK: Time = Time { here: 2, cable: 2, nodes: 11, rails: 2 };
 /// The driver that `cargo xtask apps` builds.
 const HYPRE: &str = "target/sources/hypre/src/test/struct";
 /// The result file of a run.
@@ -153,8 +160,14 @@ fn command(args: &Args, program: &Path) -> Result<()> {
     if !args.cable {
         return succeed(&mut command);
     }
-    let cable = Cable::lay().map_err(|said| anyhow!("no cable between network namespaces: {said}"))?;
+    let cable = laid()?;
     succeed(command.env("VERBENA_LAUNCHER", cable.launcher()))
+}
+
+/// A cable, where this process may lay one and messages can go over it.
+fn laid() -> Result<Cable> {
+    ensure!(has_libfabric(), "libfabric is not there (Debian: libfabric1)");
+    Cable::lay().map_err(|said| anyhow!("no cable between network namespaces, which only root lays: {said}"))
 }
 
 /// Builds `verbena-papers` and puts it into a folder where it finds an installation as an installed
@@ -196,6 +209,18 @@ fn cleared(folder: &Path) -> Result<()> {
 fn measure_here(args: &Args, program: &Path, out: &Path, minutes: u32) -> Result<()> {
     let mut command = Command::new(program);
     command.args(["report", "--only", HERE, "--out"]).arg(out).args(effort(args, minutes));
+    succeed(&mut command)
+}
+
+fn measure_cable(args: &Args, program: &Path, out: &Path, minutes: u32) -> Result<()> {
+    let mut command = Command::new(program);
+    command.args(["report", "--only", CABLE, "--hosts", &ENDS.join(","), "--out"]).arg(out);
+    command.args(effort(args, minutes));
+    let cable = laid();
+    match &cable {
+        Ok(cable) => command.env("VERBENA_LAUNCHER", cable.launcher()),
+        Err(lack) => command.args(["--lacks", &format!("{lack:#}")]),
+    };
     succeed(&mut command)
 }
 

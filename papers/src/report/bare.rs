@@ -1,32 +1,35 @@
-//! The bare device by `verbena bench verbs`, run after run, as papers 1 and 2 measured it below
-//! their libraries. Every other run is the twin of the one before it.
+//! The bare device by the program of `verbena bench verbs`, job after job, as papers 1 and 2
+//! measured it below their libraries. In a round the program runs twice, and the second job is the
+//! twin of the first; each round has the program's rows in another order. One job before has the
+//! rows of all subjects: the model is calibrated by it.
 
 use super::job_table::JobTable;
-use super::measure::Budget;
+use super::measure::{Budget, ROUNDS_MORE, disturbed};
 use super::noise::again;
 use super::predicted;
 use super::record::Record;
-use anyhow::{Context, Result, ensure};
-use serde_json::Value;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use anyhow::{Result, ensure};
 use std::time::Instant;
 use verbena_lab::experiment::between::Between;
+use verbena_lab::place;
+use verbena_lab::timing::median;
+use verbena_lab::verbs::command::Run;
+use verbena_lab::verbs::outcome::{Outcome, Row, Subject};
 
 /// The subjects of the program's rows that the papers have, with the unit of their values.
-const SUBJECTS: [(&str, &str, &str); 3] = [
-    ("latency", "verbs latency", "us"),
-    ("bandwidth", "verbs bandwidth", "MB/s"),
-    ("look", "verbs look", "ns"),
+const SUBJECTS: [(Subject, &str, &str); 3] = [
+    (Subject::Latency, "verbs latency", "us"),
+    (Subject::Bandwidth, "verbs bandwidth", "MB/s"),
+    (Subject::Look, "verbs look", "ns"),
 ];
 
 /// Runs the program between the first two nodes.
 ///
 /// # Errors
-/// The file cannot be written. A program that is not there or fails is noted.
-pub(super) fn run(between: &Between, budget: &Budget, folder: &Path, record: &mut Record) -> Result<()> {
+/// The file cannot be written. A program that fails is noted.
+pub(super) fn run(between: &Between, budget: &Budget, record: &mut Record) -> Result<()> {
     let outcome = if between.has_nodes() {
-        rounds(between, budget, folder, record)
+        rounds(between, budget, record)
     } else {
         Err(anyhow::anyhow!(super::measure::NO_NODES))
     };
@@ -36,66 +39,73 @@ pub(super) fn run(between: &Between, budget: &Budget, folder: &Path, record: &mu
     all.into_iter().try_for_each(|experiment| record.skip(experiment, &reason))
 }
 
-fn rounds(between: &Between, budget: &Budget, folder: &Path, record: &mut Record) -> Result<()> {
-    let program = beside("verbena")?;
-    let file = folder.join(format!("verbs-{}.json", std::process::id()));
-    let mut tables = SUBJECTS.map(|(subject, ..)| JobTable::new(&format!("Bare verbs: {subject}"), "at"));
+fn rounds(between: &Between, budget: &Budget, record: &mut Record) -> Result<()> {
+    let mut tables = SUBJECTS.map(|(subject, ..)| JobTable::new(subject.title(), "at"));
+    let mut jobs = vec![once(between, budget.quick, &[], 0)?];
+    let subjects = SUBJECTS.map(|(subject, ..)| subject);
     let start = Instant::now();
-    let mut last = String::new();
-    for round in 0..budget.rounds {
-        ensure!(
-            budget.suffices(round, start.elapsed(), budget.rounds - round),
-            "the time for this run was up"
-        );
+    for round in 0..budget.rounds + ROUNDS_MORE {
+        let left = budget.rounds.saturating_sub(round).max(1);
+        if !budget.suffices(round, start.elapsed(), left) {
+            ensure!(round >= budget.rounds, "the time for this run was up");
+            break;
+        }
         eprintln!("verbs, round {} of {}", round + 1, budget.rounds);
         let turns = if round % 2 == 0 { [false, true] } else { [true, false] };
         for is_twin in turns {
-            let text = once(&program, between, budget.quick, &file)?;
+            let job = once(between, budget.quick, &subjects, round)?;
             for ((subject, ..), table) in SUBJECTS.iter().zip(&mut tables) {
-                enter(&text, subject, is_twin, table)?;
+                enter(&job, *subject, is_twin, table);
             }
-            last = text;
+            jobs.push(job);
         }
         for ((_, experiment, unit), table) in SUBJECTS.iter().zip(&tables) {
             record.jobs(experiment, "", unit, table)?;
         }
+        let lacking = || SUBJECTS.iter().any(|(_, experiment, _)| disturbed(experiment, record) > 0);
+        if round + 1 >= budget.rounds && !lacking() {
+            break;
+        }
     }
-    predicted::run(&last, record)
+    eprintln!("verbs: {:.0} s", start.elapsed().as_secs_f64());
+    predicted::run(&pooled(&jobs), record)
 }
 
-/// A program of the installation that this one belongs to.
-fn beside(name: &str) -> Result<PathBuf> {
-    let own = std::env::current_exe().context("cannot find this program's own path")?;
-    let path = own.with_file_name(name);
-    ensure!(path.exists(), "there is no {}", path.display());
-    Ok(path)
-}
-
-fn once(program: &Path, between: &Between, quick: bool, file: &Path) -> Result<String> {
-    let mut command = Command::new(program);
-    let hosts = between.nodes[..2].join(",");
-    command.args(["bench", "verbs", "--launcher-arg=-hosts"]).arg(format!("--launcher-arg={hosts}"));
-    command.args(["--point-ms", &between.effort.point.as_millis().to_string(), "--json"]).arg(file);
-    command.args(quick.then_some("--quick"));
-    let output = command.output().with_context(|| format!("cannot start {}", program.display()))?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    let words = said.split_whitespace().take(40).collect::<Vec<_>>().join(" ");
-    ensure!(output.status.success(), "verbena bench verbs: {}: {words}", output.status);
-    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-    std::fs::remove_file(file).with_context(|| format!("cannot remove {}", file.display()))?;
-    Ok(text)
+/// Runs one job about these subjects, or all; `turn` gives the order of its rows.
+fn once(between: &Between, quick: bool, only: &[Subject], turn: usize) -> Result<Outcome> {
+    let run = Run {
+        mpiexec: place::mpiexec()?,
+        launcher_args: vec!["-hosts".into(), between.nodes[..2].join(",")],
+        environment: Vec::new(),
+        point_ms: between.effort.point.as_millis() as u64,
+        repetitions: between.effort.repetitions,
+        quick,
+        only: only.to_vec(),
+        turn,
+        limit: between.limit,
+    };
+    run.measure(&mut |_| {})
 }
 
 /// Enters the rows of a subject as one job.
-fn enter(text: &str, subject: &str, is_twin: bool, table: &mut JobTable) -> Result<()> {
-    let outcome: Value = serde_json::from_str(text).context("verbena bench verbs wrote no JSON")?;
-    let rows = outcome["rows"].as_array().context("verbena bench verbs wrote no rows")?;
-    for row in rows.iter().filter(|row| row["subject"] == subject) {
-        let (Some(variant), Some(value)) = (row["variant"].as_str(), row["value"].as_f64()) else { continue };
-        let column = if is_twin { again(variant) } else { variant.to_string() };
-        table.add(&row["at"].as_u64().unwrap_or(0).to_string(), &column, value);
+fn enter(job: &Outcome, subject: Subject, is_twin: bool, table: &mut JobTable) {
+    for row in job.rows.iter().filter(|row| row.subject == subject) {
+        let column = if is_twin { again(&row.variant) } else { row.variant.clone() };
+        table.add(&row.at.to_string(), &column, row.value);
     }
-    Ok(())
+}
+
+/// Returns the jobs as one: each row has the samples of all, and the median of their values.
+fn pooled(jobs: &[Outcome]) -> Outcome {
+    let Some(first) = jobs.first() else { return Outcome::default() };
+    let rows = first.rows.iter().map(|row| {
+        let same: Vec<&Row> =
+            jobs.iter().filter_map(|job| job.row(row.subject, &row.variant, row.at)).collect();
+        let values: Vec<f64> = same.iter().map(|row| row.value).collect();
+        let samples = same.iter().flat_map(|row| row.samples.iter().copied()).collect();
+        Row { value: median(&values).unwrap_or(row.value), samples, ..row.clone() }
+    });
+    Outcome { rows: rows.collect(), ..first.clone() }
 }
 
 #[cfg(test)]
@@ -104,19 +114,41 @@ mod tests {
     use crate::report::results::Results;
     use serde_json::json;
 
+    fn job(value: f64) -> Outcome {
+        let row = |subject: Subject, variant: &str| Row {
+            subject,
+            variant: variant.into(),
+            at: 8,
+            unit: subject.unit().into(),
+            value,
+            samples: vec![value],
+            iterations: 1,
+            checked: 8,
+        };
+        Outcome {
+            rows: vec![row(Subject::Latency, "write"), row(Subject::Look, "empty")],
+            ..Outcome::default()
+        }
+    }
+
     #[test]
     fn rows_of_a_run_are_a_job_and_every_other_run_is_a_twin() {
-        let row = |subject: &str, variant: &str, value: f64| json!({"subject": subject, "variant": variant, "at": 8, "value": value});
-        let text = json!({"rows": [row("latency", "write", 9.0), row("look", "empty", 200.0)]}).to_string();
         let mut table = JobTable::new("t", "at");
         [false, true, false]
             .iter()
-            .for_each(|is_twin| enter(&text, "latency", *is_twin, &mut table).expect("rows"));
+            .for_each(|is_twin| enter(&job(9.0), Subject::Latency, *is_twin, &mut table));
         let mut results = Results::default();
         results.add(&json!({"command": "verbena-papers report", "experiments": [table.json("verbs latency", "", "us", "m")]}));
         let of = |at: usize| (results.series[at].name.as_str(), results.series[at].points[0].jobs.len());
         assert_eq!((of(0), of(1), results.series.len()), (("write", 2), ("write again", 1), 2));
         assert_eq!(results.series[0].points[0].x, Some(8.0));
-        assert!(enter("no", "latency", false, &mut table).is_err());
+    }
+
+    #[test]
+    fn the_model_is_calibrated_by_the_median_of_the_jobs() {
+        let one = pooled(&[job(9.0), job(1.0), job(2.0)]);
+        let row = one.row(Subject::Latency, "write", 8).expect("the row");
+        assert_eq!((row.value, &row.samples[..], one.rows.len()), (2.0, &[9.0, 1.0, 2.0][..], 2));
+        assert!(pooled(&[]).rows.is_empty());
     }
 }

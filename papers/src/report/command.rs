@@ -3,7 +3,7 @@
 use super::jobs::JOBS_MIN;
 use super::measure::{self, Budget};
 use super::page::Page;
-use super::plan::Section;
+use super::plan::{self, Section};
 use super::record::{self, Record};
 use super::results::Results;
 use super::{bare, html, markdown, npb, simulate, smg, trace};
@@ -24,6 +24,9 @@ pub(crate) struct ReportArgs {
     /// Measure nothing: only the report, of the files of --add
     #[arg(long)]
     report: bool,
+    /// Measure nothing of these parts: note this reason
+    #[arg(long, value_name = "REASON")]
+    lacks: Option<String>,
     /// Result files measured elsewhere, as --json of `verbena bench` and of the comparisons writes
     /// them
     #[arg(long, value_name = "FILE", num_args = 1..)]
@@ -45,6 +48,17 @@ pub(crate) struct ReportArgs {
     nodes: Nodes,
     #[command(flatten)]
     timing: Timing,
+}
+
+impl ReportArgs {
+    /// Returns whether what a section runs was named; one without needs no time.
+    fn has_program(&self, section: Section) -> bool {
+        match section {
+            Section::Npb => self.npb.is_some(),
+            Section::Smg => self.hypre.is_some(),
+            _ => true,
+        }
+    }
 }
 
 /// Minutes after which nothing new begins, with `--quick` and without.
@@ -79,15 +93,16 @@ fn measured(args: &ReportArgs, out: &Path) -> Result<serde_json::Value> {
     let until = Instant::now() + time;
     let mut record = Record::new(out.join("measured.json"));
     let asked = |section: &&Section| args.only.is_empty() || args.only.contains(section);
-    let mut left: u32 = Section::value_variants().iter().filter(asked).map(|section| section.weight()).sum();
+    let weight = |section: &Section| if args.has_program(*section) { section.weight() } else { 0 };
+    let mut left: u32 = Section::value_variants().iter().filter(asked).map(weight).sum();
     for section in Section::value_variants().iter().filter(asked) {
         // Each part has its share of the time that is left, so that no part takes that of the last
         // ones.
-        let share = until.saturating_duration_since(Instant::now()) * section.weight() / left.max(1);
+        let share = until.saturating_duration_since(Instant::now()) * weight(section) / left.max(1);
         let (rounds, quick) = (args.timing.rounds.max(JOBS_MIN), args.timing.quick);
         let budget = Budget { until: Instant::now() + share, rounds, quick };
         one(*section, args, &between, &budget, out, &mut record)?;
-        left -= section.weight();
+        left -= weight(section);
     }
     Ok(record.document())
 }
@@ -100,9 +115,13 @@ fn one(
     out: &Path,
     record: &mut Record,
 ) -> Result<()> {
+    if let Some(reason) = &args.lacks {
+        let all = plan::experiments(section, budget.quick);
+        return all.iter().try_for_each(|experiment| record.skip(experiment.name, reason));
+    }
     match section {
         Section::Sim => simulate::run(record, budget.quick),
-        Section::Verbs => bare::run(between, budget, out, record),
+        Section::Verbs => bare::run(between, budget, record),
         Section::Trace => trace::run(between, budget, out, record),
         Section::Npb => match &args.npb {
             Some(folder) => npb::run(folder, between, budget, record),

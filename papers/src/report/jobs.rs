@@ -4,8 +4,8 @@
 //!
 //! - it *waited*: a rank was ready to run and had no processor for a fifth of the time more than in
 //!   the job of its variant that waited least (the kernel's account), though there are as many
-//!   processors as ranks. Some waiting is the device's: where it is software, its threads need
-//!   processors too;
+//!   processors as ranks that do not nap. Some waiting is the device's: where it is software, its
+//!   threads need processors too;
 //! - it was *stolen* from: a host took more than a tenth of the processors' time;
 //! - a *tick*: a message took as long as a tick of the scheduler (4 ms), where the same message
 //!   takes microseconds otherwise; or a round trip or window of short messages took a whole number
@@ -94,6 +94,17 @@ pub(super) fn is_device(series: &Series) -> bool {
     [WRITE, SEND, READ, DATAGRAM].contains(&series.name.as_str())
 }
 
+/// Measurements of polling, in which one rank of three naps while the others talk.
+const TALKS: [&str; 2] = ["node_latency", "network_latency"];
+const DISCOVERY: &str = "discovery_";
+
+/// The ranks that need a processor at a time.
+fn busy(measured: &Measured) -> usize {
+    let metric = measured.metric.as_str();
+    let naps = TALKS.contains(&metric.trim_end_matches("_any")) || metric.starts_with(DISCOVERY);
+    measured.ranks - usize::from(naps && measured.ranks > 2)
+}
+
 /// The least of what jobs at this place took and waited.
 struct Usual {
     least_us: Option<f64>,
@@ -108,7 +119,7 @@ fn least_waited(measured: &Measured) -> f64 {
 
 fn disturbance(job: &Job, measured: &Measured, usual: &Usual) -> Option<&'static str> {
     if let Some(witness) = &job.witness {
-        let alone = measured.ranks <= witness.processors;
+        let alone = busy(measured) <= witness.processors;
         if alone && witness.waited.is_some_and(|waited| waited > usual.waited + WAITED_MAX) {
             return Some("it waited for a processor");
         }
@@ -232,6 +243,22 @@ pub(super) mod tests {
             job.witness = Some(Witness { processors: 2, waited: Some(0.45), ..Witness::default() });
         }
         assert_eq!(clean(vec![series], false).values.len(), 5);
+    }
+
+    #[test]
+    fn a_rank_that_naps_needs_no_processor() {
+        let thrown = |metric: &str| {
+            let mut series = latencies("e", "a", &[1.0, 1.0]);
+            series.points[0].metric = metric.into();
+            series.points[0].ranks = 3;
+            for (job, waited) in series.points[0].jobs.iter_mut().zip([0.01, 0.5]) {
+                job.witness = Some(Witness { processors: 2, waited: Some(waited), ..Witness::default() });
+            }
+            clean(vec![series], false).thrown.len()
+        };
+        let polling = ["node_latency", "network_latency_any", "discovery_any", "discovery_100"];
+        assert_eq!(polling.map(thrown), [1; 4]);
+        assert_eq!(thrown("kernel_is"), 0);
     }
 
     #[test]

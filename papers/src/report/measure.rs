@@ -28,12 +28,18 @@ pub(super) struct Budget {
 }
 
 /// Rounds that are added at most where jobs were disturbed.
-const ROUNDS_MORE: usize = 3;
+pub(super) const ROUNDS_MORE: usize = 3;
 
 impl Budget {
     /// Returns whether time is up.
     pub(super) fn is_up(&self) -> bool {
         Instant::now() >= self.until
+    }
+
+    /// Returns the end of the time that is one of `shares` equal ones.
+    fn fair(&self, shares: usize) -> Instant {
+        let now = Instant::now();
+        now + self.until.saturating_duration_since(now) / shares.max(1) as u32
     }
 
     /// Returns whether the time suffices for `left` more rounds, if `done` rounds took so long.
@@ -65,7 +71,12 @@ pub(super) fn section(
     record: &mut Record,
 ) -> Result<()> {
     let all = experiments(section, budget.quick);
-    all.into_iter().try_for_each(|experiment| whole(experiment, between, budget, record))
+    let count = all.len();
+    for (at, experiment) in all.into_iter().enumerate() {
+        let fair = budget.fair(count - at);
+        whole(experiment, between, budget, fair, record)?;
+    }
+    Ok(())
 }
 
 /// The reason why experiments between nodes are not measured.
@@ -73,7 +84,14 @@ pub(super) const NO_NODES: &str = "no nodes were named (--hosts), so nothing bet
 /// The reason why an experiment has no jobs, or not enough.
 const TIME_UP: &str = "the time for this run was up";
 
-fn whole(experiment: Experiment, between: &Between, budget: &Budget, record: &mut Record) -> Result<()> {
+/// Runs all rounds of an experiment, and after `fair` none for those that were disturbed.
+fn whole(
+    experiment: Experiment,
+    between: &Between,
+    budget: &Budget,
+    fair: Instant,
+    record: &mut Record,
+) -> Result<()> {
     let name = experiment.name;
     let mut measured = Measured::new(twinned(experiment), &Wanted::default(), between)?;
     if measured.series.is_empty() {
@@ -82,7 +100,8 @@ fn whole(experiment: Experiment, between: &Between, budget: &Budget, record: &mu
     let start = Instant::now();
     for round in 0..budget.rounds + ROUNDS_MORE {
         let left = budget.rounds.saturating_sub(round).max(1);
-        if !budget.suffices(round, start.elapsed(), left) {
+        let is_more = round >= budget.rounds;
+        if !budget.suffices(round, start.elapsed(), left) || is_more && Instant::now() >= fair {
             break;
         }
         eprintln!("{name}, round {} of {}", round + 1, budget.rounds);
@@ -99,7 +118,7 @@ fn whole(experiment: Experiment, between: &Between, budget: &Budget, record: &mu
 }
 
 /// The number of places of an experiment whose jobs do not suffice since some were disturbed.
-fn disturbed(experiment: &str, record: &Record) -> usize {
+pub(super) fn disturbed(experiment: &str, record: &Record) -> usize {
     let mut results = Results::default();
     results.add(&record.document());
     let of_experiment = results.series.iter().filter(|series| series.experiment == experiment);
@@ -169,5 +188,7 @@ mod tests {
         assert!(budget.suffices(1, Duration::from_secs(10), 4));
         assert!(!budget.suffices(1, Duration::from_secs(60), 4));
         assert!(!budget.is_up());
+        let [one, half] = [1, 2].map(|shares| budget.until - budget.fair(shares));
+        assert!(one.is_zero() && half <= Duration::from_secs(50) && half > Duration::ZERO, "{half:?}");
     }
 }

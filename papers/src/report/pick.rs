@@ -147,6 +147,7 @@ impl Pick {
             "smg" => "hypre",
             "verbs" => "bare device, between nodes",
             "node" => "shared memory",
+            "polling" => "between networks, over ofi",
             "threshold" if self.experiment.ends_with("node") => "shared memory",
             _ => "between nodes",
         }

@@ -16,7 +16,7 @@ pub(super) const EXPERIMENTS: [&str; 2] = ["sim predicted latency", "sim predict
 ///
 /// # Errors
 /// The file cannot be written. A prediction that is not possible is noted with its reason.
-pub(super) fn run(bare: &str, record: &mut Record) -> Result<()> {
+pub(super) fn run(bare: &Outcome, record: &mut Record) -> Result<()> {
     let [latency, bandwidth] = EXPERIMENTS;
     match tables(bare, record) {
         Ok([latencies, bandwidths]) => {
@@ -30,10 +30,9 @@ pub(super) fn run(bare: &str, record: &mut Record) -> Result<()> {
     }
 }
 
-fn tables(bare: &str, record: &Record) -> Result<[Table; 2]> {
-    let bare: Outcome = serde_json::from_str(bare).context("no result of the bare device")?;
+fn tables(bare: &Outcome, record: &Record) -> Result<[Table; 2]> {
     let ladder = Ladder::of(&record.document()).context("this run has not measured rc ladder")?;
-    let (_, all) = predict(&bare, &|design, point| ladder.value(design, point))?;
+    let (_, all) = predict(bare, &|design, point| ladder.value(design, point))?;
     let of = |metric, title| table(all.iter().filter(|one| one.point.metric == metric), title);
     Ok([
         of(Metric::Latency, "The ladder's latency, predicted from the bare device"),
@@ -76,8 +75,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("verbena-predicted-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
         let mut record = Record::new(folder.join("measured.json"));
-        let bare = r#"{"command": "", "started_unix_s": 0, "machine": "", "places": [], "rows": []}"#;
-        run(bare, &mut record).expect("noted");
+        run(&Outcome::default(), &mut record).expect("noted");
         let text = record.document()["skipped"].to_string();
         assert!(text.contains(EXPERIMENTS[0]) && text.contains("rc ladder"), "{text}");
         std::fs::remove_dir_all(&folder).expect("the folder goes");

@@ -331,6 +331,7 @@ pub(super) fn command(experiment: &str) -> String {
         ("sim" | "node", _) => format!("verbena-papers report --only {word}"),
         ("verbs", _) => "verbena-papers report --only verbs --hosts node0,node1".into(),
         ("npb", _) => "verbena-papers report --only npb --npb DIR --hosts node0,node1".into(),
+        ("polling", name) => format!("cargo xtask papers --cable -- polling --hosts a,b {name}"),
         ("threshold", _) => "verbena-papers threshold --hosts node0,node1".into(),
         (word, name) => format!("verbena-papers {word} {name}").trim_end().to_string(),
     }

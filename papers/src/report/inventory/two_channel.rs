@@ -41,7 +41,7 @@ const fn sim_peak(series: &'static str) -> Pick {
 
 /// The items.
 pub(super) fn items() -> Vec<Item> {
-    vec![designs(), against_ch3(), programs()]
+    vec![designs(), chunks(), against_ch3(), programs()]
 }
 
 fn designs() -> Item {
@@ -83,6 +83,26 @@ fn designs() -> Item {
     .show("rc pipe", "bandwidth")
     .show("sim pipe", "bandwidth")
     .show_over("design", "sim pipe latency", "")
+}
+
+fn chunks() -> Item {
+    let to_chosen = |chunk| {
+        let at = |series| pick("rc pipe-chunks", series, "bandwidth", Size(64 << 10));
+        [ratio(at(chunk), at("16 KiB"))]
+    };
+    Item::new(
+        2,
+        "text",
+        "4.4.1",
+        "Figure 9 inside the byte pipe: its pipeline by chunks, bad at 1 and 32 KiB, alike from 2 to 16",
+    )
+    .number("chosen chunk", 16.0, "KiB")
+    .claim("64 KiB: chunks of 1 KiB to chunks of 16 KiB, bad", AtMost(0.9), to_chosen("1 KiB"))
+    .claim("64 KiB: chunks of 2 KiB to chunks of 16 KiB, alike", About(1.0), to_chosen("2 KiB"))
+    .claim("64 KiB: chunks of 4 KiB to chunks of 16 KiB, alike", About(1.0), to_chosen("4 KiB"))
+    .claim("64 KiB: chunks of 8 KiB to chunks of 16 KiB, alike", About(1.0), to_chosen("8 KiB"))
+    .claim("64 KiB: chunks of 32 KiB to chunks of 16 KiB, worse", AtMost(1.0), to_chosen("32 KiB"))
+    .show("rc pipe-chunks", "bandwidth")
 }
 
 fn against_ch3() -> Item {

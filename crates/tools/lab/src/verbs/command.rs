@@ -1,6 +1,6 @@
 //! The command that starts the two ranks and collects their rows.
 
-use super::outcome::Outcome;
+use super::outcome::{Outcome, Subject};
 use super::worker::Line;
 use crate::job::{End, run_lines};
 use anyhow::{Context, Result, bail};
@@ -23,6 +23,10 @@ pub struct Run {
     pub repetitions: usize,
     /// True for few sizes.
     pub quick: bool,
+    /// The subjects of the rows; all if there are none.
+    pub only: Vec<Subject>,
+    /// The number of the run among several, from 0: each has the rows in another order.
+    pub turn: usize,
     /// The longest that one row (and the start) may take.
     pub limit: Duration,
 }
@@ -64,6 +68,8 @@ impl Run {
         command.args(["--point-ms", &self.point_ms.to_string()]);
         command.args(["--repetitions", &self.repetitions.to_string()]);
         command.args(self.quick.then_some("--quick"));
+        command.args(["--turn", &self.turn.to_string()]);
+        command.args(self.only.iter().flat_map(|subject| ["--only", subject.word()]));
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         Ok(command)
     }
@@ -82,6 +88,8 @@ mod tests {
             point_ms: 1,
             repetitions: 1,
             quick: true,
+            only: Vec::new(),
+            turn: 0,
             limit: Duration::from_millis(500),
         };
         run.measure(&mut |_| {})

@@ -2,11 +2,12 @@
 
 use crate::place;
 use crate::timing::{Samples, median};
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The subject of a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {
     /// Half a round trip of a message (paper 1, figures 1, 4 and 7).
@@ -43,6 +44,21 @@ impl Subject {
         Subject::Receive,
         Subject::Copy,
     ];
+
+    /// Returns the word for a command line.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Subject::Latency => "latency",
+            Subject::Completed => "completed",
+            Subject::Bandwidth => "bandwidth",
+            Subject::Post => "post",
+            Subject::Look => "look",
+            Subject::Registration => "registration",
+            Subject::Pair => "pair",
+            Subject::Receive => "receive",
+            Subject::Copy => "copy",
+        }
+    }
 
     /// Returns the line above its table.
     pub fn title(self) -> &'static str {
@@ -129,7 +145,7 @@ impl Row {
 }
 
 /// All that one run measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The command line.
     pub command: String,

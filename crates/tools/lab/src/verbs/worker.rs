@@ -44,6 +44,12 @@ pub struct VerbsWorkerArgs {
     /// Few sizes
     #[arg(long)]
     quick: bool,
+    /// Only rows of these subjects
+    #[arg(long, value_enum)]
+    only: Vec<Subject>,
+    /// The number of the run among several
+    #[arg(long, default_value_t = 0)]
+    turn: usize,
 }
 
 /// A line of rank 0's output.
@@ -98,7 +104,7 @@ pub fn run(args: &VerbsWorkerArgs) -> Result<()> {
     if session.is_first() {
         emit(&Line::Places { places: session.places.clone() })?;
     }
-    let tasks = tasks(args.quick);
+    let tasks = in_turn(about(tasks(args.quick), &args.only), args.turn);
     // Kernel and launcher are still busy with the start: the first row is measured twice, and only
     // the second time counts.
     for task in &tasks[..1] {
@@ -146,7 +152,40 @@ fn tasks(quick: bool) -> Vec<Task> {
     all
 }
 
+/// Returns the tasks of these subjects; all if there are none.
+fn about(mut tasks: Vec<Task>, only: &[Subject]) -> Vec<Task> {
+    tasks.retain(|task| only.is_empty() || only.contains(&task.subject()));
+    tasks
+}
+
+/// Runs of which each begins elsewhere.
+const TURNS: usize = 5;
+
+/// Returns the tasks in the order of a run: each begins a fifth further on than the one before,
+/// and every other one goes backwards.
+fn in_turn(mut tasks: Vec<Task>, turn: usize) -> Vec<Task> {
+    let first = turn % TURNS * tasks.len() / TURNS;
+    tasks.rotate_left(first);
+    if turn % 2 == 1 {
+        tasks.reverse();
+    }
+    tasks
+}
+
 impl Task {
+    fn subject(self) -> Subject {
+        match self {
+            Task::Latency(..) => Subject::Latency,
+            Task::OneSided(subject, ..) => subject,
+            Task::Sends(_) => Subject::Bandwidth,
+            Task::Looks(_) => Subject::Look,
+            Task::Registration(_) => Subject::Registration,
+            Task::Pair => Subject::Pair,
+            Task::Receives => Subject::Receive,
+            Task::Copies(_) => Subject::Copy,
+        }
+    }
+
     fn run(self, session: &mut Session) -> Result<Vec<Row>> {
         match self {
             Task::Latency(way, bytes) => latency::run(session, way, bytes).map(one),
@@ -171,7 +210,37 @@ fn one(row: Row) -> Vec<Row> {
 mod tests {
     use super::*;
     use crate::verbs::memory::MESSAGE_BYTES_MAX;
+    use clap::ValueEnum;
     use std::collections::BTreeSet;
+
+    #[test]
+    fn each_turn_has_all_tasks_and_begins_with_another() {
+        let all = tasks(true);
+        assert_eq!(in_turn(all.clone(), 0), all);
+        let mut firsts = Vec::new();
+        for turn in 0..TURNS {
+            let turned = in_turn(all.clone(), turn);
+            assert!(turned.len() == all.len() && all.iter().all(|task| turned.contains(task)), "{turn}");
+            assert!(!firsts.contains(&turned[0]), "{turn} begins as another: {firsts:?}");
+            firsts.push(turned[0]);
+        }
+    }
+
+    #[test]
+    fn a_run_of_some_subjects_has_all_of_their_tasks() {
+        let all = tasks(true);
+        let some = about(all.clone(), &[Subject::Look, Subject::Bandwidth]);
+        let looks = some.iter().filter(|task| task.subject() == Subject::Look).count();
+        let sends = some.iter().filter(|task| matches!(task, Task::Sends(_))).count();
+        assert_eq!((looks, sends), (CONNECTIONS_QUICK.len(), SIZES_QUICK.len()));
+        assert!(some.len() < all.len() && about(all.clone(), &[]) == all);
+    }
+
+    #[test]
+    fn words_of_subjects_are_those_of_the_command_line() {
+        let named = |subject: &Subject| subject.to_possible_value().expect("a word").get_name().to_string();
+        assert!(Subject::ALL.iter().all(|subject| named(subject) == subject.word()));
+    }
 
     #[test]
     fn nothing_is_measured_twice_and_all_fits_the_memory() {

@@ -23,6 +23,8 @@ pub(super) fn run(args: &BenchArgs) -> Result<()> {
         point_ms: args.point_ms(),
         repetitions: args.repetitions,
         quick: args.quick,
+        only: Vec::new(),
+        turn: 0,
         limit: limit(args)?,
     };
     let outcome = run.measure(&mut progress())?;

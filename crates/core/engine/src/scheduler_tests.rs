@@ -134,8 +134,8 @@ fn rails_of_like_price_are_looked_at_alike() {
     }
 }
 
-/// Prices are measured, and a machine that is busy then may make the cheapest look seem dear: CI saw
-/// 128 ns for shared memory and 245 ns for the network.
+/// Prices are measured, and on a busy machine the cheapest look may seem dear: CI saw 128 ns for
+/// shared memory and 245 ns for the network.
 #[test]
 fn a_network_is_never_as_cheap_as_a_glance() {
     for near in [5, 128, 300] {

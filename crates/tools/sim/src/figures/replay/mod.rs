@@ -79,8 +79,7 @@ pub fn replay(scripts: &[Vec<Step>], rung: Rung, costs: Costs) -> Result<Outcome
     let member = |(rank, (wire, steps)): (Rank, (_, &Vec<Step>))| {
         // The barrier is in each round, so that its ways are there before the clock starts.
         let round = [steps, &[Step::Barrier][..]].concat();
-        let program =
-            [&vec![&round[..]; ROUNDS - 1].concat(), &[Step::Mark][..], steps, &[Step::Mark]].concat();
+        let program = [&[&round[..]; ROUNDS - 1].concat(), &[Step::Mark][..], steps, &[Step::Mark]].concat();
         Member::new(rank, nodes, wire, settings, program)
     };
     let members = (0..nodes).zip(wires.into_iter().zip(scripts)).map(member).collect();

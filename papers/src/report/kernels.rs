@@ -140,7 +140,7 @@ fn steps(scripts: &[Vec<Call>]) -> Vec<Vec<Step>> {
     scripts.iter().map(|calls| calls.iter().map(step).collect()).collect()
 }
 
-/// The same steps with this time of computing on each rank, in equal parts before each of them.
+/// Adds this time of computing on each rank, in equal parts before each step.
 fn computing(scripts: &[Vec<Step>], ns: u64) -> Vec<Vec<Step>> {
     let of = |steps: &Vec<Step>| {
         let each = ns / steps.len().max(1) as u64;
@@ -219,7 +219,10 @@ mod tests {
         let mut record = Record::new(folder.join("measured.json"));
         put(&mut record, 32 << 10).expect("the model runs");
         let mut results = Results::default();
-        results.add(&record.document());
+        // The words of this test's own command would name the comparison.
+        let mut document = record.document();
+        document["command"] = "verbena-papers report".into();
+        results.add(&document);
         let places = [(1, "figure 20"), (1, "figure 21"), (2, "figure 16"), (2, "figure 17")];
         let all = inventory::all();
         let items = all.iter().filter(|item| places.contains(&(item.paper, item.place)));

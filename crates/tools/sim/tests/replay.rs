@@ -123,10 +123,17 @@ fn computing_takes_its_time_and_changes_no_message() {
     assert_eq!(computing.messages, alone.messages);
 }
 
+/// Whatever addresses the memory of collectives has, and whatever lies in the heap beside it.
 #[test]
 fn the_same_steps_take_the_same_time() {
-    let scripts = turns(4, 5000);
-    assert_eq!(played(&scripts, READ), played(&scripts, READ));
+    for nodes in [4, 8] {
+        let scripts = turns(nodes, 50_000);
+        for rung in [READ, WRITE, PIPELINE] {
+            let outcomes: Vec<(Outcome, Vec<u8>)> =
+                (0..5).map(|run| (played(&scripts, rung), vec![7; 1000 + 3000 * run])).collect();
+            assert!(outcomes.iter().all(|(outcome, _)| *outcome == outcomes[0].0), "{rung:?} on {nodes}");
+        }
+    }
 }
 
 #[test]

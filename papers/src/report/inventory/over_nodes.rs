@@ -37,7 +37,7 @@ const COMPUTING: &str =
 const ALONE: &str = "our kernels without the time that they compute";
 const LU_ALONE: &str = "our kernel without the time that it computes; send.receive_ns, which is fitted to the 104% of figure 13, bounds it by send and receive";
 const LONG: &str = "LU's messages are 1280 B at most, which no design for long messages touches";
-const SIZES: &str = "over simulated nodes IS, LU, SP and BT have class A's sizes, CG has 8192 rows, MG and FT have 128^3 points, on 4 nodes and on 8; one rank is on each";
+const SIZES: &str = "over simulated nodes IS, LU, SP and BT have class A's sizes, CG has 8192 rows, MG and FT have 128^3 points, on 4 nodes and on 8; one rank is on each. A few microseconds decide in which order the long blocks of IS and FT pass each other, and so up to a fifth of their ratios";
 
 /// The experiments with computing and without.
 const EAGER: [&str; 2] = ["sim kernels", "sim kernels alone"];

@@ -175,8 +175,8 @@ pub(super) mod garbled {
     struct Garbled<'a>(&'a dyn Comm);
 
     /// Runs a function as [`run`] does, but rank 1 changes the values of each message between two
-    /// ranks, and of each block, that it sends. Counts and sums are honest: a wrong count would only
-    /// make the sender wait for ever.
+    /// ranks, and of each block, that it sends. Counts and sums are honest: a wrong count would
+    /// only make the sender wait for ever.
     pub(crate) fn run_garbled<T: Send>(ranks: usize, what: impl Fn(&dyn Comm) -> T + Sync) -> Vec<T> {
         run(ranks, |comm| if comm.rank() == 1 { what(&Garbled(comm)) } else { what(comm) })
     }

@@ -1,11 +1,12 @@
 //! The settings of the papers whose effect another test shows, and by what.
 //!
-//! This file reads the other tests, so a test that is taken away, or that no longer sets or compares
-//! what is said here, fails. It cannot run those that need a device, a library or C programs.
+//! This file reads the other tests, so a test that is taken away, or that no longer sets or
+//! compares what is said here, fails. It cannot run those that need a device, a library or C
+//! programs.
 
 use std::path::Path;
 
-/// What a test does with a setting, in its own words.
+/// The way in which a test shows a setting, in its own words.
 pub(crate) enum By {
     /// The test sets two values, or one besides the usual one, and compares what is counted.
     Values(&'static str, &'static str),

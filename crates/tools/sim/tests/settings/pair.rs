@@ -94,8 +94,8 @@ pub(crate) fn run(traffic: Traffic) -> Seen {
 
 impl Ranks {
     fn new(traffic: Traffic) -> Ranks {
-        // The channel for datagrams has a device of its own, behind the rails, if a job of this size
-        // opens it.
+        // The channel for datagrams has a device of its own, behind the rails, if a job of this
+        // size opens it.
         let (ranks, ud_rail) = (traffic.ranks, traffic.rails);
         let subnet = Subnet::of_rails(1, ranks, traffic.rails + 1, Costs::PAPER_1, DeviceFaults::NONE);
         let uds = ud::is_wanted(ranks)

@@ -6,6 +6,9 @@
 //! computes between them is no finding of the model: [`Step::Compute`] is an input. A replay
 //! without such steps gives the time of communication alone.
 //!
+//! Registering memory takes no time here: a program of many rounds does so once. It would depend on
+//! the addresses that this process happens to get, and so would the order of all messages after it.
+//!
 //! The bytes are not the program's. Each message carries a number that says from whom, for whom and
 //! which one it is, and its receiver compares; sums are compared too.
 
@@ -75,6 +78,7 @@ const STUCK_NS: u64 = 10_000_000_000;
 /// What hung or failed, or a message that came out wrong.
 pub fn replay(scripts: &[Vec<Step>], rung: Rung, costs: Costs) -> Result<Outcome, String> {
     let nodes = scripts.len() as Rank;
+    let costs = Costs { register_ns: 0, register_page_ns: 0, deregister_ns: 0, ..costs };
     let (wires, subnet, settings) = rung.network(costs, nodes);
     let member = |(rank, (wire, steps)): (Rank, (_, &Vec<Step>))| {
         // The barrier is in each round, so that its ways are there before the clock starts.

@@ -13,7 +13,7 @@
 //! | [`jobs`], [`noise`], [`traffic`] | the jobs that count, their noise, the proof that two variants differ |
 //! | [`verdict`] | what may be said of a ratio |
 //! | [`figure`], [`page`], [`html`], [`markdown`] | showing it |
-//! | [`simulate`] | the simulator's figures |
+//! | [`simulate`], [`kernels`] | the simulator's figures; the kernels over simulated nodes |
 //! | [`plan`], [`measure`] | the measurements, within this machine and between nodes |
 //! | [`record`], [`job_table`] | their result file |
 //! | [`bare`] | the bare device, by `verbena bench verbs` |
@@ -30,6 +30,7 @@ mod html;
 mod inventory;
 mod job_table;
 mod jobs;
+mod kernels;
 mod kinds;
 mod markdown;
 mod measure;

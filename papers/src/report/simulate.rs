@@ -67,6 +67,7 @@ pub(super) fn run(record: &mut Record, quick: bool) -> Result<()> {
     pipe(record)?;
     record.table("sim pairs", "bandwidth", "MB/s", &made(pairs())?)?;
     over_nodes(record)?;
+    super::kernels::run(record)?;
     record.table("sim sources", "sources", "peers", &sources())?;
     scale(record, quick)
 }

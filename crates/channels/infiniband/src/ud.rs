@@ -55,7 +55,7 @@ use adapter::{Datagrams, Ended, Limits, Memory};
 use batch::Batch;
 use buffers::Buffers;
 use card::Card;
-pub use open::{UdOpening, open};
+pub use open::{UdOpening, is_wanted, open};
 use peers::Peers;
 use queues::Queues;
 pub use settings::Settings;

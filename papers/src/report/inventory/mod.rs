@@ -17,6 +17,7 @@ mod four;
 mod four_at_scale;
 mod one;
 mod one_applied;
+mod over_nodes;
 mod three;
 mod two;
 mod two_channel;

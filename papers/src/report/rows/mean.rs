@@ -2,6 +2,7 @@
 
 use super::{Row, Sides, with_remark};
 use crate::report::inventory::{Seen, To};
+use crate::report::kinds::Kind;
 use crate::report::pick::Pick;
 use crate::report::results::Results;
 use crate::report::traffic::Proof;
@@ -13,11 +14,36 @@ use verbena_lab::table::format_value;
 pub(super) fn row(row: Row, seen: &Seen, results: &Results) -> Row {
     let first = if let Some(To::Ours(to)) = seen.to { Some((seen.of, to)) } else { None };
     let pairs: Vec<(Pick, Pick)> = first.into_iter().chain(seen.also.iter().copied()).collect();
+    if row.kind != Kind::Measured {
+        return computed(row, &pairs, results);
+    }
     let each: Result<Vec<Each>, String> = pairs.iter().map(|pair| each(*pair, results)).collect();
     match each {
         Ok(all) => whole(row, &all),
         Err(reason) => with_remark(row, &reason),
     }
+}
+
+/// A row of ratios that are the same in every run.
+fn computed(row: Row, pairs: &[(Pick, Pick)], results: &Results) -> Row {
+    let ratio = |(of, to): &(Pick, Pick)| {
+        let [of, to] = [of.find(results)?, to.find(results)?].map(|found| found.measured.value);
+        let ratio = of.zip(to).map(|(of, to)| of / to).filter(|ratio| ratio.is_finite() && *ratio > 0.0);
+        ratio.ok_or_else(|| "a ratio of what is not positive says nothing".to_string())
+    };
+    let ratios: Vec<f64> = match pairs.iter().map(ratio).collect() {
+        Ok(ratios) => ratios,
+        Err(reason) => return with_remark(row, &reason),
+    };
+    let mean = geometric_mean(&ratios);
+    let list =
+        pairs.iter().zip(&ratios).map(|(pair, ratio)| format!("{} {}", pair.0.place(), format_value(*ratio)));
+    let ours = list.collect::<Vec<_>>().join("; ");
+    Row { ours, seen: Some(mean), outcome: judge(row.claimed, Some(mean), 1.0), ..row }
+}
+
+fn geometric_mean(values: &[f64]) -> f64 {
+    (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp()
 }
 
 /// One of the ratios.
@@ -43,11 +69,9 @@ fn each((of, to): (Pick, Pick), results: &Results) -> Result<Each, String> {
 }
 
 fn whole(row: Row, all: &[Each]) -> Row {
-    let mean =
-        |values: &mut dyn Iterator<Item = f64>| (values.map(f64::ln).sum::<f64>() / all.len() as f64).exp();
-    let ratio = mean(&mut all.iter().map(|each| each.ratio));
+    let ratio = geometric_mean(&all.iter().map(|each| each.ratio).collect::<Vec<_>>());
     let noises: Option<Vec<f64>> = all.iter().map(|each| each.noise).collect();
-    let noise = noises.map(|noises| mean(&mut noises.into_iter()));
+    let noise = noises.map(|noises| geometric_mean(&noises));
     let list = all.iter().map(|each| format!("{} {}", each.name, format_value(each.ratio)));
     let identical: Vec<&str> = all.iter().filter(|each| each.is_identical).map(|each| each.name).collect();
     let outcome = match noise {

@@ -14,8 +14,7 @@ use verbena_machine::cores::Load;
 /// # Errors
 /// The reason why what was named does not work.
 pub fn open(place: &Place) -> Result<Option<UdOpening>, Fault> {
-    let large = place.size as usize > verbena_settings::UD_RANKS_MIN.get();
-    if place.size < 2 || !(is_named() || large) {
+    if !is_wanted(place.size) {
         return Ok(None);
     }
     let settings = Settings::current();
@@ -26,6 +25,13 @@ pub fn open(place: &Place) -> Result<Option<UdOpening>, Fault> {
         None if is_named() => Err(survey.refusal(&options)),
         None => Ok(None),
     }
+}
+
+/// Returns whether a job of this many ranks opens the channel where a device works: if it is named,
+/// or the job is large (`UD_RANKS_MIN`; paper 4, 2.2).
+pub fn is_wanted(ranks: Peer) -> bool {
+    let large = ranks as usize > verbena_settings::UD_RANKS_MIN.get();
+    ranks >= 2 && (is_named() || large)
 }
 
 /// Returns whether the user asks for this very channel.

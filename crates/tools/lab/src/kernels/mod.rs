@@ -13,6 +13,8 @@
 //! | [`lines`] | SP and BT: lines in all directions, scalar or of blocks | faces, and the end of each line's part to the next rank; a square of ranks | the known solution comes out |
 //! | [`semicoarse`] | SMG: planes of planes of lines | very many short messages, to ranks ever further away | the residual falls |
 //!
+//! [`script`] writes down which messages a kernel sends; ranks are threads there, as in the tests.
+//!
 //! The size of a point is bytes of the main array on a rank; shapes are powers of two below it. A
 //! round computes everything anew, so that all rounds are alike; the value is its mean time on the
 //! slowest rank, with the arithmetic. Every rank checks its part after the time is taken.
@@ -23,8 +25,10 @@ mod grid;
 mod lines;
 mod multigrid;
 pub mod partners;
+pub mod script;
 mod semicoarse;
 mod sort;
+mod threads;
 mod transform;
 mod wavefront;
 
@@ -101,7 +105,7 @@ mod tests {
     ];
 
     fn runs(metric: Metric, bytes: usize, ranks: usize) {
-        comm::threads::run(ranks, |comm| {
+        threads::run(ranks, |comm| {
             let mut kernel = kernel(metric, bytes, comm.rank(), ranks).expect("a kernel");
             for _ in 0..2 {
                 kernel.round(comm).expect("a round");
@@ -128,7 +132,7 @@ mod tests {
     #[test]
     fn a_message_that_is_lost_or_changed_is_noticed() {
         for metric in KERNELS {
-            let noticed = comm::threads::run_garbled(4, |comm| {
+            let noticed = threads::garbled::run_garbled(4, |comm| {
                 let mut kernel = kernel(metric, 16 << 10, comm.rank(), 4).expect("a kernel");
                 kernel.round(comm).is_err() || kernel.verify(comm).is_err()
             });

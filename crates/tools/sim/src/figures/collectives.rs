@@ -5,16 +5,13 @@
 //! A barrier is timed in a row of them. Before each of the others there is a barrier, and its time
 //! is from when rank 0 begins it to when the last rank has ended it.
 
-use super::costed::Costed;
 use super::design::Design;
 use super::table::{Table, size};
 use crate::Rank;
-use crate::over_rc::{channels, keep_registrations};
-use crate::verbs::{Costs, DeviceFaults, Subnet};
+use crate::verbs::{Costs, Subnet};
 use std::sync::Arc;
 use verbena_channel::Channel;
 use verbena_channel::loopback::LoopbackChannel;
-use verbena_channel::wrapper::Wrapper;
 use verbena_engine::Engine;
 use verbena_memory::elements::Elements;
 use verbena_memory::{Buffer, Owned};
@@ -132,13 +129,9 @@ struct Job {
 
 impl Job {
     fn new(operation: Operation, nodes: Rank, design: Design, costs: Costs) -> Job {
-        let subnet = Subnet::new(1, nodes, costs, DeviceFaults::NONE);
-        let mut rcs = channels(&subnet, |_| design.rc_settings(&costs), nodes);
-        rcs.iter_mut().for_each(keep_registrations);
-        let member = |(rank, rc)| {
-            let inner: Box<dyn Channel> = Box::new(rc);
-            let wire = Wrapper { inner, tap: Costed { rank, subnet: subnet.clone(), copies: true } };
-            let channels: Vec<Box<dyn Channel>> = vec![Box::new(LoopbackChannel::new(rank)), Box::new(wire)];
+        let (wires, subnet) = design.wires(costs, nodes);
+        let member = |(rank, wire)| {
+            let channels = vec![Box::new(LoopbackChannel::new(rank)) as Box<dyn Channel>, wire];
             let group = Group::new((0..nodes).collect(), rank);
             Member {
                 engine: Engine::new(rank, nodes, channels, design.engine_settings()),
@@ -151,7 +144,7 @@ impl Job {
                 receive: words(operation.bytes(), if rank == 0 { ROOT_WORD } else { 0 }),
             }
         };
-        let members = (0..nodes).zip(rcs).map(member).collect();
+        let members = (0..nodes).zip(wires).map(member).collect();
         Job { operation, members, subnet }
     }
 

@@ -3,6 +3,7 @@
 
 use super::bench::{Bench, ROUNDS, WARM_ROUNDS, WINDOWS, ping_pong, window_rounds};
 use super::costed::Costed;
+use crate::Rank;
 use crate::over_rc::{channels, keep_registrations, paper_settings};
 use crate::verbs::{Costs, Counts, DeviceFaults, Stage, Subnet};
 use verbena_channel::wrapper::Wrapper;
@@ -129,16 +130,22 @@ impl Design {
         }
     }
 
-    fn bench(self, bytes: usize, costs: Costs) -> (Bench, Subnet) {
-        let subnet = Subnet::new(1, 2, costs, DeviceFaults::NONE);
-        let mut rcs = channels(&subnet, |_| self.rc_settings(&costs), 2);
+    /// The channels of this many ranks, each on a node of its own, and their devices.
+    pub(super) fn wires(self, costs: Costs, nodes: Rank) -> (Vec<Box<dyn Channel>>, Subnet) {
+        let subnet = Subnet::new(1, nodes, costs, DeviceFaults::NONE);
+        let mut rcs = channels(&subnet, |_| self.rc_settings(&costs), nodes);
         rcs.iter_mut().for_each(keep_registrations);
-        let mut rcs = rcs.into_iter();
-        let wire = |rank| {
-            let inner: Box<dyn Channel> = Box::new(rcs.next().expect("one for each rank"));
-            vec![Box::new(Wrapper { inner, tap: Costed { rank, subnet: subnet.clone(), copies: true } })
-                as Box<dyn Channel>]
+        let wire = |(rank, rc)| {
+            let tap = Costed { rank, subnet: subnet.clone(), copies: true };
+            Box::new(Wrapper { inner: Box::new(rc) as Box<dyn Channel>, tap }) as Box<dyn Channel>
         };
+        ((0..nodes).zip(rcs).map(wire).collect(), subnet)
+    }
+
+    fn bench(self, bytes: usize, costs: Costs) -> (Bench, Subnet) {
+        let (wires, subnet) = self.wires(costs, 2);
+        let mut wires = wires.into_iter();
+        let wire = |_| vec![wires.next().expect("one for each rank")];
         let bench = Bench::new(subnet.clone(), bytes, self.engine_settings(), wire);
         (bench, subnet)
     }

@@ -6,7 +6,8 @@
 //! figures; `cargo run -p verbena-sim --example papers` prints them. [`polling`] has those of paper
 //! 3, [`set`] paper 1's polling set, [`everyone`] those of paper 4 that need more processes than a
 //! machine has. [`held_out`] compares the model with numbers of the papers that it was not fitted
-//! to, [`collectives`] runs real schedules over several nodes.
+//! to, [`collectives`] runs real schedules over several nodes, [`replay`] the messages of whole
+//! programs.
 
 mod bench;
 pub mod collectives;
@@ -18,6 +19,7 @@ mod pairs;
 mod pipe;
 pub mod polling;
 mod rails;
+pub mod replay;
 pub mod set;
 mod sizes;
 mod table;

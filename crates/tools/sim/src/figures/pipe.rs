@@ -8,6 +8,7 @@ use super::costed::Costed;
 use super::sizes::{CHUNKS, LONG, WINDOW_LONG};
 use super::table::{Table, size};
 
+use crate::Rank;
 use crate::over_pipe::{channels, keep_registrations, paper_settings};
 use crate::verbs::{Costs, Counts, DeviceFaults, Subnet};
 use verbena_channel::Channel;
@@ -45,6 +46,25 @@ impl Rung {
             Rung::Pipe(Design::Pipeline, _) => "pipe: pipeline".into(),
             Rung::Pipe(Design::ZeroCopy, _) => "pipe: zero-copy".into(),
             Rung::AfterMatch(design) => format!("{} after the match", design.name()),
+        }
+    }
+
+    /// The channels of this many ranks, each on a node of its own, their devices, and the settings
+    /// of the engines.
+    pub(super) fn network(
+        self,
+        costs: Costs,
+        nodes: Rank,
+    ) -> (Vec<Box<dyn Channel>>, Subnet, verbena_engine::Settings) {
+        match self {
+            Rung::Pipe(design, chunk) => {
+                let (wires, subnet) = wires(design, chunk, costs, nodes);
+                (wires, subnet, verbena_engine::Settings::default())
+            }
+            Rung::AfterMatch(design) => {
+                let (wires, subnet) = design.wires(costs, nodes);
+                (wires, subnet, design.engine_settings())
+            }
         }
     }
 
@@ -90,17 +110,23 @@ impl Rung {
     }
 }
 
-fn bench(design: Design, chunk_bytes: usize, bytes: usize, costs: Costs) -> (Bench, Subnet) {
-    let subnet = Subnet::new(1, 2, costs, DeviceFaults::NONE);
+/// The channels of this many ranks, each on a node of its own, and their devices.
+fn wires(design: Design, chunk_bytes: usize, costs: Costs, nodes: Rank) -> (Vec<Box<dyn Channel>>, Subnet) {
+    let subnet = Subnet::new(1, nodes, costs, DeviceFaults::NONE);
     let settings = Settings { chunk_bytes, piece_bytes: usize::MAX, ..paper_settings(design) }.sound();
-    let mut pipes = channels(&subnet, |_| settings.clone(), 2);
+    let mut pipes = channels(&subnet, |_| settings.clone(), nodes);
     pipes.iter_mut().for_each(keep_registrations);
-    let mut pipes = pipes.into_iter();
-    let wire = |rank| {
-        let inner: Box<dyn Channel> = Box::new(pipes.next().expect("one for each rank"));
+    let wire = |(rank, pipe)| {
         let tap = Costed { rank, subnet: subnet.clone(), copies: false };
-        vec![Box::new(Wrapper { inner, tap }) as Box<dyn Channel>]
+        Box::new(Wrapper { inner: Box::new(pipe) as Box<dyn Channel>, tap }) as Box<dyn Channel>
     };
+    ((0..nodes).zip(pipes).map(wire).collect(), subnet)
+}
+
+fn bench(design: Design, chunk_bytes: usize, bytes: usize, costs: Costs) -> (Bench, Subnet) {
+    let (wires, subnet) = wires(design, chunk_bytes, costs, 2);
+    let mut wires = wires.into_iter();
+    let wire = |_| vec![wires.next().expect("one for each rank")];
     let bench = Bench::new(subnet.clone(), bytes, verbena_engine::Settings::default(), wire);
     (bench, subnet)
 }

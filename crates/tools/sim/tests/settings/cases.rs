@@ -1,4 +1,4 @@
-//! The settings of papers 1, 2 and 5, and the counts that they move.
+//! The settings of papers 1, 2 and 5, and one of paper 4, with the counts that they move.
 
 use crate::pair::{Pattern, Seen, Traffic};
 
@@ -316,5 +316,27 @@ pub(crate) const CASES: &[Case] = &[
         traffic: LONG,
         what: "packets",
         count: |seen| seen.first.channels.iter().map(|channel| channel.packets_sent).sum(),
+    },
+    Case {
+        setting: "UD_RANKS_MIN",
+        values: ["6", "5"],
+        beside: &[("RC_PEERS_MAX", "0")],
+        traffic: MANY,
+        what: "packets that a rank of six sends by ud",
+        count: |seen| {
+            let uds = seen.second.channels.iter().filter(|channel| channel.name == "ud");
+            uds.map(|channel| channel.packets_sent).sum()
+        },
+    },
+    Case {
+        setting: "UD_RANKS_MIN",
+        values: ["5", "6"],
+        beside: &[("RC_PEERS_MAX", "0")],
+        traffic: MANY,
+        what: "packets that this rank sends by rc",
+        count: |seen| {
+            let rcs = seen.second.channels.iter().filter(|channel| channel.name == "rc");
+            rcs.map(|channel| channel.packets_sent).sum()
+        },
     },
 ];

@@ -1,5 +1,5 @@
 //! Ranks with the real engine and the real channel `rc` over simulated devices, all with the
-//! settings of this process.
+//! settings of this process. A job for which they open the channel `ud` has it too.
 
 use verbena_channel::loopback::LoopbackChannel;
 use verbena_channel::mark::Mark;
@@ -7,9 +7,11 @@ use verbena_channel::{Channel, Registrations};
 use verbena_engine::{Counters, Engine, Mode, Posted, ReceiveRequest, RequestId, SendRequest};
 use verbena_infiniband::rc::adapter::Adapter;
 use verbena_infiniband::rc::{RcChannel, Settings};
+use verbena_infiniband::ud;
 use verbena_memory::{Buffer, Owned};
 use verbena_sim::Rank;
 use verbena_sim::over_rc::keep_registrations;
+use verbena_sim::over_ud::{LIMITS, channels_on};
 use verbena_sim::verbs::{Costs, Counts, DeviceFaults, Subnet};
 
 /// Steps after which the traffic counts as hanging.
@@ -92,12 +94,19 @@ pub(crate) fn run(traffic: Traffic) -> Seen {
 
 impl Ranks {
     fn new(traffic: Traffic) -> Ranks {
-        let subnet = Subnet::of_rails(1, traffic.ranks, traffic.rails, Costs::PAPER_1, DeviceFaults::NONE);
+        // The channel for datagrams has a device of its own, behind the rails, if a job of this
+        // size opens it.
+        let (ranks, ud_rail) = (traffic.ranks, traffic.rails);
+        let subnet = Subnet::of_rails(1, ranks, traffic.rails + 1, Costs::PAPER_1, DeviceFaults::NONE);
+        let uds = ud::is_wanted(ranks)
+            .then(|| channels_on(&subnet, ud_rail, LIMITS, |_| ud::Settings::current(), ranks));
+        let mut uds = uds.into_iter().flatten();
         let mut rails: Vec<_> =
             (0..traffic.rails).map(|rail| channels(&subnet, rail, traffic.ranks)).collect();
         let engine = |me| {
             let loopback = Box::new(LoopbackChannel::new(me)) as Box<dyn Channel>;
             let wires = rails.iter_mut().map(|rail| rail.next().expect("one for each rank"));
+            let wires = wires.chain(uds.next().map(|ud| Box::new(ud) as Box<dyn Channel>));
             Engine::new(
                 me,
                 traffic.ranks,

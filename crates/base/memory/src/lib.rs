@@ -376,6 +376,36 @@ impl Buffer {
         }
     }
 
+    /// Copies the bytes of `other`, of the same packed length, into this buffer.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    #[inline]
+    pub fn copy_from(&self, other: &Buffer) {
+        assert_eq!(self.len(), other.len());
+        match (other, self) {
+            (Buffer::Contiguous(from), Buffer::Contiguous(to)) => to.put(0, *from),
+            (from, Buffer::Contiguous(to)) => from.pack(0, *to),
+            (Buffer::Contiguous(from), to) => to.unpack(0, *from),
+            (from, to) => layout::copy_packed(from, to),
+        }
+    }
+
+    /// The runs of bytes in packed order.
+    pub fn runs(&self) -> Vec<Region> {
+        match self {
+            Buffer::Contiguous(region) => vec![*region],
+            Buffer::Strided(s) => {
+                let mut runs = Vec::new();
+                s.layout.for_each_run(s.count, s.first, s.len, |at, len| {
+                    // SAFETY: `Buffer::strided` took the promise for every byte that is named.
+                    runs.push(unsafe { Region::new(s.origin.wrapping_offset(at), len) });
+                });
+                runs
+            }
+        }
+    }
+
     /// Unpacks a region to packed offset `offset` (overlap allowed).
     #[inline]
     pub fn unpack(&self, offset: usize, data: Region) {
@@ -431,6 +461,31 @@ mod tests {
         assert_eq!((part.len(), out), (4, [3, 4, 6, 7]));
         part.copy_in(1, &[40, 60]);
         assert_eq!(memory, [0, 1, 2, 3, 40, 5, 60, 7, 8, 9, 10, 11]);
+    }
+
+    #[test]
+    fn buffers_are_copied_whatever_their_forms() {
+        let (mut from, mut to) = ((0..12).collect::<Vec<u8>>(), vec![99; 12]);
+        let (scattered, other) = (pairs(&mut from), pairs(&mut to));
+        other.copy_from(&scattered);
+        assert_eq!(to, [0, 1, 99, 3, 4, 99, 6, 7, 99, 9, 10, 99]);
+        let mut packed = [0; 8];
+        // SAFETY: the array outlives the region.
+        let contiguous = Buffer::Contiguous(unsafe { Region::of(&mut packed) });
+        contiguous.copy_from(&scattered);
+        assert_eq!(packed, [0, 1, 3, 4, 6, 7, 9, 10]);
+        packed.reverse();
+        pairs(&mut to).copy_from(&contiguous);
+        assert_eq!(to, [10, 9, 99, 7, 6, 99, 4, 3, 99, 1, 0, 99]);
+    }
+
+    #[test]
+    fn the_runs_of_a_part_are_its_bytes() {
+        let mut memory: Vec<u8> = (0..12).collect();
+        let runs = pairs(&mut memory).part(1, 5).runs();
+        assert_eq!(runs.iter().map(Region::to_vec).collect::<Vec<_>>(), [vec![1], vec![3, 4], vec![6, 7]]);
+        let whole = Buffer::Contiguous(runs[1]).runs();
+        assert_eq!(whole, [runs[1]]);
     }
 
     #[test]

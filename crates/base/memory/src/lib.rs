@@ -18,8 +18,10 @@
 //! | [`scratch`] | temporary memory of one operation |
 //! | `owned` | memory of the library's own, which lends regions |
 //! | `values` | plain values in regions, and loops over them |
+//! | [`atomic`] | words that several processes change at once |
 //! | `transfer` | regions read from files and written to them |
 
+pub mod atomic;
 pub mod copy;
 pub mod elements;
 pub mod layout;

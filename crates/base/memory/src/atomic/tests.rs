@@ -1,0 +1,159 @@
+//! Words of every width, changed by one thread and by several.
+
+use super::*;
+use crate::Owned;
+
+const WIDTHS: [usize; 4] = [1, 2, 4, 8];
+const THREADS: u64 = 4;
+const ROUNDS: u64 = if cfg!(miri) { 50 } else { 20_000 };
+
+/// Runs `work` in several threads at once, each with its number.
+fn at_once(work: impl Fn(u64) + Sync) {
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let work = &work;
+            scope.spawn(move || work(thread));
+        }
+    });
+}
+
+fn ones(width: usize) -> u64 {
+    u64::MAX >> (64 - 8 * width)
+}
+
+#[test]
+fn each_width_changes_its_own_bytes_only() {
+    for width in WIDTHS {
+        let owned = Owned::from(&[0xff; 24][..]);
+        let region = owned.lend();
+        assert_eq!(region.fetch_add(8, width, 2), ones(width));
+        assert_eq!(region.swap(8, width, 0x0102_0304_0506_0708), 1);
+        let now = 0x0102_0304_0506_0708 & ones(width);
+        assert_eq!(region.compare_exchange(8, width, now + 1, 5), Err(now));
+        assert_eq!(region.compare_exchange(8, width, now, 5), Ok(now));
+        assert_eq!(region.update(8, width, |word| word * 3), 5);
+        assert_eq!(region.fetch(Native::Xor, 8, width, 1), 15);
+        assert_eq!(region.fetch(Native::Or, 8, width, 0x20), 14);
+        assert_eq!(region.fetch(Native::And, 8, width, 0x28), 0x2e);
+        let mut bytes = [0xff; 24];
+        bytes[8..8 + width].copy_from_slice(&0x28u64.to_le_bytes()[..width]);
+        assert_eq!(region.to_vec(), bytes, "width {width}");
+    }
+}
+
+#[test]
+fn words_that_are_not_aligned_or_out_of_range_are_refused() {
+    let owned = Owned::zeroed(16);
+    let region = owned.lend();
+    for (offset, width) in [(4, 8), (1, 2), (2, 4), (16, 1), (9, 8), (0, 3), (0, 16)] {
+        let refused = std::panic::catch_unwind(|| region.fetch_add(offset, width, 1)).is_err();
+        assert!(refused, "{width} bytes at {offset}");
+    }
+    assert!(region.is_aligned(8, 8) && !region.is_aligned(4, 8) && region.part(4, 4).is_aligned(4, 8));
+    let odd = region.part(2, 8);
+    let sum = |a: u64, b: u64| a + b;
+    assert!(std::panic::catch_unwind(|| fold(region, odd, None, sum)).is_err());
+    assert!(std::panic::catch_unwind(|| fold(odd, region, None, sum)).is_err(), "too short");
+    let wide = |a: u128, _| a;
+    assert!(std::panic::catch_unwind(|| fold(region, region, None, wide)).is_err());
+}
+
+#[test]
+fn no_change_of_a_word_is_lost() {
+    let owned = Owned::zeroed(64);
+    let region = owned.lend();
+    at_once(|thread| {
+        for _ in 0..ROUNDS {
+            region.fetch_add(0, 8, thread + 1);
+            region.update(8, 4, |word| word + 1);
+            while region.compare_exchange(16, 8, 0, thread + 1).is_err() {
+                std::thread::yield_now();
+            }
+            // The word is a lock: these two are one change.
+            region.store::<u64>(24, region.load::<u64>(24) + 1);
+            region.word_store(16, 0);
+        }
+    });
+    assert_eq!(region.word_load(0), ROUNDS * THREADS * (THREADS + 1) / 2);
+    assert_eq!(region.load::<u32>(8) as u64, ROUNDS * THREADS);
+    assert_eq!(region.word_load(24), ROUNDS * THREADS);
+}
+
+#[test]
+fn no_change_of_a_loop_is_lost() {
+    let (target, floats) = (Owned::zeroed(64), Owned::zeroed(40));
+    (0..4).for_each(|i| floats.lend().store(1 + 8 * i, 1.0f64));
+    let integers = Owned::from(&[1; 33][..]);
+    let (sums, counts) = (target.lend().part(0, 32), target.lend().part(32, 32));
+    at_once(|_| {
+        for _ in 0..ROUNDS / 8 {
+            fold(floats.lend().part(1, 32), sums, None, |a: f64, b: f64| a + b);
+            apply(Native::Add, 4, integers.lend().part(1, 32), counts, None);
+        }
+    });
+    let rounds = ROUNDS / 8 * THREADS;
+    assert!((0..4).all(|i| sums.load::<f64>(8 * i) == rounds as f64));
+    assert!((0..8).all(|i| counts.load::<u32>(4 * i) == 0x0101_0101u32.wrapping_mul(rounds as u32)));
+}
+
+#[test]
+fn every_value_is_somebodys_former_one() {
+    let owned = Owned::zeroed(8);
+    let region = owned.lend();
+    let seen: Vec<std::sync::Mutex<Vec<u64>>> = (0..THREADS).map(|_| Default::default()).collect();
+    at_once(|thread| {
+        let (one, former) = (Owned::from(&1u64.to_le_bytes()[..]), Owned::zeroed(8));
+        let mut mine = seen[thread as usize].lock().unwrap();
+        for _ in 0..ROUNDS / 4 {
+            fold(one.lend(), region, Some(former.lend()), |a: u64, b: u64| a + b);
+            mine.push(former.lend().load(0));
+        }
+    });
+    let mut all: Vec<u64> = seen.iter().flat_map(|mine| mine.lock().unwrap().clone()).collect();
+    all.sort_unstable();
+    assert_eq!(all, (0..ROUNDS / 4 * THREADS).collect::<Vec<_>>());
+}
+
+/// Bytes at any alignment of the operands, and at every one that the width allows.
+#[test]
+fn replacing_and_loading_move_the_bytes_of_the_range() {
+    let pattern: Vec<u8> = (0..64).collect();
+    for (width, first, len) in
+        WIDTHS.into_iter().flat_map(|w| (0..16).flat_map(move |f| (0..40).map(move |l| (w, f, l))))
+    {
+        if first % width != 0 || len % width != 0 {
+            continue;
+        }
+        let (target, input) = (Owned::from(&[0xee; 64][..]), Owned::from(&pattern[..]));
+        let former = Owned::zeroed(64);
+        let (inout, keep) = (target.lend().part(first, len), former.lend().part(3, len));
+        replace(width, input.lend().part(1, len), inout, Some(keep));
+        assert_eq!(keep.to_vec(), vec![0xee; len]);
+        load(width, inout, keep);
+        assert_eq!(keep.to_vec(), pattern[1..1 + len]);
+        replace(width, input.lend().part(5, len), inout, None);
+        let mut expected = [0xee; 64];
+        expected[first..first + len].copy_from_slice(&pattern[5..5 + len]);
+        assert_eq!(target.lend().to_vec(), expected, "{len} bytes at {first} by {width}");
+        assert!(former.lend().to_vec()[3 + len..].iter().all(|&byte| byte == 0));
+    }
+}
+
+#[test]
+fn no_word_is_seen_in_part() {
+    let owned = Owned::zeroed(32);
+    let (region, rounds) = (owned.lend(), ROUNDS / 8);
+    let torn = std::sync::atomic::AtomicU64::new(0);
+    at_once(|thread| {
+        let mine = Owned::from(&[thread as u8; 33][..]);
+        let seen = Owned::zeroed(32);
+        for _ in 0..rounds {
+            replace(8, mine.lend().part(1, 32), region, None);
+            load(8, region, seen.lend());
+            let whole = |word: [u8; 8]| word == [word[0]; 8];
+            let parts = (0..4).filter(|i| !whole(seen.lend().load(8 * i))).count();
+            torn.fetch_add(parts as u64, Ordering::Relaxed);
+        }
+    });
+    assert_eq!(torn.into_inner(), 0);
+}

@@ -29,6 +29,7 @@ mod threads;
 pub mod tool;
 pub mod topology;
 pub mod unreceived;
+pub mod window;
 
 pub use comm::Comm;
 pub use datatype::Datatype;

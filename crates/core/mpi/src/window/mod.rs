@@ -1,0 +1,9 @@
+//! Windows: one-sided communication (MPI-5.0, chapter 12).
+//!
+//! | file | what it does |
+//! | --- | --- |
+//! | [`stripe`] | locks of parts of that memory, for what no processor changes at once |
+//! | [`lock`] | the lock of a whole target |
+
+pub mod lock;
+pub mod stripe;

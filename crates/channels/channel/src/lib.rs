@@ -14,6 +14,7 @@ pub mod conformance;
 mod connections;
 mod failover;
 pub mod key;
+pub mod heap;
 pub mod look;
 pub mod loopback;
 pub mod mark;

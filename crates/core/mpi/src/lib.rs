@@ -41,3 +41,4 @@ pub use info::Info;
 pub use op::Op;
 pub use process::{Process, task};
 pub use session::Session;
+pub use window::Win;

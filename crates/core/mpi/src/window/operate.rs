@@ -1,0 +1,149 @@
+//! Puts and gets (MPI-5.0, 12.3), and what all operations begin with.
+
+use super::place::{By, Place, elements};
+use super::{Win, error};
+use crate::datatype::Datatype;
+use crate::error::{Error, Result};
+use crate::process::Process;
+use crate::request::{Active, Outcome};
+use crate::window::epoch::Entry;
+use std::sync::Arc;
+use verbena_channel::neighbor::Neighbor;
+use verbena_memory::Buffer;
+
+/// Elements at a target: `count` of `datatype`, the first at this displacement in the target's
+/// units (or at this address, in a dynamic window).
+#[derive(Clone, Copy)]
+pub struct Remote<'a> {
+    /// The target's rank, or `MPI_PROC_NULL`.
+    pub rank: i32,
+    /// The displacement of the first element.
+    pub displacement: i64,
+    /// Number of elements.
+    pub count: i64,
+    /// The datatype of an element.
+    pub datatype: &'a Arc<Datatype>,
+}
+
+impl Remote<'_> {
+    /// Packed bytes of all elements.
+    #[inline]
+    pub(super) fn bytes(&self) -> u64 {
+        (self.datatype.size() as u64).saturating_mul(self.count as u64)
+    }
+
+    /// Returns `MPI_ERR_TYPE` unless the elements are as long as those of the origin.
+    #[inline]
+    pub(super) fn check_length(&self, origin: u64, call: &str) -> Result<()> {
+        match self.bytes() {
+            bytes if bytes == origin => Ok(()),
+            bytes => Err(error::lengths(call, origin, bytes)),
+        }
+    }
+}
+
+/// The name of a call, and whether it gives a request.
+#[derive(Clone, Copy)]
+pub(super) struct Call {
+    pub name: &'static str,
+    pub has_request: bool,
+}
+
+impl Call {
+    /// A call without a request (`names.0`) or with one (`names.1`).
+    pub fn of(names: [&'static str; 2], has_request: bool) -> Call {
+        Call { name: names[usize::from(has_request)], has_request }
+    }
+}
+
+/// An operation that is complete.
+pub(super) const COMPLETE: Active = Active::Done(Outcome::EMPTY);
+
+impl Win {
+    /// Begins an operation: the target's rank, once the target may be accessed. `None` for
+    /// `MPI_PROC_NULL`.
+    #[inline]
+    pub(super) fn enter(&self, process: &Process, rank: i32, call: Call) -> Result<Option<usize>> {
+        let Some(member) = self.member(rank)? else { return Ok(None) };
+        let entry = match call.has_request {
+            false => self.epochs.lock().enter(rank, call.name),
+            true => self.epochs.lock().enter_passive(rank, call.name),
+        };
+        match entry? {
+            Entry::Ready => (),
+            Entry::AwaitPost => self.await_post(process, rank)?,
+            Entry::TakeLock => self.take_shared(process, member)?,
+        }
+        Ok(Some(member))
+    }
+
+    /// Copies from the origin to the target (`MPI_Put`, `MPI_Rput`).
+    pub fn put(&self, process: &Process, origin: &Buffer, remote: Remote, request: bool) -> Result<Active> {
+        let call = Call::of(["MPI_Put", "MPI_Rput"], request);
+        remote.check_length(origin.len() as u64, call.name)?;
+        let Some(rank) = self.enter(process, remote.rank, call)? else { return Ok(COMPLETE) };
+        if origin.is_empty() {
+            return Ok(COMPLETE);
+        }
+        let Place { position, by } = self.place(process, &remote, rank)?;
+        match by {
+            By::Mapped(region, first) => elements(region, position - first, &remote).copy_from(origin),
+            By::Neighbor(neighbor, base) => {
+                write(&*neighbor, origin, base.wrapping_add_signed(position), &remote)?;
+            }
+            By::Messages => return self.service().put(process, rank, origin, &remote),
+        }
+        Ok(COMPLETE)
+    }
+
+    /// Copies from the target to the origin (`MPI_Get`, `MPI_Rget`).
+    pub fn get(&self, process: &Process, origin: &Buffer, remote: Remote, request: bool) -> Result<Active> {
+        let call = Call::of(["MPI_Get", "MPI_Rget"], request);
+        remote.check_length(origin.len() as u64, call.name)?;
+        let Some(rank) = self.enter(process, remote.rank, call)? else { return Ok(COMPLETE) };
+        if origin.is_empty() {
+            return Ok(COMPLETE);
+        }
+        let Place { position, by } = self.place(process, &remote, rank)?;
+        match by {
+            By::Mapped(region, first) => origin.copy_from(&elements(region, position - first, &remote)),
+            By::Neighbor(neighbor, base) => {
+                read(&*neighbor, origin, base.wrapping_add_signed(position), &remote)?;
+            }
+            By::Messages => return self.service().get(process, rank, origin, &remote),
+        }
+        Ok(COMPLETE)
+    }
+}
+
+/// The runs of bytes of elements in another process: address and length.
+fn runs(address: u64, remote: &Remote) -> Vec<(u64, usize)> {
+    let mut runs = Vec::new();
+    let count = remote.count as usize;
+    remote.datatype.layout().for_each_run(count, 0, remote.bytes() as usize, |at, len| {
+        runs.push((address.wrapping_add_signed(at as i64), len));
+    });
+    runs
+}
+
+/// The one run of bytes that both sides have, if that is how they lie.
+fn solid(origin: &Buffer, address: u64, remote: &Remote) -> Option<(verbena_memory::Region, u64)> {
+    let (first, _) = remote.datatype.layout().contiguous_span(remote.count as usize)?;
+    Some((origin.region()?, address.wrapping_add_signed(first as i64)))
+}
+
+fn write(neighbor: &dyn Neighbor, origin: &Buffer, address: u64, remote: &Remote) -> Result<()> {
+    let written = match solid(origin, address, remote) {
+        Some((region, address)) => neighbor.write(region, address),
+        None => neighbor.write_list(&origin.runs(), &runs(address, remote)),
+    };
+    written.map_err(Error::channel)
+}
+
+fn read(neighbor: &dyn Neighbor, origin: &Buffer, address: u64, remote: &Remote) -> Result<()> {
+    let read = match solid(origin, address, remote) {
+        Some((region, address)) => neighbor.read(address, region),
+        None => neighbor.read_list(&runs(address, remote), &origin.runs()),
+    };
+    read.map_err(Error::channel)
+}

@@ -1,0 +1,102 @@
+//! The bytes that an access names at a target, checked against what the target exposes.
+
+use super::control::Found;
+use super::error::{self, Access};
+use super::target::{Target, Way};
+use super::{Flavor, Remote, Win};
+use crate::error::Result;
+use crate::process::Process;
+use std::sync::Arc;
+use verbena_channel::neighbor::Neighbor;
+use verbena_memory::elements::Elements;
+use verbena_memory::{Buffer, Region};
+
+/// The place of an access's first element. All origins give it the same position: bytes from the
+/// beginning of the target's window, or the address in a dynamic one.
+pub(super) struct Place {
+    pub position: i64,
+    pub by: By,
+}
+
+/// The way to the bytes of an access.
+pub(super) enum By {
+    /// Memory that is mapped here, and the position of its first byte.
+    Mapped(Region, i64),
+    /// Another process of the node, and the address there of position 0.
+    Neighbor(Arc<dyn Neighbor>, u64),
+    /// Messages to the target.
+    Messages,
+}
+
+/// The elements of an access in mapped memory, `at` bytes behind its first byte.
+#[inline]
+pub(super) fn elements(region: Region, at: i64, remote: &Remote) -> Buffer {
+    let elements = Elements::at_origins(region, remote.datatype.layout());
+    elements.displaced(at as isize).buffer(0, remote.count as usize)
+}
+
+impl Win {
+    /// Finds the place of an access that has bytes. `MPI_ERR_RMA_RANGE` if they are not all
+    /// exposed, as far as this process knows.
+    #[inline]
+    pub(super) fn place(&self, process: &Process, remote: &Remote, rank: usize) -> Result<Place> {
+        let (low, high) = remote.datatype.span(remote.count as usize)?;
+        let span = (low as i64, high as i64);
+        let target = self.target(process, rank);
+        if self.flavor == Flavor::Dynamic {
+            return self.attached_place(process, remote, (rank, target), span);
+        }
+        let part = &self.parts[rank];
+        let at = remote.displacement.checked_mul(part.unit);
+        let at = at.filter(|at| {
+            at.checked_add(span.0).is_some_and(|first| first >= 0)
+                && at.checked_add(span.1).is_some_and(|end| end as u64 <= part.size)
+        });
+        let Some(at) = at else {
+            return Err(error::range(self.access(remote, span), (part.base, part.size, part.unit)));
+        };
+        let by = match &target.way {
+            Way::Mapped(region) => By::Mapped(*region, 0),
+            Way::Neighbor(neighbor) => By::Neighbor(neighbor.clone(), part.base),
+            Way::Messages => By::Messages,
+        };
+        Ok(Place { position: at, by })
+    }
+
+    /// Finds the place of an access to a dynamic window, whose displacements are addresses.
+    fn attached_place(
+        &self,
+        process: &Process,
+        remote: &Remote,
+        (rank, target): (usize, &Target),
+        span: (i64, i64),
+    ) -> Result<Place> {
+        let unattached = || error::unattached(self.access(remote, span));
+        let address = remote.displacement as u64;
+        let low = address.checked_add_signed(span.0).ok_or_else(unattached)?;
+        let high = address.checked_add_signed(span.1).ok_or_else(unattached)?;
+        if rank == self.rank() as usize {
+            let piece = self.attachments.lock().find(low, high).ok_or_else(unattached)?;
+            return Ok(Place { position: address as i64, by: By::Mapped(piece.region, piece.address as i64) });
+        }
+        let found = target.words.map_or(Found::Untold, |words| words.find_attached(low, high));
+        let by = match found {
+            Found::Nothing => return Err(unattached()),
+            Found::Untold => By::Messages,
+            Found::Attached { address: start, ticket } => {
+                let region = ticket.and_then(|ticket| process.heap()?.at(ticket));
+                match (region, &target.way) {
+                    (Some(region), _) => By::Mapped(region, start as i64),
+                    (None, Way::Neighbor(neighbor)) => By::Neighbor(neighbor.clone(), 0),
+                    (None, _) => By::Messages,
+                }
+            }
+        };
+        Ok(Place { position: address as i64, by })
+    }
+
+    #[cold]
+    fn access(&self, remote: &Remote, span: (i64, i64)) -> Access {
+        Access { rank: remote.rank, displacement: remote.displacement, span }
+    }
+}

@@ -24,7 +24,7 @@ mod tests;
 pub use contents::{Contents, Form};
 pub use predefined::Basic;
 pub use representation::{Family, Float, Int, Representation};
-pub use signature::Signature;
+pub use signature::{Pairs, Signature};
 
 use crate::attribute::Attributes;
 use crate::error::{Error, Result};
@@ -83,6 +83,15 @@ pub struct Pair {
     pub index: &'static Basic,
     /// Displacement of the index in bytes.
     pub index_at: usize,
+}
+
+/// A predefined element.
+#[derive(Clone, Copy, Debug)]
+pub enum Element {
+    /// A basic one.
+    Basic(&'static Basic),
+    /// A value and an index.
+    Pair(Pair),
 }
 
 impl Datatype {
@@ -147,6 +156,18 @@ impl Datatype {
         match self.kind {
             Kind::Basic(basic) | Kind::Chosen(basic) => Some(basic),
             _ => None,
+        }
+    }
+
+    /// The predefined element that accumulate calls change at once, if all are of one sort. In a
+    /// datatype made of pairs it is the pair.
+    pub fn element(&self) -> Option<Element> {
+        match (&self.kind, self.signature.pairs()) {
+            (Kind::Basic(basic) | Kind::Chosen(basic), _) => Some(Element::Basic(basic)),
+            (Kind::Pair(pair), _) => Some(Element::Pair(*pair)),
+            (Kind::Derived, Pairs::None) => self.basic().map(Element::Basic),
+            (Kind::Derived, Pairs::All(pair)) => Some(Element::Pair(*Datatype::predefined(pair)?.pair()?)),
+            (Kind::Derived, Pairs::Some) => None,
         }
     }
 

@@ -2,7 +2,8 @@
 
 use super::apply::{self, Domain, Guard, TargetMemory};
 use super::operate::{COMPLETE, Call, Remote};
-use super::place::{By, Place};
+use super::place::Place;
+use super::stripe::{Stripes, yield_core};
 use super::{Flavor, Win, error};
 use crate::datatype::{Datatype, Family};
 use crate::error::{Error, Result};
@@ -28,47 +29,16 @@ pub struct Swap {
 /// The elements of an origin: none for `MPI_NO_OP`.
 pub type Source<'a> = Option<(&'a Buffer, &'a Arc<Datatype>)>;
 
-/// Memory of this process, or mapped here.
-struct Mapped {
-    region: Region,
-    /// The position of its first byte.
-    first: i64,
-}
+/// Memory of another process of the node. Its places are addresses of that process.
+struct Other<'a>(&'a dyn Neighbor);
 
-impl TargetMemory for Mapped {
-    fn read(&self, at: u64, into: &mut [u8]) -> Result<()> {
-        self.region.read(at.wrapping_sub(self.first as u64) as usize, into);
-        Ok(())
+impl TargetMemory for Other<'_> {
+    fn read(&self, at: u64, into: Region) -> Result<()> {
+        self.0.read(at, into).map_err(Error::channel)
     }
 
-    fn write(&self, at: u64, from: &[u8]) -> Result<()> {
-        self.region.write(at.wrapping_sub(self.first as u64) as usize, from);
-        Ok(())
-    }
-
-    fn region(&self) -> Option<Region> {
-        (self.first == 0).then_some(self.region)
-    }
-}
-
-/// Memory of another process of the node.
-struct Other {
-    neighbor: Arc<dyn Neighbor>,
-    /// The address of position 0.
-    base: u64,
-}
-
-impl TargetMemory for Other {
-    fn read(&self, at: u64, into: &mut [u8]) -> Result<()> {
-        let piece = Owned::zeroed(into.len());
-        self.neighbor.read(self.base.wrapping_add(at), piece.lend()).map_err(Error::channel)?;
-        piece.lend().read(0, into);
-        Ok(())
-    }
-
-    fn write(&self, at: u64, from: &[u8]) -> Result<()> {
-        let piece = Owned::from(from);
-        self.neighbor.write(piece.lend(), self.base.wrapping_add(at)).map_err(Error::channel)
+    fn write(&self, at: u64, from: Region) -> Result<()> {
+        self.0.write(from, at).map_err(Error::channel)
     }
 
     fn region(&self) -> Option<Region> {
@@ -118,6 +88,18 @@ impl Win {
     ) -> Result<Active> {
         let call = Call { name: "MPI_Fetch_and_op", has_request: false };
         check_single(remote.datatype, call.name)?;
+        let origin = source.map_or(Some(Region::EMPTY), |(buffer, _)| buffer.region());
+        let (Some(origin), Some(result)) = (origin, former.region()) else {
+            return self.combine(process, source, Some(former), remote, op, call);
+        };
+        check_operation(op, remote.datatype, call.name)?;
+        let Some(rank) = self.enter(process, remote.rank, call)? else { return Ok(COMPLETE) };
+        if let Place::Mapped(region, at) = self.place(process, &remote, rank)?
+            && let Some(guard) = self.guard(process, rank)
+        {
+            apply::fetch_and_op(op, region, at as usize, remote.datatype, origin, result, &guard)?;
+            return Ok(COMPLETE);
+        }
         self.combine(process, source, Some(former), remote, op, call)
     }
 
@@ -141,16 +123,19 @@ impl Win {
         if remote.bytes() == 0 {
             return Ok(COMPLETE);
         }
-        let Place { position, by } = self.place(process, &remote, rank)?;
-        let Some(guard) = self.guard(process, rank).filter(|_| !matches!(by, By::Messages)) else {
-            return self.service().accumulate(process, rank, source.map(|it| it.0), former, &remote, op);
+        let place = self.place(process, &remote, rank)?;
+        let Some(guard) = self.guard(process, rank).filter(|_| !matches!(place, Place::Messages)) else {
+            let source = source.map(|(buffer, _)| buffer);
+            return self.service().accumulate(process, source, former, &remote, op);
         };
         let source = source.map(|(buffer, _)| Packed::of(buffer, true));
         let packed = former.map(|former| Packed::of(former, false));
-        let memory = memory_of(by);
-        let (source, result) = (source.as_ref().map(Packed::region), packed.as_ref().map(Packed::region));
-        let count = remote.count as usize;
-        apply::accumulate(op, &*memory, position, count, remote.datatype, source, result, &guard)?;
+        let operands = [source.as_ref(), packed.as_ref()].map(|packed| packed.map(Packed::region));
+        at_place(&place, |memory, at| {
+            let count = remote.count as usize;
+            let target = apply::Target { memory, at, count, datatype: remote.datatype, guard: &guard };
+            apply::accumulate(op, &target, operands[0], operands[1])
+        })?;
         if let (Some(former), Some(Packed::Apart(owned))) = (former, &packed) {
             former.unpack(0, owned.lend());
         }
@@ -164,22 +149,22 @@ impl Win {
         let call = Call { name: "MPI_Compare_and_swap", has_request: false };
         check_swappable(remote.datatype)?;
         let Some(rank) = self.enter(process, remote.rank, call)? else { return Ok(COMPLETE) };
-        let Place { position, by } = self.place(process, &remote, rank)?;
-        let Some(guard) = self.guard(process, rank).filter(|_| !matches!(by, By::Messages)) else {
-            return self.service().compare_and_swap(process, rank, swap, &remote);
+        let place = self.place(process, &remote, rank)?;
+        let Some(guard) = self.guard(process, rank).filter(|_| !matches!(place, Place::Messages)) else {
+            return self.service().compare_and_swap(process, swap, &remote);
         };
-        let memory = memory_of(by);
-        let [origin, compare] = [swap.origin, swap.compare].map(|region| region.to_vec());
-        let mut former = vec![0; origin.len()];
-        apply::compare_and_swap(&*memory, position, remote.datatype, &origin, &compare, &mut former, &guard)?;
-        swap.result.write(0, &former);
+        at_place(&place, |memory, at| {
+            let Swap { origin, compare, result } = swap;
+            apply::compare_and_swap(memory, at, remote.datatype, origin, compare, result, &guard)
+        })?;
         Ok(COMPLETE)
     }
 
-    /// What keeps changes of the member's elements apart, if this process can use it.
-    fn guard(&self, process: &Process, rank: usize) -> Option<Guard> {
+    /// The means to keep changes of a member's elements apart, if this process has them.
+    fn guard(&self, process: &Process, rank: usize) -> Option<Guard<'static>> {
         let words = self.target(process, rank).words?;
-        Some(Guard::new(self.domain(rank), words.stripes(), process.me()))
+        let stripes = Stripes::new(words.stripes(), process.me(), &yield_core);
+        Some(Guard { domain: self.domain(rank), stripes })
     }
 
     /// The domain of a member's memory; all members see it alike. Memory that only a processor's
@@ -224,25 +209,18 @@ impl Packed {
     }
 }
 
-fn memory_of(by: By) -> Box<dyn TargetMemory> {
-    match by {
-        By::Mapped(region, first) => Box::new(Mapped { region, first }),
-        By::Neighbor(neighbor, base) => Box::new(Other { neighbor, base }),
-        By::Messages => unreachable!("messages were taken before"),
+/// Calls `act` with the memory of a place and the place in it.
+fn at_place<R>(place: &Place, act: impl FnOnce(&dyn TargetMemory, i64) -> R) -> R {
+    match place {
+        Place::Mapped(region, at) => act(region, *at),
+        Place::Neighbor(neighbor, address) => act(&Other(&**neighbor), *address as i64),
+        Place::Messages => unreachable!("messages were taken before"),
     }
 }
 
-/// Returns `MPI_ERR_OP` unless the operation is predefined and takes the datatype, `MPI_ERR_TYPE`
-/// unless that is made of equal elements.
+/// Returns `MPI_ERR_OP` unless the operation is predefined and takes the datatype.
 fn check_operation(op: &Op, datatype: &Datatype, call: &str) -> Result<()> {
-    if op.builtin().is_none() {
-        return Err(error::user_op(call));
-    }
-    op.check_accumulate(datatype)?;
-    match datatype.size() == 0 || datatype.basic().is_some() || datatype.pair().is_some() {
-        true => Ok(()),
-        false => Err(error::elements(call, "a datatype with elements of several types")),
-    }
+    if op.builtin().is_none() { Err(error::user_op(call)) } else { op.check_accumulate(datatype) }
 }
 
 /// Returns `MPI_ERR_TYPE` if the elements of origin and target are known to differ.

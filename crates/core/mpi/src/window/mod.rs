@@ -12,6 +12,9 @@
 //! | `epoch` | which epochs are open, and what may be called |
 //! | `fence`, `pscw`, `passive` | the three ways to synchronise |
 //! | `operate`, `accumulate` | the operations |
+//! | [`apply`] | what accumulate calls do to the memory of a target |
+//! | [`stripe`] | locks of parts of that memory, for what no processor changes at once |
+//! | [`lock`] | the lock of a whole target |
 //! | `info` | hints |
 //! | `error` | errors |
 //!
@@ -21,7 +24,7 @@
 //! complete when the call returns.
 
 mod accumulate;
-mod apply;
+pub mod apply;
 mod attached;
 mod control;
 mod create;
@@ -29,7 +32,7 @@ mod epoch;
 mod error;
 mod fence;
 mod info;
-mod lock;
+pub mod lock;
 mod operate;
 mod own;
 mod part;
@@ -37,7 +40,7 @@ mod passive;
 mod place;
 mod pscw;
 mod service;
-mod stripe;
+pub mod stripe;
 mod target;
 
 pub use accumulate::{Source, Swap};

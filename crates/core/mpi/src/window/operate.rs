@@ -1,6 +1,6 @@
 //! Puts and gets (MPI-5.0, 12.3), and what all operations begin with.
 
-use super::place::{By, Place, elements};
+use super::place::{Place, elements};
 use super::{Win, error};
 use crate::datatype::Datatype;
 use crate::error::{Error, Result};
@@ -85,13 +85,10 @@ impl Win {
         if origin.is_empty() {
             return Ok(COMPLETE);
         }
-        let Place { position, by } = self.place(process, &remote, rank)?;
-        match by {
-            By::Mapped(region, first) => elements(region, position - first, &remote).copy_from(origin),
-            By::Neighbor(neighbor, base) => {
-                write(&*neighbor, origin, base.wrapping_add_signed(position), &remote)?;
-            }
-            By::Messages => return self.service().put(process, rank, origin, &remote),
+        match self.place(process, &remote, rank)? {
+            Place::Mapped(region, at) => elements(region, at, &remote).copy_from(origin),
+            Place::Neighbor(neighbor, address) => write(&*neighbor, origin, address, &remote)?,
+            Place::Messages => return self.service().put(process, origin, &remote),
         }
         Ok(COMPLETE)
     }
@@ -104,13 +101,10 @@ impl Win {
         if origin.is_empty() {
             return Ok(COMPLETE);
         }
-        let Place { position, by } = self.place(process, &remote, rank)?;
-        match by {
-            By::Mapped(region, first) => origin.copy_from(&elements(region, position - first, &remote)),
-            By::Neighbor(neighbor, base) => {
-                read(&*neighbor, origin, base.wrapping_add_signed(position), &remote)?;
-            }
-            By::Messages => return self.service().get(process, rank, origin, &remote),
+        match self.place(process, &remote, rank)? {
+            Place::Mapped(region, at) => origin.copy_from(&elements(region, at, &remote)),
+            Place::Neighbor(neighbor, address) => read(&*neighbor, origin, address, &remote)?,
+            Place::Messages => return self.service().get(process, origin, &remote),
         }
         Ok(COMPLETE)
     }

@@ -139,7 +139,7 @@ impl Win {
 
     fn give(&self, process: &Process, rank: usize, kind: Kind) -> Result<()> {
         let Some(words) = self.target(process, rank).words else {
-            return self.service().unlock(process, rank, kind);
+            return self.service().unlock(process, rank);
         };
         if Lock(words.lock()).leave(kind) {
             self.wake_waiting(process, rank, words);

@@ -11,20 +11,13 @@ use verbena_channel::neighbor::Neighbor;
 use verbena_memory::elements::Elements;
 use verbena_memory::{Buffer, Region};
 
-/// The place of an access's first element. All origins give it the same position: bytes from the
-/// beginning of the target's window, or the address in a dynamic one.
-pub(super) struct Place {
-    pub position: i64,
-    pub by: By,
-}
-
-/// The way to the bytes of an access.
-pub(super) enum By {
-    /// Memory that is mapped here, and the position of its first byte.
+/// The place of an access's first element.
+pub(super) enum Place {
+    /// So many bytes behind the first byte of memory that is mapped here.
     Mapped(Region, i64),
-    /// Another process of the node, and the address there of position 0.
+    /// At this address of another process of the node.
     Neighbor(Arc<dyn Neighbor>, u64),
-    /// Messages to the target.
+    /// At a target that messages reach.
     Messages,
 }
 
@@ -55,12 +48,13 @@ impl Win {
         let Some(at) = at else {
             return Err(error::range(self.access(remote, span), (part.base, part.size, part.unit)));
         };
-        let by = match &target.way {
-            Way::Mapped(region) => By::Mapped(*region, 0),
-            Way::Neighbor(neighbor) => By::Neighbor(neighbor.clone(), part.base),
-            Way::Messages => By::Messages,
-        };
-        Ok(Place { position: at, by })
+        Ok(match &target.way {
+            Way::Mapped(region) => Place::Mapped(*region, at),
+            Way::Neighbor(neighbor) => {
+                Place::Neighbor(neighbor.clone(), part.base.wrapping_add_signed(at))
+            }
+            Way::Messages => Place::Messages,
+        })
     }
 
     /// Finds the place of an access to a dynamic window, whose displacements are addresses.
@@ -77,22 +71,21 @@ impl Win {
         let high = address.checked_add_signed(span.1).ok_or_else(unattached)?;
         if rank == self.rank() as usize {
             let piece = self.attachments.lock().find(low, high).ok_or_else(unattached)?;
-            return Ok(Place { position: address as i64, by: By::Mapped(piece.region, piece.address as i64) });
+            return Ok(Place::Mapped(piece.region, address.wrapping_sub(piece.address) as i64));
         }
         let found = target.words.map_or(Found::Untold, |words| words.find_attached(low, high));
-        let by = match found {
-            Found::Nothing => return Err(unattached()),
-            Found::Untold => By::Messages,
+        match found {
+            Found::Nothing => Err(unattached()),
+            Found::Untold => Ok(Place::Messages),
             Found::Attached { address: start, ticket } => {
                 let region = ticket.and_then(|ticket| process.heap()?.at(ticket));
-                match (region, &target.way) {
-                    (Some(region), _) => By::Mapped(region, start as i64),
-                    (None, Way::Neighbor(neighbor)) => By::Neighbor(neighbor.clone(), 0),
-                    (None, _) => By::Messages,
-                }
+                Ok(match (region, &target.way) {
+                    (Some(region), _) => Place::Mapped(region, address.wrapping_sub(start) as i64),
+                    (None, Way::Neighbor(neighbor)) => Place::Neighbor(neighbor.clone(), address),
+                    (None, _) => Place::Messages,
+                })
             }
-        };
-        Ok(Place { position: address as i64, by })
+        }
     }
 
     #[cold]

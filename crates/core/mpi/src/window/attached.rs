@@ -65,7 +65,7 @@ impl Attachments {
     }
 
     /// The piece with the bytes from `low` to `high`.
-    pub fn find(&self, low: u64, high: u64) -> Option<Attached> {
+    pub(super) fn find(&self, low: u64, high: u64) -> Option<Attached> {
         let at = self.0.partition_point(|old| old.address <= low);
         let piece = self.0[at.checked_sub(1)?];
         (high <= piece.end()).then_some(piece)

@@ -54,7 +54,7 @@ pub(super) fn bytes(members: i32) -> usize {
 
 impl Control {
     /// New control words in a window of `members`. `MPI_ERR_NO_MEM` if there is no room.
-    pub fn new(process: &Process, members: i32) -> Result<Control> {
+    pub(super) fn new(process: &Process, members: i32) -> Result<Control> {
         let bytes = bytes(members);
         let Some(heap) = process.heap() else {
             let owned = Owned::zeroed(bytes);
@@ -67,42 +67,42 @@ impl Control {
 
     /// The words.
     #[inline]
-    pub fn words(&self) -> Words {
+    pub(super) fn words(&self) -> Words {
         self.words
     }
 
     /// Their ticket, if they lie in the heap.
-    pub fn ticket(&self) -> Option<Ticket> {
+    pub(super) fn ticket(&self) -> Option<Ticket> {
         self.ticket
     }
 }
 
 impl Words {
     /// The words of another member of the node.
-    pub fn at(region: Region) -> Words {
+    pub(super) fn at(region: Region) -> Words {
         Words(region)
     }
 
     /// The word of the lock.
     #[inline]
-    pub fn lock(&self) -> Region {
+    pub(super) fn lock(&self) -> Region {
         self.0.part(0, WORD)
     }
 
     /// The words of the stripes.
     #[inline]
-    pub fn stripes(&self) -> Region {
+    pub(super) fn stripes(&self) -> Region {
         self.0.part(STRIPES_AT, STRIPES * WORD)
     }
 
     /// Notes whether a rank waits for the lock.
-    pub fn set_waiting(&self, rank: i32, waits: bool) {
+    pub(super) fn set_waiting(&self, rank: i32, waits: bool) {
         let (word, bit) = (WAITERS + rank as usize / 64 * WORD, 1 << (rank % 64));
         self.0.update(word, WORD, |bits| if waits { bits | bit } else { bits & !bit });
     }
 
     /// Calls `each` with every rank that waits for the lock, in a window of `members`.
-    pub fn for_each_waiting(&self, members: i32, mut each: impl FnMut(i32)) {
+    pub(super) fn for_each_waiting(&self, members: i32, mut each: impl FnMut(i32)) {
         for group in 0..(members as usize).div_ceil(64) {
             let mut bits = self.0.word_load(WAITERS + group * WORD);
             while bits != 0 {
@@ -113,7 +113,7 @@ impl Words {
     }
 
     /// Tells the attached memory. Only its process calls this, one thread at a time.
-    pub fn tell(&self, attached: &[Attached]) {
+    pub(super) fn tell(&self, attached: &[Attached]) {
         let version = self.0.word_load(TABLE_VERSION);
         self.0.word_store(TABLE_VERSION, version + 1);
         for (i, entry) in attached.iter().take(TABLE_MAX).enumerate() {
@@ -129,7 +129,7 @@ impl Words {
     }
 
     /// Finds the attached memory with the bytes from `low` to `high`: its address and ticket.
-    pub fn find_attached(&self, low: u64, high: u64) -> Found {
+    pub(super) fn find_attached(&self, low: u64, high: u64) -> Found {
         loop {
             let version = self.0.word_load(TABLE_VERSION);
             let found = self.look(low, high);

@@ -76,7 +76,7 @@ impl Epochs {
     /// Checks an operation on `rank`, notes it, and says what comes before it. `MPI_ERR_RMA_SYNC`
     /// if no access epoch to the rank is open.
     #[inline]
-    pub fn enter(&mut self, rank: i32, call: &str) -> Result<Entry> {
+    pub(super) fn enter(&mut self, rank: i32, call: &str) -> Result<Entry> {
         if !self.locks.is_empty() && self.locks.contains_key(&rank) {
             return Ok(Entry::Ready);
         }
@@ -99,13 +99,13 @@ impl Epochs {
 
     /// Like [`Epochs::enter`], for an operation with a request, which needs a passive epoch
     /// (12.3.5).
-    pub fn enter_passive(&mut self, rank: i32, call: &str) -> Result<Entry> {
+    pub(super) fn enter_passive(&mut self, rank: i32, call: &str) -> Result<Entry> {
         self.check_passive(Some(rank), call)?;
         self.enter(rank, call)
     }
 
     /// Checks that an epoch of locks is open, to `rank` if one is given. `MPI_ERR_RMA_SYNC` if not.
-    pub fn check_passive(&self, rank: Option<i32>, call: &str) -> Result<()> {
+    pub(super) fn check_passive(&self, rank: Option<i32>, call: &str) -> Result<()> {
         let is_locked = match rank {
             Some(rank) => self.locks.contains_key(&rank),
             None => !self.locks.is_empty(),
@@ -114,19 +114,19 @@ impl Epochs {
     }
 
     /// Checks that a fence may come now. `MPI_ERR_RMA_SYNC` within any other epoch.
-    pub fn check_fence(&self) -> Result<()> {
+    pub(super) fn check_fence(&self) -> Result<()> {
         let open = self.open();
         let is_free = Open { fence: None, ..open.clone() }.is_nothing();
         if is_free { Ok(()) } else { Err(error::still_open("MPI_Win_fence", &open)) }
     }
 
     /// Notes that a fence is done; `opens` is false with `MPI_MODE_NOSUCCEED`.
-    pub fn fenced(&mut self, opens: bool) {
+    pub(super) fn fenced(&mut self, opens: bool) {
         self.fence = if opens { Fence::Open } else { Fence::Closed };
     }
 
     /// Opens access to `targets` (`MPI_Win_start`).
-    pub fn start(&mut self, targets: &[i32], meeting: Meeting) -> Result<()> {
+    pub(super) fn start(&mut self, targets: &[i32], meeting: Meeting) -> Result<()> {
         self.check_access_closed("MPI_Win_start")?;
         self.fence = Fence::Closed;
         self.access = Some(targets.iter().map(|&rank| (rank, meeting)).collect());
@@ -134,12 +134,12 @@ impl Epochs {
     }
 
     /// The targets of the access that `MPI_Win_complete` closes, and whether each was met.
-    pub fn complete(&mut self) -> Result<BTreeMap<i32, Meeting>> {
+    pub(super) fn complete(&mut self) -> Result<BTreeMap<i32, Meeting>> {
         self.access.take().ok_or_else(|| error::not_open("MPI_Win_complete", "MPI_Win_start", &self.open()))
     }
 
     /// Checks that no exposure is open (`MPI_Win_post`).
-    pub fn check_post(&self) -> Result<()> {
+    pub(super) fn check_post(&self) -> Result<()> {
         match self.exposure.is_some() || self.fence == Fence::Used {
             true => Err(error::still_open("MPI_Win_post", &self.open())),
             false => Ok(()),
@@ -147,13 +147,13 @@ impl Epochs {
     }
 
     /// Opens the exposure to `origins`.
-    pub fn posted(&mut self, origins: &[i32]) {
+    pub(super) fn posted(&mut self, origins: &[i32]) {
         self.fence = Fence::Closed;
         self.exposure = Some(origins.to_vec());
     }
 
     /// Checks that an exposure is open (`MPI_Win_wait`, `MPI_Win_test`).
-    pub fn check_exposed(&self, call: &str) -> Result<()> {
+    pub(super) fn check_exposed(&self, call: &str) -> Result<()> {
         match self.exposure {
             Some(_) => Ok(()),
             None => Err(error::not_open(call, "MPI_Win_post", &self.open())),
@@ -161,12 +161,12 @@ impl Epochs {
     }
 
     /// Closes the exposure.
-    pub fn end_exposure(&mut self) {
+    pub(super) fn end_exposure(&mut self) {
         self.exposure = None;
     }
 
     /// Checks that `rank` may be locked (`MPI_Win_lock`).
-    pub fn check_lock(&self, rank: i32) -> Result<()> {
+    pub(super) fn check_lock(&self, rank: i32) -> Result<()> {
         if self.locks.contains_key(&rank) {
             return Err(error::locked_already(rank, &self.open()));
         }
@@ -175,24 +175,24 @@ impl Epochs {
     }
 
     /// Notes a lock.
-    pub fn locked(&mut self, rank: i32, hold: Hold) {
+    pub(super) fn locked(&mut self, rank: i32, hold: Hold) {
         self.fence = Fence::Closed;
         self.locks.insert(rank, hold);
     }
 
     /// The lock of `rank`, which `MPI_Win_unlock` gives back.
-    pub fn hold(&self, rank: i32) -> Result<Hold> {
+    pub(super) fn hold(&self, rank: i32) -> Result<Hold> {
         let hold = self.locks.get(&rank).copied();
         hold.ok_or_else(|| error::no_lock("MPI_Win_unlock", Some(rank), &self.open()))
     }
 
     /// Forgets the lock of `rank`.
-    pub fn unlocked(&mut self, rank: i32) {
+    pub(super) fn unlocked(&mut self, rank: i32) {
         self.locks.remove(&rank);
     }
 
     /// Opens access to all ranks (`MPI_Win_lock_all`).
-    pub fn lock_all(&mut self, first: Meeting) -> Result<()> {
+    pub(super) fn lock_all(&mut self, first: Meeting) -> Result<()> {
         self.check_access_closed("MPI_Win_lock_all")?;
         self.fence = Fence::Closed;
         self.all = Some(LockAll { first, met: BTreeMap::new() });
@@ -200,7 +200,7 @@ impl Epochs {
     }
 
     /// The ranks whose locks `MPI_Win_unlock_all` gives back.
-    pub fn locked_by_all(&self) -> Result<Vec<i32>> {
+    pub(super) fn locked_by_all(&self) -> Result<Vec<i32>> {
         match &self.all {
             Some(all) => Ok(all.met.keys().copied().collect()),
             None => Err(error::not_open("MPI_Win_unlock_all", "MPI_Win_lock_all", &self.open())),
@@ -208,12 +208,12 @@ impl Epochs {
     }
 
     /// Closes the access to all ranks.
-    pub fn unlocked_all(&mut self) {
+    pub(super) fn unlocked_all(&mut self) {
         self.all = None;
     }
 
     /// Checks that the window may be freed: no epoch is open in which anything happened.
-    pub fn check_free(&self) -> Result<()> {
+    pub(super) fn check_free(&self) -> Result<()> {
         let open = self.open();
         let is_free = match self.fence {
             Fence::Used => false,

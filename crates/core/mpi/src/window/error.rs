@@ -16,7 +16,7 @@ pub(super) struct Open {
 
 impl Open {
     /// Returns whether no epoch is open.
-    pub fn is_nothing(&self) -> bool {
+    pub(super) fn is_nothing(&self) -> bool {
         self.fence.is_none()
             && self.started.is_none()
             && self.posted.is_none()

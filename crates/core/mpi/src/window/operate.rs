@@ -51,7 +51,7 @@ pub(super) struct Call {
 
 impl Call {
     /// A call without a request (`names.0`) or with one (`names.1`).
-    pub fn of(names: [&'static str; 2], has_request: bool) -> Call {
+    pub(super) fn of(names: [&'static str; 2], has_request: bool) -> Call {
         Call { name: names[usize::from(has_request)], has_request }
     }
 }

@@ -25,12 +25,12 @@ enum Keep {
 
 impl Memory {
     /// No memory.
-    pub fn none() -> Memory {
+    pub(super) fn none() -> Memory {
         Memory { region: Region::EMPTY, ticket: None, _keep: Keep::Other }
     }
 
     /// Memory of the program. It has a ticket if it came from the heap (`MPI_Alloc_mem`).
-    pub fn of_program(process: &Process, region: Region) -> Memory {
+    pub(super) fn of_program(process: &Process, region: Region) -> Memory {
         let find = |heap: &dyn verbena_channel::heap::Heap| heap.find(region.address(), region.len());
         let ticket = if region.is_empty() { None } else { process.heap().and_then(find) };
         Memory { region, ticket, _keep: Keep::Other }
@@ -38,7 +38,7 @@ impl Memory {
 
     /// New memory of `bytes` zeros: from the heap, or the process's own if there is none.
     /// `MPI_ERR_NO_MEM` if there is not as much.
-    pub fn allocate(process: &Process, bytes: usize) -> Result<Memory> {
+    pub(super) fn allocate(process: &Process, bytes: usize) -> Result<Memory> {
         if bytes == 0 {
             return Ok(Memory::none());
         }
@@ -50,7 +50,7 @@ impl Memory {
     }
 
     /// Like [`Memory::allocate`], but takes no pages of the heap: all members touch their parts.
-    pub fn claim(process: &Process, bytes: usize) -> Result<Memory> {
+    pub(super) fn claim(process: &Process, bytes: usize) -> Result<Memory> {
         match process.heap().filter(|_| bytes > 0) {
             Some(heap) => heap.claim(bytes, 1).map(Memory::of_block).map_err(no_memory),
             None => Memory::allocate(process, bytes),
@@ -58,28 +58,28 @@ impl Memory {
     }
 
     /// The memory of a block.
-    pub fn of_block(block: Block) -> Memory {
+    pub(super) fn of_block(block: Block) -> Memory {
         Memory { region: block.region(), ticket: Some(block.ticket()), _keep: Keep::Heap(block) }
     }
 
     /// A part of memory that all members share, which this one or another allocated.
-    pub fn shared(self, region: Region, ticket: Ticket) -> Memory {
+    pub(super) fn shared(self, region: Region, ticket: Ticket) -> Memory {
         Memory { region, ticket: Some(ticket), _keep: self._keep }
     }
 
     /// No part of the memory that all members share, though this one may have allocated it.
-    pub fn shared_nothing(self) -> Memory {
+    pub(super) fn shared_nothing(self) -> Memory {
         Memory { region: Region::EMPTY, ticket: None, _keep: self._keep }
     }
 
     /// The memory.
     #[inline]
-    pub fn region(&self) -> Region {
+    pub(super) fn region(&self) -> Region {
         self.region
     }
 
     /// Its ticket, if it lies in the heap.
-    pub fn ticket(&self) -> Option<Ticket> {
+    pub(super) fn ticket(&self) -> Option<Ticket> {
         self.ticket
     }
 }

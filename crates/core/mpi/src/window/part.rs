@@ -25,28 +25,28 @@ pub(super) struct Part {
 
 impl Part {
     /// The part with this memory; tickets stand for memory in the heap.
-    pub fn new(base: u64, size: u64, unit: i64, memory: Option<Ticket>, control: Option<Ticket>) -> Part {
+    pub(super) fn new(base: u64, size: u64, unit: i64, memory: Option<Ticket>, control: Option<Ticket>) -> Part {
         let offset = |ticket: Option<Ticket>| ticket.map_or(NONE, |ticket| ticket.offset);
         Part { base, size, unit, memory_at: offset(memory), control_at: offset(control) }
     }
 
     /// The ticket of the memory, if that lies in the heap.
-    pub fn memory(&self) -> Option<Ticket> {
+    pub(super) fn memory(&self) -> Option<Ticket> {
         (self.memory_at != NONE).then_some(Ticket { offset: self.memory_at, bytes: self.size })
     }
 
     /// The ticket of the control words, which are `bytes` long, if they lie in the heap.
-    pub fn control(&self, bytes: usize) -> Option<Ticket> {
+    pub(super) fn control(&self, bytes: usize) -> Option<Ticket> {
         (self.control_at != NONE).then_some(Ticket { offset: self.control_at, bytes: bytes as u64 })
     }
 
     /// Returns whether its control words lie in the heap.
-    pub fn has_control(&self) -> bool {
+    pub(super) fn has_control(&self) -> bool {
         self.control_at != NONE
     }
 
     /// The part with memory at another place.
-    pub fn moved(self, base: u64, memory: Option<Ticket>) -> Part {
+    pub(super) fn moved(self, base: u64, memory: Option<Ticket>) -> Part {
         Part { base, memory_at: memory.map_or(NONE, |ticket| ticket.offset), ..self }
     }
 }
@@ -63,16 +63,16 @@ pub(super) struct Said {
 
 impl Said {
     /// The number that all members say alike.
-    pub fn alike(flavor: Flavor, is_apart: bool) -> u64 {
+    pub(super) fn alike(flavor: Flavor, is_apart: bool) -> u64 {
         flavor as u64 | u64::from(is_apart) << 32
     }
 
-    pub fn pack(&self) -> Vec<u8> {
+    pub(super) fn pack(&self) -> Vec<u8> {
         let Part { base, size, unit, memory_at, control_at } = self.part;
         pack(&[self.context, self.alike, base, size, unit as u64, memory_at, control_at])
     }
 
-    pub fn unpack(bytes: &[u8]) -> Result<Said> {
+    pub(super) fn unpack(bytes: &[u8]) -> Result<Said> {
         let [context, alike, base, size, unit, memory_at, control_at] = unpack(bytes)?;
         let part = Part { base, size, unit: unit as i64, memory_at, control_at };
         Ok(Said { context, part, alike })

@@ -27,7 +27,7 @@ pub(super) enum Way {
 impl Target {
     /// Its memory, if all of it is mapped here.
     #[inline]
-    pub fn mapped(&self) -> Option<Region> {
+    pub(super) fn mapped(&self) -> Option<Region> {
         match self.way {
             Way::Mapped(region) => Some(region),
             _ => None,

@@ -14,7 +14,6 @@ pub mod conformance;
 mod connections;
 mod failover;
 pub mod key;
-pub mod heap;
 pub mod look;
 pub mod loopback;
 pub mod mark;

@@ -23,12 +23,6 @@ pub trait Neighbor: Send + Sync {
     /// # Errors
     /// The errors of [`Neighbor::read`].
     fn write(&self, from: Region, address: u64) -> Result<(), Fault>;
-
-    /// List.
-    fn read_list(&self, theirs: &[(u64, usize)], ours: &[Region]) -> Result<(), Fault> { let _ = (theirs, ours); todo!() }
-
-    /// List.
-    fn write_list(&self, ours: &[Region], theirs: &[(u64, usize)]) -> Result<(), Fault> { let _ = (theirs, ours); todo!() }
 }
 
 /// Finds neighbors, for a channel that can reach into other processes.

@@ -141,11 +141,6 @@ impl Process {
         self
     }
 
-    /// Heap.
-    pub fn heap(&self) -> Option<&dyn verbena_channel::heap::Heap> {
-        None
-    }
-
     /// Access to the memory of other processes.
     pub(crate) fn neighbors(&self) -> Option<&dyn Neighbors> {
         self.neighbors.as_deref()

@@ -3,10 +3,13 @@
 //! Nothing here knows of C or of handles. The library has one [`Process`]. Locks are taken in the
 //! order task list, task, engine; user callbacks run with the engine unlocked.
 
+mod allocated;
 pub mod task;
 use crate::datatype::sort;
 use crate::error::{Error, Result};
 use crate::threads;
+use allocated::Allocated;
+pub use allocated::Freed;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -14,6 +17,7 @@ use std::time::{Duration, Instant};
 use task::TaskList;
 use verbena_channel::Peer;
 use verbena_channel::board::Boards;
+use verbena_channel::heap::Heap;
 use verbena_channel::mark::Mark;
 use verbena_channel::neighbor::Neighbors;
 use verbena_engine::{
@@ -32,6 +36,8 @@ pub struct Process {
     shares_cores: bool,
     boards: Option<Arc<dyn Boards>>,
     neighbors: Option<Arc<dyn Neighbors>>,
+    heap: Option<Arc<dyn Heap>>,
+    allocated: Allocated,
     tasks: TaskList,
     sleepers: AtomicUsize,
     /// Set while the progress thread sleeps, or is about to.
@@ -111,6 +117,8 @@ impl Process {
             sleep_max: SLEEP_MAX,
             boards: None,
             neighbors: None,
+            heap: None,
+            allocated: Allocated::default(),
             tasks: TaskList::default(),
             sleepers: AtomicUsize::new(0),
             progress_thread_sleeps: AtomicBool::new(false),
@@ -135,6 +143,11 @@ impl Process {
         Process { neighbors, ..self }
     }
 
+    /// Gives the process memory that all processes of its node have mapped.
+    pub fn with_heap(self, heap: Option<Arc<dyn Heap>>) -> Process {
+        Process { heap, ..self }
+    }
+
     /// Makes receives from any source fail if a process that may send to them is lost.
     pub fn with_senders(self, may_send: MaySend) -> Process {
         self.engine.lock().set_senders(may_send);
@@ -144,6 +157,12 @@ impl Process {
     /// Access to the memory of other processes.
     pub(crate) fn neighbors(&self) -> Option<&dyn Neighbors> {
         self.neighbors.as_deref()
+    }
+
+    /// Memory that all processes of this node have mapped, if there are several and it is not turned
+    /// off.
+    pub fn heap(&self) -> Option<&Arc<dyn Heap>> {
+        self.heap.as_ref()
     }
 
     /// Memory that this process can share with others.

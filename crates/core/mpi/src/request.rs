@@ -171,6 +171,10 @@ impl Request {
                     "a partitioned operation cannot be cancelled",
                     "some of its partitions may have left",
                 )),
+                Some(Active::Window(_)) => Err(request_error(
+                    "a one-sided operation cannot be cancelled",
+                    "MPI_Cancel is for point-to-point",
+                )),
                 None => Err(request_error("an inactive request cannot be cancelled", "it was not started")),
             },
         }

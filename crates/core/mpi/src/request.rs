@@ -73,7 +73,12 @@ impl Request {
 
     /// A partitioned request, not started.
     pub fn partitioned(comm: Arc<Comm>, partitioned: Partitioned) -> Request {
-        Request { kind: Kind::Partitioned(partitioned), comm: Some(comm), window: None, active: Lock::new(None) }
+        Request {
+            kind: Kind::Partitioned(partitioned),
+            comm: Some(comm),
+            window: None,
+            active: Lock::new(None),
+        }
     }
 
     /// A generalized request.
@@ -182,6 +187,10 @@ impl Request {
                 Some(Active::Partitioned(_)) => Err(request_error(
                     "a partitioned operation cannot be cancelled",
                     "some of its partitions may have left",
+                )),
+                Some(Active::Window(_)) => Err(request_error(
+                    "a one-sided operation cannot be cancelled",
+                    "MPI_Cancel is for point-to-point",
                 )),
                 None => Err(request_error("an inactive request cannot be cancelled", "it was not started")),
             },

@@ -102,7 +102,9 @@ fn find(owner: Owner) -> (Arc<Errhandler>, usize) {
                 (given.clone(), no_object)
             },
         ),
-        Owner::Win(handle) => WINS.get(handle).map_or_else(|_| of_no_object(), |win| (win.errhandler(), handle)),
+        Owner::Win(handle) => {
+            WINS.get(handle).map_or_else(|_| of_no_object(), |win| (win.errhandler(), handle))
+        }
         Owner::None | Owner::Tool => of_no_object(),
     }
 }

@@ -20,6 +20,7 @@ pub mod signature;
 pub mod sort;
 #[cfg(test)]
 mod tests;
+pub mod wire;
 
 pub use contents::{Contents, Form};
 pub use predefined::Basic;

@@ -1,10 +1,10 @@
 //! Accumulates, fetches and swaps (MPI-5.0, 12.3.4): what changes the target's elements atomically.
 
-use super::apply::{self, Domain, Guard, TargetMemory};
+use super::apply::{self, Guard, TargetMemory};
 use super::operate::{COMPLETE, Call, Remote};
 use super::place::Place;
 use super::stripe::{Stripes, yield_core};
-use super::{Flavor, Win, error};
+use super::{Win, error};
 use crate::datatype::{Datatype, Family};
 use crate::error::{Error, Result};
 use crate::op::{Builtin, Op};
@@ -126,7 +126,7 @@ impl Win {
         let place = self.place(process, &remote, rank)?;
         let Some(guard) = self.guard(process, rank).filter(|_| !matches!(place, Place::Messages)) else {
             let source = source.map(|(buffer, _)| buffer);
-            return self.service().accumulate(process, source, former, &remote, op);
+            return self.service.accumulate(process, source, former, &remote, op);
         };
         let source = source.map(|(buffer, _)| Packed::of(buffer, true));
         let packed = former.map(|former| Packed::of(former, false));
@@ -151,7 +151,7 @@ impl Win {
         let Some(rank) = self.enter(process, remote.rank, call)? else { return Ok(COMPLETE) };
         let place = self.place(process, &remote, rank)?;
         let Some(guard) = self.guard(process, rank).filter(|_| !matches!(place, Place::Messages)) else {
-            return self.service().compare_and_swap(process, swap, &remote);
+            return self.service.compare_and_swap(process, swap, &remote);
         };
         at_place(&place, |memory, at| {
             let Swap { origin, compare, result } = swap;
@@ -164,21 +164,8 @@ impl Win {
     fn guard(&self, process: &Process, rank: usize) -> Option<Guard<'static>> {
         let words = self.target(process, rank).words?;
         let stripes = Stripes::new(words.stripes(), process.me(), &yield_core);
-        Some(Guard { domain: self.domain(rank), stripes })
+        Some(Guard { domain: self.parts[rank].domain(self.flavor), stripes })
     }
-
-    /// The domain of a member's memory; all members see it alike. Memory that only a processor's
-    /// atomics change is mapped wherever it is changed: in the heap, or, without one, in its own
-    /// process.
-    pub(super) fn domain(&self, rank: usize) -> Domain {
-        let part = &self.parts[rank];
-        let is_mapped = part.memory().is_some() || !part.has_control();
-        match is_mapped && self.flavor != Flavor::Dynamic {
-            true => Domain::Processor,
-            false => Domain::Locked,
-        }
-    }
-
 }
 
 /// Packed bytes of an origin.

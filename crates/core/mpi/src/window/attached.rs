@@ -1,6 +1,7 @@
 //! Memory that the program attached to a dynamic window (MPI-5.0, 12.2.5).
 
 use super::control::Words;
+use super::service::Place;
 use super::{Flavor, Win, error};
 use crate::error::Result;
 use crate::process::Process;
@@ -71,6 +72,14 @@ impl Attachments {
         (high <= piece.end()).then_some(piece)
     }
 
+    /// The place of an access whose bytes lie within `span` of an address.
+    pub(super) fn place(&self, address: i64, span: (i64, i64)) -> Option<Place> {
+        let address = address as u64;
+        let (low, high) = (address.checked_add_signed(span.0)?, address.checked_add_signed(span.1)?);
+        let piece = self.find(low, high)?;
+        Some(Place { region: piece.region, at: address.wrapping_sub(piece.address) as i64 })
+    }
+
     fn tell(&self, words: Words) {
         words.tell(&self.0);
     }
@@ -87,9 +96,9 @@ impl Win {
         }
         let (address, bytes) = (region.address(), region.len() as u64);
         let ticket = process.heap().and_then(|heap| heap.find(address, region.len()));
-        let mut attachments = self.attachments.lock();
+        let mut attachments = self.local.attachments.lock();
         attachments.attach(Attached { address, bytes, ticket, region })?;
-        attachments.tell(self.control.words());
+        attachments.tell(self.local.control.words());
         Ok(())
     }
 
@@ -97,9 +106,9 @@ impl Win {
     /// [`Win::attach`].
     pub fn detach(&self, address: u64) -> Result<()> {
         self.check_dynamic("MPI_Win_detach")?;
-        let mut attachments = self.attachments.lock();
+        let mut attachments = self.local.attachments.lock();
         attachments.detach(address)?;
-        attachments.tell(self.control.words());
+        attachments.tell(self.local.control.words());
         Ok(())
     }
 

@@ -4,9 +4,11 @@
 use super::attached::Attachments;
 use super::control::Control;
 use super::epoch::Epochs;
+use super::local::Local;
 use super::own::{Memory, no_memory};
 use super::part::{Part, Said};
 use super::pscw::Meetings;
+use super::service::{Service, Serving};
 use super::{Facts, Flavor, Win, error, info};
 use crate::attribute::Attributes;
 use crate::comm::words::{pack, unpack};
@@ -17,7 +19,7 @@ use crate::generated::constants as mpi;
 use crate::info::Info;
 use crate::process::Process;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use verbena_channel::heap::Ticket;
 use verbena_memory::Region;
 use verbena_waiting::lock::Lock;
@@ -116,7 +118,17 @@ impl Win {
     pub fn free(&self, process: &Process, exchange: &dyn Exchange) -> Result<()> {
         let own = self.epochs.lock().check_free().and_then(|()| self.finish_all(process));
         agree(&self.comm, "MPI_Win_free", own.map(|()| Vec::new()), exchange)?;
-        self.attributes.clear(self.handle())
+        let served = self.end_service(process);
+        self.attributes.clear(self.handle()).and(served)
+    }
+
+    /// Waits until the service has nothing to do any more: the memory may go then.
+    fn end_service(&self, mut process: &Process) -> Result<()> {
+        let Some(serving) = &self.serving else { return Ok(()) };
+        self.service.close();
+        process.wait(|_| serving.is_done().then_some(()));
+        self.service.refuse_rest(&mut process)?;
+        self.service.take_fault().map_or(Ok(()), Err)
     }
 }
 
@@ -256,15 +268,33 @@ impl<'a> Making<'a> {
             flavor: self.flavor as i32,
             model: mpi::MPI_WIN_UNIFIED,
         };
+        let local = Arc::new(Local {
+            flavor: self.flavor,
+            rank: comm.rank(),
+            group: comm.group().clone(),
+            part,
+            memory: own,
+            control,
+            attachments: Lock::new(Attachments::default()),
+            heap: self.process.heap().cloned(),
+        });
+        let service = Arc::new(Service::new(&comm));
+        let serve = || {
+            let serving = Serving { service: service.clone(), exposed: local.clone() };
+            self.process.tasks().start(self.process, Box::new(serving))
+        };
+        let serving = self.needs_messages(&parts).then(serve);
+        let needs_progress = serving.is_some() && self.needs_progress(&parts);
         Win {
             targets: parts.iter().map(|_| OnceLock::new()).collect(),
             comm,
             flavor: self.flavor,
             facts,
             parts,
-            own,
-            control,
-            attachments: Lock::new(Attachments::default()),
+            local,
+            service,
+            serving,
+            needs_progress,
             epochs: Lock::new(Epochs::default()),
             meetings: Lock::new(Meetings::default()),
             hints: self.hints,
@@ -274,15 +304,30 @@ impl<'a> Making<'a> {
             handle: AtomicUsize::new(0),
         }
     }
+
+    /// Returns whether some member may reach another by messages. All members find the same.
+    fn needs_messages(&self, parts: &[Part]) -> bool {
+        let is_all_mapped = self.is_united(parts) && parts.iter().all(Part::is_mapped);
+        parts.len() > 1 && (self.flavor == Flavor::Dynamic || !is_all_mapped)
+    }
+
+    /// Returns whether members wait for this process unless it makes progress: they lock it, or
+    /// access it under a lock, by messages.
+    fn needs_progress(&self, parts: &[Part]) -> bool {
+        let is_by_copies = self.process.neighbors().is_some() || parts.iter().all(Part::is_mapped);
+        !info::is_set(&self.hints, "no_locks") && !(self.is_united(parts) && is_by_copies)
+    }
+
+    /// Returns whether all members have each other's control words mapped.
+    fn is_united(&self, parts: &[Part]) -> bool {
+        let Some(heap) = self.process.heap() else { return false };
+        let members = self.comm.group().members();
+        parts.iter().zip(members).all(|(part, &peer)| part.has_control() && heap.unites(peer))
+    }
 }
 
 /// Gathers what the members say in rank order, or an error if one of them failed.
-fn agree(
-    comm: &Comm,
-    call: &str,
-    own: Result<Vec<u8>>,
-    exchange: &dyn Exchange,
-) -> Result<Vec<Vec<u8>>> {
+fn agree(comm: &Comm, call: &str, own: Result<Vec<u8>>, exchange: &dyn Exchange) -> Result<Vec<Vec<u8>>> {
     let class = own.as_ref().err().map_or(mpi::MPI_SUCCESS, |error| error.class);
     let mut said = pack(&[class as u32 as u64]);
     said.extend(own.as_deref().unwrap_or(&[]));

@@ -1,5 +1,6 @@
 //! Errors of windows, in words (MPI-5.0, 12.6).
 
+use super::part::Part;
 use crate::error::{Class, Error};
 use crate::generated::constants as mpi;
 
@@ -128,7 +129,7 @@ pub(super) struct Access {
 
 /// The error of an access outside of a target's window.
 #[cold]
-pub(super) fn range(access: Access, (base, size, unit): (u64, u64, i64)) -> Error {
+pub(super) fn range(access: Access, &Part { base, size, unit, .. }: &Part) -> Error {
     let Access { rank, displacement, span: (low, high) } = access;
     let wanted = (i128::from(high) - i128::from(low)).max(0);
     Error::new(
@@ -301,5 +302,17 @@ pub(super) fn unlike(call: &str, rank: usize) -> Error {
         format!("{call} here, and another call or another hint alloc_shared_noncontig at rank {rank}"),
         "the processes took different ways through the program",
         "make the same call with the same hints on all processes of the communicator",
+    )
+}
+
+/// The error of a member that was to be reached by load and store, and cannot be.
+#[cold]
+pub(super) fn unreachable(rank: i32) -> Error {
+    Error::new(
+        mpi::MPI_ERR_NO_MEM,
+        "the memory of a process of this node cannot be mapped",
+        format!("rank {rank} of the window"),
+        "a limit of this process (ulimit -v, a cgroup) leaves no room for it",
+        "raise the limit, or set VERBENA_WINDOW_HEAP=0 for the whole job",
     )
 }

@@ -18,7 +18,8 @@ impl Win {
     /// asserted. Collective (`MPI_Win_fence`).
     pub fn fence(&self, process: &Process, assert: i32) -> Result<()> {
         if assert & !ASSERTIONS != 0 {
-            let allowed = "any of MPI_MODE_NOSTORE, MPI_MODE_NOPUT, MPI_MODE_NOPRECEDE and MPI_MODE_NOSUCCEED";
+            let allowed =
+                "any of MPI_MODE_NOSTORE, MPI_MODE_NOPUT, MPI_MODE_NOPRECEDE and MPI_MODE_NOSUCCEED";
             return Err(error::assertion("MPI_Win_fence", assert, allowed));
         }
         self.epochs.lock().check_fence()?;

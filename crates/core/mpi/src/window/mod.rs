@@ -3,7 +3,7 @@
 //! | file | what it does |
 //! | --- | --- |
 //! | `create` | making and freeing windows, collectively |
-//! | `own` | the memory that this process exposes |
+//! | `own`, `local` | the memory that this process exposes, and all that belongs to it |
 //! | `attached` | memory attached to a dynamic window |
 //! | `control` | the words of a process that all origins of its node change: locks and the like |
 //! | `part` | what the members tell each other when they make a window |
@@ -15,6 +15,7 @@
 //! | [`apply`] | what accumulate calls do to the memory of a target |
 //! | [`stripe`] | locks of parts of that memory, for what no processor changes at once |
 //! | [`lock`] | the lock of a whole target |
+//! | [`service`] | operations by messages |
 //! | `info` | hints |
 //! | `error` | errors |
 //!
@@ -32,6 +33,7 @@ mod epoch;
 mod error;
 mod fence;
 mod info;
+mod local;
 pub mod lock;
 mod operate;
 mod own;
@@ -39,13 +41,12 @@ mod part;
 mod passive;
 mod place;
 mod pscw;
-mod service;
+pub mod service;
 pub mod stripe;
 mod target;
 
 pub use accumulate::{Source, Swap};
 pub use create::Wanted;
-use lock::Kind as LockKind;
 pub use operate::Remote;
 
 use crate::attribute::Attributes;
@@ -55,12 +56,13 @@ use crate::error::Result;
 use crate::generated::constants as mpi;
 use crate::group::Group;
 use crate::info::Info;
-use attached::Attachments;
-use control::Control;
+use crate::process::Process;
+use crate::task::Running;
 use epoch::Epochs;
-use own::Memory;
+use local::Local;
 use part::Part;
 use pscw::Meetings;
+use service::Service;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use target::Target;
@@ -103,9 +105,11 @@ pub struct Win {
     parts: Box<[Part]>,
     /// The ways to those members that were accessed.
     targets: Box<[OnceLock<Box<Target>>]>,
-    own: Memory,
-    control: Control,
-    attachments: Lock<Attachments>,
+    local: Arc<Local>,
+    service: Arc<Service>,
+    /// The task of the service, if some member reaches another by messages.
+    serving: Option<Arc<Running>>,
+    needs_progress: bool,
     epochs: Lock<Epochs>,
     meetings: Lock<Meetings>,
     hints: Info,
@@ -200,8 +204,11 @@ impl Win {
         self.handle.store(handle, Ordering::Release);
     }
 
-    fn service(&self) -> &service::Service {
-        &service::Service
+    /// Returns whether the members need this process's progress though it calls nothing: some of
+    /// them reach its memory or its lock by messages only, and lock it.
+    #[inline]
+    pub fn needs_progress(&self) -> bool {
+        self.needs_progress
     }
 
     /// Checks a rank of the window: `Ok(None)` for `MPI_PROC_NULL`, `MPI_ERR_RANK` for others that
@@ -219,7 +226,7 @@ impl Win {
     /// unit and address. For `MPI_PROC_NULL` it is the part of the lowest rank that has one. A part
     /// of no bytes, or one that is not mapped here, has the address 0 and, in the latter case, no
     /// bytes (12.2.3).
-    pub fn shared_query(&self, process: &crate::Process, rank: i32) -> Result<(u64, i64, usize)> {
+    pub fn shared_query(&self, process: &Process, rank: i32) -> Result<(u64, i64, usize)> {
         let found = match self.member(rank)? {
             Some(rank) => Some(rank),
             None => (0..self.parts.len()).find(|&rank| self.shared(process, rank).is_some()),
@@ -234,7 +241,7 @@ impl Win {
     }
 
     /// The part of a member, if it has bytes and they are mapped here.
-    fn shared(&self, process: &crate::Process, rank: usize) -> Option<Region> {
+    fn shared(&self, process: &Process, rank: usize) -> Option<Region> {
         let region = self.target(process, rank).mapped()?;
         (!region.is_empty()).then_some(region)
     }

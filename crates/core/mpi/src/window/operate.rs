@@ -88,7 +88,7 @@ impl Win {
         match self.place(process, &remote, rank)? {
             Place::Mapped(region, at) => elements(region, at, &remote).copy_from(origin),
             Place::Neighbor(neighbor, address) => write(&*neighbor, origin, address, &remote)?,
-            Place::Messages => return self.service().put(process, origin, &remote),
+            Place::Messages => return self.service.put(process, origin, &remote),
         }
         Ok(COMPLETE)
     }
@@ -104,7 +104,7 @@ impl Win {
         match self.place(process, &remote, rank)? {
             Place::Mapped(region, at) => origin.copy_from(&elements(region, at, &remote)),
             Place::Neighbor(neighbor, address) => read(&*neighbor, origin, address, &remote)?,
-            Place::Messages => return self.service().get(process, origin, &remote),
+            Place::Messages => return self.service.get(process, origin, &remote),
         }
         Ok(COMPLETE)
     }

@@ -31,8 +31,8 @@ impl Memory {
 
     /// Memory of the program. It has a ticket if it came from the heap (`MPI_Alloc_mem`).
     pub(super) fn of_program(process: &Process, region: Region) -> Memory {
-        let find = |heap: &dyn verbena_channel::heap::Heap| heap.find(region.address(), region.len());
-        let ticket = if region.is_empty() { None } else { process.heap().and_then(find) };
+        let heap = process.heap().filter(|_| !region.is_empty());
+        let ticket = heap.and_then(|heap| heap.find(region.address(), region.len()));
         Memory { region, ticket, _keep: Keep::Other }
     }
 

@@ -1,6 +1,7 @@
 //! What the members of a window tell each other when they make it.
 
 use super::Flavor;
+use super::apply::Domain;
 use crate::comm::words::{pack, unpack};
 use crate::error::Result;
 use verbena_channel::heap::Ticket;
@@ -25,7 +26,13 @@ pub(super) struct Part {
 
 impl Part {
     /// The part with this memory; tickets stand for memory in the heap.
-    pub(super) fn new(base: u64, size: u64, unit: i64, memory: Option<Ticket>, control: Option<Ticket>) -> Part {
+    pub(super) fn new(
+        base: u64,
+        size: u64,
+        unit: i64,
+        memory: Option<Ticket>,
+        control: Option<Ticket>,
+    ) -> Part {
         let offset = |ticket: Option<Ticket>| ticket.map_or(NONE, |ticket| ticket.offset);
         Part { base, size, unit, memory_at: offset(memory), control_at: offset(control) }
     }
@@ -38,6 +45,28 @@ impl Part {
     /// The ticket of the control words, which are `bytes` long, if they lie in the heap.
     pub(super) fn control(&self, bytes: usize) -> Option<Ticket> {
         (self.control_at != NONE).then_some(Ticket { offset: self.control_at, bytes: bytes as u64 })
+    }
+
+    /// Returns whether all its memory lies in the heap.
+    pub(super) fn is_mapped(&self) -> bool {
+        self.memory_at != NONE || self.size == 0
+    }
+
+    /// The way in which elements of the memory change at once; all members see it alike. Memory
+    /// that processors change is mapped wherever it is changed: in the heap, or, without a heap, in
+    /// its own process.
+    pub(super) fn domain(&self, flavor: Flavor) -> Domain {
+        let is_mapped = self.memory_at != NONE || !self.has_control();
+        if is_mapped && flavor != Flavor::Dynamic { Domain::Processor } else { Domain::Locked }
+    }
+
+    /// The bytes from the beginning to a displacement; `None` if bytes within `span` of it are
+    /// outside of the memory.
+    #[inline]
+    pub(super) fn offset(&self, displacement: i64, (low, high): (i64, i64)) -> Option<i64> {
+        let at = displacement.checked_mul(self.unit)?;
+        let is_inside = at.checked_add(low)? >= 0 && at.checked_add(high)? as u64 <= self.size;
+        is_inside.then_some(at)
     }
 
     /// Returns whether its control words lie in the heap.
@@ -82,6 +111,17 @@ impl Said {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_lies_in_the_memory_has_an_offset() {
+        let part = Part::new(4096, 80, 8, None, None);
+        let inside = [(0, (0, 80)), (9, (0, 8)), (1, (-8, 0)), (10, (0, 0)), (2, (-16, 64))];
+        assert!(inside.into_iter().all(|(at, span)| part.offset(at, span) == Some(8 * at)));
+        let outside = [(0, (0, 81)), (9, (0, 9)), (1, (-9, 0)), (-1, (0, 8)), (11, (-9, 0))];
+        assert!(outside.into_iter().all(|(at, span)| part.offset(at, span).is_none()));
+        assert!([i64::MAX, i64::MIN, 1 << 60].into_iter().all(|at| part.offset(at, (0, 8)).is_none()));
+        assert_eq!(part.offset(1, (i64::MIN, 0)), None);
+    }
 
     #[test]
     fn what_is_said_is_heard() {

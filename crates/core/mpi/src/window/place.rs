@@ -40,21 +40,18 @@ impl Win {
             return self.attached_place(process, remote, (rank, target), span);
         }
         let part = &self.parts[rank];
-        let at = remote.displacement.checked_mul(part.unit);
-        let at = at.filter(|at| {
-            at.checked_add(span.0).is_some_and(|first| first >= 0)
-                && at.checked_add(span.1).is_some_and(|end| end as u64 <= part.size)
-        });
-        let Some(at) = at else {
-            return Err(error::range(self.access(remote, span), (part.base, part.size, part.unit)));
-        };
+        let at = part.offset(remote.displacement, span);
+        let at = at.ok_or_else(|| error::range(self.access(remote, span), part))?;
         Ok(match &target.way {
             Way::Mapped(region) => Place::Mapped(*region, at),
-            Way::Neighbor(neighbor) => {
-                Place::Neighbor(neighbor.clone(), part.base.wrapping_add_signed(at))
-            }
-            Way::Messages => Place::Messages,
+            Way::Neighbor(neighbor) => Place::Neighbor(neighbor.clone(), part.base.wrapping_add_signed(at)),
+            Way::Messages => self.by_messages(remote)?,
         })
+    }
+
+    /// The place at a target that messages reach, if its service runs.
+    fn by_messages(&self, remote: &Remote) -> Result<Place> {
+        if self.serving.is_some() { Ok(Place::Messages) } else { Err(error::unreachable(remote.rank)) }
     }
 
     /// Finds the place of an access to a dynamic window, whose displacements are addresses.
@@ -66,13 +63,13 @@ impl Win {
         span: (i64, i64),
     ) -> Result<Place> {
         let unattached = || error::unattached(self.access(remote, span));
+        if rank == self.rank() as usize {
+            let place = self.local.attachments.lock().place(remote.displacement, span);
+            return place.map(|place| Place::Mapped(place.region, place.at)).ok_or_else(unattached);
+        }
         let address = remote.displacement as u64;
         let low = address.checked_add_signed(span.0).ok_or_else(unattached)?;
         let high = address.checked_add_signed(span.1).ok_or_else(unattached)?;
-        if rank == self.rank() as usize {
-            let piece = self.attachments.lock().find(low, high).ok_or_else(unattached)?;
-            return Ok(Place::Mapped(piece.region, address.wrapping_sub(piece.address) as i64));
-        }
         let found = target.words.map_or(Found::Untold, |words| words.find_attached(low, high));
         match found {
             Found::Nothing => Err(unattached()),

@@ -48,14 +48,16 @@ impl Win {
     #[cold]
     fn reach(&self, process: &Process, rank: usize) -> Target {
         if rank == self.rank() as usize {
-            return Target { way: Way::Mapped(self.own.region()), words: Some(self.control.words()) };
+            let (memory, control) = (&self.local.memory, &self.local.control);
+            return Target { way: Way::Mapped(memory.region()), words: Some(control.words()) };
         }
         let (part, peer) = (&self.parts[rank], self.group().peer(rank as i32));
         let heap = process.heap().filter(|heap| heap.unites(peer));
         let at = |ticket| heap.and_then(|heap| heap.at(ticket));
         let words = part.control(control::bytes(self.size())).and_then(at).map(Words::at);
         if self.flavor != Flavor::Dynamic
-            && let Some(region) = if part.size == 0 { Some(Region::EMPTY) } else { part.memory().and_then(at) }
+            && let Some(region) =
+                if part.size == 0 { Some(Region::EMPTY) } else { part.memory().and_then(at) }
         {
             return Target { way: Way::Mapped(region), words };
         }

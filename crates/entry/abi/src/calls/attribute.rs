@@ -315,6 +315,7 @@ fn no_place() -> Error {
 fn predefined_key(keyval: c_int) -> Error {
     let mut error = no_keyval(keyval);
     error.fault.what = "a predefined attribute cannot be set or deleted".into();
-    error.fault.cause = "the key is one of MPI_TAG_UB, MPI_IO, MPI_APPNUM, MPI_WIN_BASE and their like".into();
+    error.fault.cause =
+        "the key is one of MPI_TAG_UB, MPI_IO, MPI_APPNUM, MPI_WIN_BASE and their like".into();
     error
 }

@@ -5,6 +5,7 @@ use crate::calls::comm::making;
 use crate::generated::types::{MPI_Aint, MPI_Group, MPI_Info, MPI_Win};
 use crate::handles::{GROUPS, WINS};
 use crate::process;
+use crate::progress_thread;
 use crate::report::{Failed, Owner};
 use std::ffi::{CStr, c_int};
 use std::sync::Arc;
@@ -15,12 +16,15 @@ use verbena_mpi::window::Wanted;
 use verbena_mpi::{Comm, Error, Info, Result, Win};
 
 /// Makes a handle of a window for the program.
-fn publish(win: Win, handle: Out<'_, MPI_Win>) -> Arc<Win> {
+fn publish(win: Win, handle: Out<'_, MPI_Win>) -> Result<Arc<Win>> {
+    if win.needs_progress() {
+        progress_thread::require()?;
+    }
     let win = Arc::new(win);
     let number = WINS.insert(win.clone());
     win.set_handle(number);
     handle.set(number);
-    win
+    Ok(win)
 }
 
 /// The memory of the program that a window exposes. `MPI_ERR_BUFFER` if it begins at the null
@@ -59,7 +63,7 @@ pub fn win_create(
 ) -> Result<()> {
     let wanted = Wanted { size: size as i64, unit, info: info.map(Arc::as_ref) };
     let memory = (base.pointer() as usize, exposed(base, size));
-    publish(Win::create(process(), comm, memory, wanted, &making(Kind::WinCreate))?, win);
+    publish(Win::create(process(), comm, memory, wanted, &making(Kind::WinCreate))?, win)?;
     Ok(())
 }
 
@@ -74,7 +78,7 @@ pub fn win_allocate(
 ) -> Result<()> {
     check_place(baseptr)?;
     let wanted = Wanted { size: size as i64, unit, info: info.map(Arc::as_ref) };
-    let made = publish(Win::allocate(process(), comm, wanted, &making(Kind::WinCreate))?, win);
+    let made = publish(Win::allocate(process(), comm, wanted, &making(Kind::WinCreate))?, win)?;
     give_address(baseptr, made.base());
     Ok(())
 }
@@ -90,14 +94,14 @@ pub fn win_allocate_shared(
 ) -> Result<()> {
     check_place(baseptr)?;
     let wanted = Wanted { size: size as i64, unit, info: info.map(Arc::as_ref) };
-    let made = publish(Win::allocate_shared(process(), comm, wanted, &making(Kind::WinCreate))?, win);
+    let made = publish(Win::allocate_shared(process(), comm, wanted, &making(Kind::WinCreate))?, win)?;
     give_address(baseptr, made.base());
     Ok(())
 }
 
 /// `MPI_Win_create_dynamic` (12.2.5).
 pub fn win_create_dynamic(info: Option<&Arc<Info>>, comm: &Arc<Comm>, win: Out<'_, MPI_Win>) -> Result<()> {
-    publish(Win::dynamic(process(), comm, info.map(Arc::as_ref), &making(Kind::WinCreate))?, win);
+    publish(Win::dynamic(process(), comm, info.map(Arc::as_ref), &making(Kind::WinCreate))?, win)?;
     Ok(())
 }
 
@@ -120,6 +124,9 @@ pub fn win_free(win: InOut<'_, MPI_Win>) -> Result<()> {
     object.free(process(), &making(Kind::WinFree))?;
     WINS.remove(win.get())?;
     win.set(mpi::MPI_WIN_NULL);
+    if object.needs_progress() {
+        progress_thread::release();
+    }
     Ok(())
 }
 

@@ -226,7 +226,13 @@ pub fn fetch_and_op(
     let source = source_of((origin, 1, datatype), op)?;
     let former = args::buffer(result, 1, datatype)?;
     let source = source.as_ref().map(|source| (source, datatype));
-    started(win.fetch_and_op(process(), source, &former, remote(target_rank, target_disp, 1, datatype), op)?)
+    started(win.fetch_and_op(
+        process(),
+        source,
+        &former,
+        remote(target_rank, target_disp, 1, datatype),
+        op,
+    )?)
 }
 
 /// `MPI_Compare_and_swap` (12.3.4).
@@ -239,7 +245,8 @@ pub fn compare_and_swap(
     target_disp: MPI_Aint,
     win: &Arc<Win>,
 ) -> Result<()> {
-    let element = |address| args::buffer(address, 1, datatype).map(|buffer| buffer.region().unwrap_or(Region::EMPTY));
+    let element =
+        |address| args::buffer(address, 1, datatype).map(|buffer| buffer.region().unwrap_or(Region::EMPTY));
     let swap = Swap { origin: element(origin)?, compare: element(compare)?, result: element(result)? };
     started(win.compare_and_swap(process(), swap, remote(target_rank, target_disp, 1, datatype))?)
 }

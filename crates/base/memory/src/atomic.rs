@@ -333,7 +333,7 @@ fn each<W: Word, P: Plain>(
     }
 }
 
-/// The same bits as another value of the same size.
+/// Reads the bits of a value as another one of the same size.
 ///
 /// # Safety
 /// Both types have the same size.

@@ -23,7 +23,7 @@ const COUNT: u64 = (1 << BITS) - 1;
 const READERS: u32 = BITS;
 const WRITERS: u32 = 2 * BITS;
 
-/// What a holder of the lock does.
+/// The share of a holder in the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Shares the lock with other readers (`MPI_LOCK_SHARED`).
@@ -40,7 +40,7 @@ pub struct Ticket(u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Attempt {
-    /// It is not yet this ticket's turn.
+    /// The ticket's turn has not come.
     Early,
     /// The lock is held now.
     Entered {

@@ -189,7 +189,7 @@ impl Origin {
         piece: usize,
         action: impl for<'d> FnOnce(Elements<'d>) -> Action<'d>,
     ) -> Result<Operation> {
-        let datatype = wire::encode(remote.datatype);
+        let datatype = wire::encode(remote.datatype)?;
         if datatype.len() > BYTES_MAX / 2 {
             return Err(error::too_long(datatype.len(), BYTES_MAX / 2));
         }

@@ -24,8 +24,8 @@ impl Words for Arc<Model> {
     }
 }
 
-/// A value of two words for each stripe. Loom lets a thread see old ones if the stripes do not order
-/// them.
+/// A value of two words for each stripe. Loom lets a thread see old ones if the stripes do not
+/// order them.
 type Values = Arc<Vec<[AtomicU64; 2]>>;
 
 /// Adds one to the values that lie in these bytes.

@@ -88,7 +88,12 @@ pub(super) struct Accumulating {
 impl Accumulating {
     /// The accumulate with this number of elements that were found, or not. It answers with what
     /// was there if `answers`.
-    pub(super) fn new(work: Option<Combining>, (number, op): (u32, usize), elements: &Elements, answers: bool) -> Self {
+    pub(super) fn new(
+        work: Option<Combining>,
+        (number, op): (u32, usize),
+        elements: &Elements,
+        answers: bool,
+    ) -> Self {
         let piece = if elements.piece == 0 { elements.bytes } else { elements.piece };
         let has_payload = combines(op) == Some(true);
         let room = if work.is_some() && has_payload { piece } else { 0 };
@@ -125,7 +130,9 @@ impl Accumulating {
                 let former = self.answers.then(|| Owned::zeroed(len));
                 let source = self.has_payload.then(|| self.data.lend().part(0, len));
                 match work.apply(exposed, (self.done, len), source, former.as_ref().map(Owned::lend)) {
-                    Ok(()) => former.into_iter().for_each(|former| outbox.answer(access, self.number, former)),
+                    Ok(()) => {
+                        former.into_iter().for_each(|former| outbox.answer(access, self.number, former))
+                    }
                     Err(error) => self.fail(error, access, outbox),
                 }
             }

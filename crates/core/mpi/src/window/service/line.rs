@@ -104,8 +104,9 @@ impl Line {
             // No bytes are wanted of a put that failed already.
             let problem = match completion.failure {
                 Some(failure) => Some(failure_error(failure)),
-                None => (completion.bytes != bytes as u64)
-                    .then(|| error::wrong_length(completion.bytes, bytes)),
+                None => {
+                    (completion.bytes != bytes as u64).then(|| error::wrong_length(completion.bytes, bytes))
+                }
             };
             if let Some(problem) = problem.filter(|_| bytes > 0) {
                 notes.trouble(self.outbox.origin, problem);
@@ -282,7 +283,7 @@ impl Line {
             let operands = payload(elements, message).to_vec();
             let (new, compared) = operands.split_at(bytes);
             let mut former = vec![0; bytes];
-            if elements.count != 1 || operands.len() != 2 * bytes {
+            if datatype.as_basic().is_none() || elements.count != 1 || operands.len() != 2 * bytes {
                 return Err(error::unlike(elements.bytes, bytes, elements.count));
             }
             helpers.exposed.compare_and_swap(place, &datatype, [new, compared], &mut former)?;

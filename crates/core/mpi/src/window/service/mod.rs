@@ -41,9 +41,9 @@ mod error;
 mod explanation;
 mod line;
 mod locks;
-mod outbox;
 pub mod operation;
 pub mod origin;
+mod outbox;
 pub mod request;
 mod target;
 

@@ -82,14 +82,15 @@ impl Origin {
         source: Option<&Buffer>,
         former: Option<&Buffer>,
     ) -> Result<Operation> {
-        let op = BUILTINS.iter().position(|entry| Some(entry.0) == op.builtin()).expect("a predefined operation");
+        let op =
+            BUILTINS.iter().position(|entry| Some(entry.0) == op.builtin()).expect("a predefined operation");
         let piece = piece_bytes(remote.datatype);
         let source = source.filter(|_| combines(op) == Some(true));
         match (source, former) {
             (None, None) => Ok(Operation::complete()),
-            (Some(source), None) => {
-                self.reach(access, remote, Load::Out(source), piece, |elements| Action::Accumulate { op, elements })
-            }
+            (Some(source), None) => self.reach(access, remote, Load::Out(source), piece, |elements| {
+                Action::Accumulate { op, elements }
+            }),
             (source, Some(former)) => {
                 let load = source.map_or(Load::In(former), |source| Load::Both(source, former));
                 self.reach(access, remote, load, piece, |elements| Action::GetAccumulate { op, elements })
@@ -106,7 +107,9 @@ impl Origin {
         operands: &Buffer,
         former: &Buffer,
     ) -> Result<Operation> {
-        self.reach(access, remote, Load::Both(operands, former), 0, |elements| Action::CompareAndSwap(elements))
+        self.reach(access, remote, Load::Both(operands, former), 0, |elements| {
+            Action::CompareAndSwap(elements)
+        })
     }
 
     /// Asks for the target's lock; the operation is over when it is held. What is begun after it
@@ -125,7 +128,8 @@ impl Origin {
     /// Asks the target to finish everything; the operation is over when that is so. Nothing is sent
     /// if nothing can be unfinished.
     pub fn flush(&self, access: &mut impl Access, target: i32) -> Operation {
-        match self.state.lock().unfinished.remove(&target) {
+        let is_unfinished = self.state.lock().unfinished.remove(&target);
+        match is_unfinished {
             true => self.order(access, target, Action::Flush),
             false => Operation::complete(),
         }

@@ -124,7 +124,8 @@ impl<'a> Request<'a> {
 
     fn read(bytes: &'a [u8]) -> Option<Request<'a>> {
         let &[kind, detail, within, 0, ref rest @ ..] = bytes else { return None };
-        let (number, rest) = rest.split_first_chunk().map(|(word, rest)| (u32::from_le_bytes(*word), rest))?;
+        let (number, rest) =
+            rest.split_first_chunk().map(|(word, rest)| (u32::from_le_bytes(*word), rest))?;
         if number >= NUMBERS || within > 1 {
             return None;
         }

@@ -87,7 +87,8 @@ impl Target {
         let taken = access.look(|engine| {
             let mut taken = 0;
             while taken < TAKEN_MAX
-                && let Some((origin, bytes)) = engine.probe(context, ANY_SOURCE, REQUEST_TAG).map(|it| (it.source, it.bytes))
+                && let Some((origin, bytes)) =
+                    engine.probe(context, ANY_SOURCE, REQUEST_TAG).map(|it| (it.source, it.bytes))
             {
                 self.take_one(engine, origin, bytes);
                 taken += 1;

@@ -9,10 +9,12 @@
 //! | [`pipe`] | bytes in the memory of `pipe`, from a peer gone wild |
 //! | [`engine`] | packets for the engine, from a peer gone wild |
 //! | [`datatype`] | arguments of datatype constructors |
+//! | [`datatype_wire`] | datatypes that other processes describe |
 //! | [`view`] | views of files |
 
 pub mod boot;
 pub mod datatype;
+pub mod datatype_wire;
 pub mod engine;
 pub mod pipe;
 pub mod reliable;
@@ -207,6 +209,13 @@ static ALL: &[Target] = &[
         datatype::constructors,
         &[],
         "datatypes of any arguments, packed and unpacked"
+    ),
+    target!(
+        "datatype_wire",
+        5_000,
+        datatype_wire::descriptions,
+        &[&[0, 9], &[4, 1, 6, 0, 0, 1, 1], &[6, 3, 4, 2, 10, 0, 0, 1, 1], &[1, 1], &[0, 0]],
+        "datatypes as bytes, from other processes"
     ),
     target!("view", 3_000, view::view, &[], "views of files"),
 ];

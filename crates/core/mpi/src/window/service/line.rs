@@ -283,7 +283,7 @@ impl Line {
             let operands = payload(elements, message).to_vec();
             let (new, compared) = operands.split_at(bytes);
             let mut former = vec![0; bytes];
-            if elements.count != 1 || operands.len() != 2 * bytes {
+            if datatype.as_basic().is_none() || elements.count != 1 || operands.len() != 2 * bytes {
                 return Err(error::unlike(elements.bytes, bytes, elements.count));
             }
             helpers.exposed.compare_and_swap(place, &datatype, [new, compared], &mut former)?;

@@ -128,7 +128,8 @@ impl Origin {
     /// Asks the target to finish everything; the operation is over when that is so. Nothing is sent
     /// if nothing can be unfinished.
     pub fn flush(&self, access: &mut impl Access, target: i32) -> Operation {
-        match self.state.lock().unfinished.remove(&target) {
+        let is_unfinished = self.state.lock().unfinished.remove(&target);
+        match is_unfinished {
             true => self.order(access, target, Action::Flush),
             false => Operation::complete(),
         }
@@ -192,7 +193,7 @@ impl Origin {
         piece: usize,
         action: impl for<'d> FnOnce(Elements<'d>) -> Action<'d>,
     ) -> Result<Operation> {
-        let datatype = wire::encode(remote.datatype);
+        let datatype = wire::encode(remote.datatype)?;
         if datatype.len() > BYTES_MAX / 2 {
             return Err(error::too_long(datatype.len(), BYTES_MAX / 2));
         }

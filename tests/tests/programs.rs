@@ -165,3 +165,48 @@ fn sixty_four_ranks_on_few_cores_do_not_crawl() {
     let ended = job(64, &program).arg("20").run().ok();
     assert!(ended.stdout.contains("ok with 64 ranks"), "{ended:?}");
 }
+
+/// The ways to a target of a window: mapped memory, the kernel's copies, messages, and the second
+/// and third where the first is there for some memory only.
+const WAYS_TO_A_TARGET: [&[(&str, &str)]; 4] = [
+    &[],
+    &[("VERBENA_WINDOW_HEAP", "0")],
+    &[("VERBENA_WINDOW_HEAP", "0"), ("VERBENA_CMA", "0")],
+    &[("VERBENA_CMA", "0")],
+];
+
+/// Runs a program of windows over each way.
+fn passes_on_every_way(name: &str) {
+    let program = program(name);
+    for (way, variables) in WAYS_TO_A_TARGET.iter().enumerate() {
+        for ranks in [1, 2, 3, 4] {
+            // Without a heap, several ranks share no memory.
+            let is_apart = variables.iter().any(|(name, _)| *name == "VERBENA_WINDOW_HEAP");
+            let job = variables.iter().fold(job(ranks, &program), |job, (name, value)| job.env(name, value));
+            let job = if is_apart { job.arg("apart") } else { job };
+            let ended = job.run().ok();
+            let expected = format!("{name}: ok with {ranks} ranks");
+            assert!(ended.stdout.contains(&expected), "way {way}: {ended:?}");
+        }
+    }
+}
+
+#[test]
+fn windows_of_every_flavor() {
+    passes_on_every_way("window_kinds");
+}
+
+#[test]
+fn synchronisation_of_windows() {
+    passes_on_every_way("window_synchronize");
+}
+
+#[test]
+fn operations_of_windows() {
+    passes_on_every_way("window_operations");
+}
+
+#[test]
+fn errors_of_windows() {
+    passes_on_every_way("window_errors");
+}

@@ -92,7 +92,7 @@ impl Win {
         let (Some(origin), Some(result)) = (origin, former.region()) else {
             return self.combine(process, source, Some(former), remote, op, call);
         };
-        check_operation(op, remote.datatype, call.name)?;
+        check_operation(op, &remote, call.name)?;
         let Some(rank) = self.enter(process, remote.rank, call)? else { return Ok(COMPLETE) };
         if let Place::Mapped(region, at) = self.place(process, &remote, rank)?
             && let Some(guard) = self.guard(process, rank)
@@ -114,7 +114,7 @@ impl Win {
     ) -> Result<Active> {
         let is_used = op.builtin() != Some(Builtin::NoOp);
         let source = source.filter(|_| is_used);
-        check_operation(op, remote.datatype, call.name)?;
+        check_operation(op, &remote, call.name)?;
         if let Some((buffer, datatype)) = source {
             remote.check_length(buffer.len() as u64, call.name)?;
             check_alike(datatype, remote.datatype, call.name)?;
@@ -205,9 +205,13 @@ fn at_place<R>(place: &Place, act: impl FnOnce(&dyn TargetMemory, i64) -> R) -> 
     }
 }
 
-/// Returns `MPI_ERR_OP` unless the operation is predefined and takes the datatype.
-fn check_operation(op: &Op, datatype: &Datatype, call: &str) -> Result<()> {
-    if op.builtin().is_none() { Err(error::user_op(call)) } else { op.check_accumulate(datatype) }
+/// Returns `MPI_ERR_OP` unless the operation is predefined and takes the elements, if there are any.
+fn check_operation(op: &Op, remote: &Remote, call: &str) -> Result<()> {
+    match op.builtin() {
+        None => Err(error::user_op(call)),
+        Some(_) if remote.bytes() == 0 => Ok(()),
+        Some(_) => op.check_accumulate(remote.datatype),
+    }
 }
 
 /// Returns `MPI_ERR_TYPE` if the elements of origin and target are known to differ.

@@ -229,7 +229,7 @@ impl Win {
     pub fn shared_query(&self, process: &Process, rank: i32) -> Result<(u64, i64, usize)> {
         let found = match self.member(rank)? {
             Some(rank) => Some(rank),
-            None => (0..self.parts.len()).find(|&rank| self.shared(process, rank).is_some()),
+            None => self.parts.iter().position(|part| part.size > 0),
         };
         let Some(rank) = found else { return Ok((0, 1, 0)) };
         let part = &self.parts[rank];

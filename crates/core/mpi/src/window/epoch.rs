@@ -69,7 +69,8 @@ pub(super) struct Epochs {
 #[derive(Debug)]
 struct LockAll {
     first: Meeting,
-    met: BTreeMap<i32, ()>,
+    /// The ranks that were met, a bit each, up to the highest.
+    met: Vec<u64>,
 }
 
 impl Epochs {
@@ -195,14 +196,14 @@ impl Epochs {
     pub(super) fn lock_all(&mut self, first: Meeting) -> Result<()> {
         self.check_access_closed("MPI_Win_lock_all")?;
         self.fence = Fence::Closed;
-        self.all = Some(LockAll { first, met: BTreeMap::new() });
+        self.all = Some(LockAll { first, met: Vec::new() });
         Ok(())
     }
 
     /// The ranks whose locks `MPI_Win_unlock_all` gives back.
     pub(super) fn locked_by_all(&self) -> Result<Vec<i32>> {
         match &self.all {
-            Some(all) => Ok(all.met.keys().copied().collect()),
+            Some(all) => Ok(all.ranks()),
             None => Err(error::not_open("MPI_Win_unlock_all", "MPI_Win_lock_all", &self.open())),
         }
     }
@@ -244,11 +245,29 @@ impl Epochs {
 }
 
 impl LockAll {
+    #[inline]
     fn enter(&mut self, rank: i32) -> Entry {
         match self.first {
-            Meeting::Due if self.met.insert(rank, ()).is_none() => Entry::TakeLock,
+            Meeting::Due if self.meet(rank) => Entry::TakeLock,
             _ => Entry::Ready,
         }
+    }
+
+    /// Notes a rank. Returns whether it is new.
+    #[inline]
+    fn meet(&mut self, rank: i32) -> bool {
+        let (word, bit) = (rank as usize / 64, 1 << (rank % 64));
+        if word >= self.met.len() {
+            self.met.resize(word + 1, 0);
+        }
+        let is_new = self.met[word] & bit == 0;
+        self.met[word] |= bit;
+        is_new
+    }
+
+    fn ranks(&self) -> Vec<i32> {
+        let has = |rank: &i32| self.met[*rank as usize / 64] >> (rank % 64) & 1 == 1;
+        (0..64 * self.met.len() as i32).filter(has).collect()
     }
 }
 
@@ -351,7 +370,8 @@ mod tests {
         epochs.lock_all(Meeting::Due).unwrap();
         assert_eq!(epochs.enter(5, "MPI_Get").unwrap(), Entry::TakeLock);
         assert_eq!(epochs.enter(5, "MPI_Get").unwrap(), Entry::Ready);
-        assert_eq!(epochs.locked_by_all().unwrap(), [5]);
+        assert_eq!(epochs.enter(64, "MPI_Get").unwrap(), Entry::TakeLock);
+        assert_eq!(epochs.locked_by_all().unwrap(), [5, 64]);
         assert_eq!(class(epochs.check_lock(5)), MPI_ERR_RMA_SYNC);
         epochs.unlocked_all();
         assert_eq!(class(epochs.locked_by_all()), MPI_ERR_RMA_SYNC);

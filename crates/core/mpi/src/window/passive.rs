@@ -95,13 +95,13 @@ impl Win {
     pub fn flush_local(&self, process: &Process, rank: i32) -> Result<()> {
         let Some(member) = self.member(rank)? else { return Ok(()) };
         self.epochs.lock().check_passive(Some(rank), "MPI_Win_flush_local")?;
-        self.service.flush_local(process, member)
+        if self.serving.is_none() { Ok(()) } else { self.service.flush_local(process, member) }
     }
 
     /// Finishes everything, at this side (`MPI_Win_flush_local_all`).
     pub fn flush_local_all(&self, process: &Process) -> Result<()> {
         self.epochs.lock().check_passive(None, "MPI_Win_flush_local_all")?;
-        self.service.flush_local_all(process)
+        if self.serving.is_none() { Ok(()) } else { self.service.flush_local_all(process) }
     }
 
     /// Orders this process's loads and stores with those of others (`MPI_Win_sync`).
@@ -114,13 +114,13 @@ impl Win {
     /// Waits until everything called on a member is done there.
     pub(super) fn finish_at(&self, process: &Process, rank: usize) -> Result<()> {
         fence(Ordering::SeqCst);
-        self.service.flush(process, rank)
+        if self.serving.is_none() { Ok(()) } else { self.service.flush(process, rank) }
     }
 
     /// Waits until everything is done at all members.
     pub(super) fn finish_all(&self, process: &Process) -> Result<()> {
         fence(Ordering::SeqCst);
-        self.service.flush_all(process)
+        if self.serving.is_none() { Ok(()) } else { self.service.flush_all(process) }
     }
 
     /// Takes the shared lock of a member in an epoch of `MPI_Win_lock_all`.

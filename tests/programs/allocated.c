@@ -117,9 +117,9 @@ int main(int argc, char **argv) {
     char *last = allocate(10000, MPI_INFO_NULL);
     report("allocated", rank, size);
     MPI_Finalize();
-    /* It is the program's until it frees it. */
+    /* What was not freed stays the program's. */
     for (int at = 0; at < 10000; at++)
         if (last[at] != rank + 1)
             return 1;
-    return MPI_Free_mem(last);
+    return 0;
 }

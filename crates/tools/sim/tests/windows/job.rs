@@ -21,12 +21,14 @@ use verbena_sim::{Cluster, Faults, Memory as Buffer, Random, Shape};
 
 /// Bytes of an origin's zone.
 const ZONE: usize = 160 << 10;
-/// Words behind the zones: a counter, a word that is swapped, one that the lock guards, and sums.
+/// Words behind the zones: a counter, a word that is swapped, sums, and a block that the lock
+/// guards: all its words are alike.
 const COUNTER: usize = 0;
 const SWAPPED: usize = 1;
-const GUARDED: usize = 2;
 const SUMS: usize = 8;
-const WORDS: usize = 64;
+const GUARDED: usize = 64;
+const WORDS: usize = GUARDED + BLOCK;
+const BLOCK: usize = 1500;
 /// Steps without any change after which a run counts as stuck.
 const STEPS_MAX: u64 = 300_000;
 /// Context of the window's communicator.
@@ -239,7 +241,7 @@ impl Job {
     fn accumulate(&mut self, me: usize, target: usize) {
         let to_sums = self.random.percent(20);
         let (start, room) =
-            if to_sums { (self.word_at(SUMS), (WORDS - SUMS) * 8) } else { (me * ZONE, ZONE) };
+            if to_sums { (self.word_at(SUMS), (GUARDED - SUMS) * 8) } else { (me * ZONE, ZONE) };
         let sample = match to_sums {
             true => Sample {
                 datatype: WORD.clone(),
@@ -388,7 +390,7 @@ impl Job {
         rank.target = target;
     }
 
-    /// Begins to lock a window. Now and then the word is asked for before the lock is known to be
+    /// Begins to lock a window. Now and then the block is asked for before the lock is known to be
     /// held.
     fn lock(&mut self, me: usize, target: usize) {
         let is_exclusive = self.random.percent(70);
@@ -403,24 +405,31 @@ impl Job {
         }
     }
 
-    /// Asks for the word that the lock guards.
+    /// Asks for the block that the lock guards. A reader gives the lock back at once now and then.
     fn look_guarded(&mut self, me: usize) {
         let target = self.ranks[me].target;
-        let sample = Sample { datatype: WORD.clone(), count: 1, at: self.word_at(GUARDED) };
-        let into = self.buffer(8);
+        let sample = Sample { datatype: WORD.clone(), count: BLOCK, at: self.word_at(GUARDED) };
+        let into = self.buffer(BLOCK * 8);
         let rank = &mut self.ranks[me];
         let engine = &mut self.cluster.engine(me as u32);
         let get = rank.service.origin().get(engine, &remote(target, &sample), &into.buffer());
-        rank.wait = Wait::Look(get.expect("a short datatype"), into);
+        let get = get.expect("a short datatype");
         rank.requests += 1;
+        if rank.is_exclusive || self.random.percent(50) {
+            rank.wait = Wait::Look(get, into);
+            return;
+        }
+        rank.wait = Wait::Glance(get, into, rank.service.origin().unlock(engine, target as i32));
+        rank.requests += 1;
+        self.holders[target].retain(|(holder, _)| *holder != me);
     }
 
-    /// Adds one to the word that the lock guards, if that is held alone, and gives the lock back.
+    /// Adds one to the words that the lock guards, if that is held alone, and gives the lock back.
     fn unlock(&mut self, me: usize, seen: u64) {
         let (target, is_exclusive) = (self.ranks[me].target, self.ranks[me].is_exclusive);
-        let sample = Sample { datatype: WORD.clone(), count: 1, at: self.word_at(GUARDED) };
-        let next = self.buffer(8);
-        next.fill(&(seen + 1).to_le_bytes());
+        let sample = Sample { datatype: WORD.clone(), count: BLOCK, at: self.word_at(GUARDED) };
+        let next = self.buffer(BLOCK * 8);
+        next.fill(&(seen + 1).to_le_bytes().repeat(BLOCK));
         let rank = &mut self.ranks[me];
         let engine = &mut self.cluster.engine(me as u32);
         if is_exclusive {

@@ -42,8 +42,11 @@ pub(crate) enum Wait {
     Flush(Moment),
     FlushLocal(Moment),
     Lock(Operation),
+    /// The block under the lock.
     Look(Operation, Buffer),
-    /// It keeps the lock for some rounds; the value of the word that it guards.
+    /// The same and the end of the lock.
+    Glance(Operation, Buffer, Operation),
+    /// It keeps the lock for some rounds; the value of the words that it guards.
     Hold(u64, u64),
     Unlock(Operation),
 }

@@ -43,7 +43,7 @@ enum Head {
     Locking,
     /// An accumulate is at work.
     Accumulating(Box<Accumulating>),
-    /// A flush or an unlock waits for the puts before it.
+    /// A flush or an unlock waits for the puts before it, the latter for answers too.
     Closing { number: u32, unlocks: bool },
 }
 
@@ -128,6 +128,8 @@ impl Line {
                 untold.into_iter().for_each(|error| helpers.notes.trouble(self.outbox.origin, error));
             }
             Head::Closing { .. } if !self.puts.is_empty() => return false,
+            // What is fetched under the lock must not change before it has left.
+            Head::Closing { unlocks: true, .. } if !self.outbox.is_empty() => return false,
             &mut Head::Closing { number, unlocks } => self.close(number, unlocks, access, helpers),
         }
         self.head = Head::Free;

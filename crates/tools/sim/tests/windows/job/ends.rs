@@ -85,6 +85,16 @@ impl Job {
                 succeeded(outcome.error)?;
                 self.looked(me, &into)?;
             }
+            Wait::Glance(get, into, unlock) => {
+                let engine = &mut self.cluster.visit(me as u32);
+                let (Some(got), Some(unlocked)) = (get.poll(engine), unlock.poll(engine)) else {
+                    self.ranks[me].wait = Wait::Glance(get, into, unlock);
+                    return Ok(false);
+                };
+                succeeded(got.error)?;
+                guarded(&into)?;
+                self.unlocked(me, unlocked.error)?;
+            }
             Wait::Hold(0, seen) => {
                 let target = self.ranks[me].target;
                 self.holders[target].retain(|(rank, _)| *rank != me);
@@ -102,13 +112,13 @@ impl Job {
         Ok(true)
     }
 
-    /// The word that the lock guards is known, so the lock is held.
+    /// The block that the lock guards is known, so the lock is held.
     fn looked(&mut self, me: usize, into: &Buffer) -> Result<(), String> {
         let target = self.ranks[me].target;
         if !self.holders[target].iter().any(|(rank, _)| *rank == me) {
             self.hold(me)?;
         }
-        self.ranks[me].wait = Wait::Hold(self.random.below(20), word(&into.packed()));
+        self.ranks[me].wait = Wait::Hold(self.random.below(20), guarded(into)?);
         Ok(())
     }
 
@@ -222,13 +232,13 @@ impl Job {
         if memory[..zones] != self.expected[target][..zones] {
             return Err("a zone holds what it must not".into());
         }
-        let [sums, end] = [SUMS, WORDS].map(|word| zones + word * 8);
+        let [sums, end] = [SUMS, GUARDED].map(|word| zones + word * 8);
         if memory[sums..end] != self.expected[target][sums..end] {
             return Err("a sum is wrong".into());
         }
         let value = |at: usize| word(&memory[zones + at * 8..][..8]);
-        if value(GUARDED) != self.locked[target] {
-            return Err(format!("{} instead of {} under the lock", value(GUARDED), self.locked[target]));
+        if let Some(at) = (GUARDED..WORDS).find(|&at| value(at) != self.locked[target]) {
+            return Err(format!("{} instead of {} under the lock", value(at), self.locked[target]));
         }
         let counted = &mut self.counted[target];
         counted.sort_unstable();
@@ -248,6 +258,16 @@ impl Job {
             true => Ok(()),
             false => Err(format!("the word was swapped to {last:#x}, {} swaps are left over", swaps.len())),
         }
+    }
+}
+
+/// The value that all words of the guarded block have.
+fn guarded(block: &Buffer) -> Result<u64, String> {
+    let bytes = block.packed();
+    let (words, _) = bytes.as_chunks::<8>();
+    match words.iter().all(|word| *word == words[0]) {
+        true => Ok(word(&words[0])),
+        false => Err("the block under the lock was seen while it changed".into()),
     }
 }
 

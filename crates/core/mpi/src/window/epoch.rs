@@ -247,10 +247,8 @@ impl Epochs {
 impl LockAll {
     #[inline]
     fn enter(&mut self, rank: i32) -> Entry {
-        match self.first {
-            Meeting::Due if self.meet(rank) => Entry::TakeLock,
-            _ => Entry::Ready,
-        }
+        let is_due = self.first == Meeting::Due && self.meet(rank);
+        if is_due { Entry::TakeLock } else { Entry::Ready }
     }
 
     /// Notes a rank. Returns whether it is new.

@@ -64,7 +64,7 @@ pub trait Heap: Send + Sync {
         self.allocate_aligned(bytes, 1)
     }
 
-    /// As [`Heap::allocate`], from a multiple of `alignment` on.
+    /// Allocates as [`Heap::allocate`], from a multiple of `alignment` on.
     ///
     /// # Errors
     /// The errors of [`Heap::allocate`].

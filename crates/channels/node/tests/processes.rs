@@ -45,9 +45,9 @@ fn run_scenarios(filter: String) {
 /// The limits of a rank, and a setting of it.
 #[derive(Clone, Copy, Default)]
 struct Limits {
-    /// Of the size of files (`ulimit -f`), in bytes.
+    /// The largest file (`ulimit -f`) in bytes.
     file: Option<u64>,
-    /// Of address space (`ulimit -v`), in bytes.
+    /// The address space (`ulimit -v`) in bytes.
     addresses: Option<u64>,
     setting: Option<(&'static str, &'static str)>,
 }
@@ -65,7 +65,7 @@ impl Job {
         Job::start_limited(size, role, |_| Limits::default())
     }
 
-    /// As [`Job::start`], each rank with limits of its own.
+    /// Starts ranks as [`Job::start`], each with limits of its own.
     fn start_limited(size: u32, role: &str, limits: impl Fn(u32) -> Limits) -> Job {
         let mut job = Job::start_unconnected(size, role, limits);
         job.pass_cards();

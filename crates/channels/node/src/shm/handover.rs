@@ -212,7 +212,7 @@ fn receive(server: &mut UnixStream) -> Result<Gift> {
     }
 }
 
-/// As much of a text as a client reads, and something of an empty one.
+/// The part of a text that a client reads, and a word instead of an empty one.
 fn cut(text: &str) -> &[u8] {
     let text = if text.is_empty() { "no reason" } else { text };
     &text.as_bytes()[..text.len().min(TEXT_BYTES_MAX)]

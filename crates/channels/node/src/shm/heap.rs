@@ -34,7 +34,7 @@ use verbena_memory::Region;
 /// microseconds, and shorter blocks fail as any memory of a program does.
 const CHECKED_BYTES_MIN: u64 = 1 << 20;
 
-/// So many bytes are reserved at a time, and are no longer announced to the others then.
+/// The bytes that are reserved at a time, and are no longer announced to the others then.
 const PIECE_BYTES: usize = 16 << 20;
 
 /// Makes the heap for `ranks` ranks of this node; the descriptor is for the others. Else says why

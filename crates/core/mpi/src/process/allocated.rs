@@ -26,11 +26,11 @@ impl Allocated {
 /// The sort of memory that the program wants to free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freed {
-    /// It was a block of the heap, and is free now.
+    /// A block of the heap, which is free now.
     Block,
-    /// It lies in the heap, but is no block that the program was given and still has.
+    /// Memory in the heap that is no block which the program was given and still has.
     NoBlock,
-    /// It does not lie in the heap.
+    /// Memory that does not lie in the heap.
     Elsewhere,
 }
 

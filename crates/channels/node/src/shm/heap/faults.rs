@@ -1,4 +1,4 @@
-//! What a user reads if the heap cannot give memory.
+//! The messages to a user where the heap cannot give memory.
 
 use super::Slice;
 use std::io::Error;

@@ -166,6 +166,13 @@ impl Region {
         unsafe { Word::store(self.word(offset), value) }
     }
 
+    /// Reads a word of any width.
+    #[inline(always)]
+    pub fn peek(&self, offset: usize, width: usize) -> u64 {
+        // SAFETY: `word` checked it.
+        by_width!(width, W => unsafe { W::load(self.word(offset)) }.number())
+    }
+
     /// Writes a word and returns the former one.
     #[inline(always)]
     pub fn swap(&self, offset: usize, width: usize, value: u64) -> u64 {

@@ -2,21 +2,11 @@
 
 use super::*;
 use crate::Owned;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+use verbena_testing::meetings::{THREADS, at_once};
 
 const WIDTHS: [usize; 4] = [1, 2, 4, 8];
-const THREADS: u64 = 4;
-const ROUNDS: u64 = if cfg!(miri) { 50 } else { 20_000 };
-
-/// Runs `work` in several threads at once, each with its number.
-fn at_once(work: impl Fn(u64) + Sync) {
-    std::thread::scope(|scope| {
-        for thread in 0..THREADS {
-            let work = &work;
-            scope.spawn(move || work(thread));
-        }
-    });
-}
-
 fn ones(width: usize) -> u64 {
     u64::MAX >> (64 - 8 * width)
 }
@@ -26,6 +16,7 @@ fn each_width_changes_its_own_bytes_only() {
     for width in WIDTHS {
         let owned = Owned::from(&[0xff; 24][..]);
         let region = owned.lend();
+        assert_eq!(region.peek(8, width), ones(width));
         assert_eq!(region.fetch_add(8, width, 2), ones(width));
         assert_eq!(region.swap(8, width, 0x0102_0304_0506_0708), 1);
         let now = 0x0102_0304_0506_0708 & ones(width);
@@ -62,56 +53,48 @@ fn words_that_are_not_aligned_or_out_of_range_are_refused() {
 fn no_change_of_a_word_is_lost() {
     let owned = Owned::zeroed(64);
     let region = owned.lend();
-    at_once(|thread| {
-        for _ in 0..ROUNDS {
-            region.fetch_add(0, 8, thread + 1);
-            region.update(8, 4, |word| word + 1);
-            while region.compare_exchange(16, 8, 0, thread + 1).is_err() {
-                std::thread::yield_now();
-            }
-            // The word is a lock: these two are one change.
-            region.store::<u64>(24, region.load::<u64>(24) + 1);
-            region.word_store(16, 0);
+    let calls = at_once(|_| {
+        region.fetch_add(0, 8, 1);
+        region.update(8, 4, |word| word + 1);
+        while region.compare_exchange(16, 8, 0, 1).is_err() {
+            std::thread::yield_now();
         }
+        // The word is a lock: these two are one change.
+        region.store::<u64>(24, region.load::<u64>(24) + 1);
+        region.word_store(16, 0);
     });
-    assert_eq!(region.word_load(0), ROUNDS * THREADS * (THREADS + 1) / 2);
-    assert_eq!(region.load::<u32>(8) as u64, ROUNDS * THREADS);
-    assert_eq!(region.word_load(24), ROUNDS * THREADS);
+    assert_eq!((region.word_load(0), region.peek(8, 4), region.word_load(24)), (calls, calls, calls));
 }
 
 #[test]
 fn no_change_of_a_loop_is_lost() {
-    let (target, floats) = (Owned::zeroed(64), Owned::zeroed(40));
-    (0..4).for_each(|i| floats.lend().store(1 + 8 * i, 1.0f64));
+    const FLOATS: usize = 32;
+    let (target, floats) = (Owned::zeroed(8 * FLOATS + 32), Owned::zeroed(8 * FLOATS + 1));
+    (0..FLOATS).for_each(|i| floats.lend().store(1 + 8 * i, 1.0f64));
     let integers = Owned::from(&[1; 33][..]);
-    let (sums, counts) = (target.lend().part(0, 32), target.lend().part(32, 32));
-    at_once(|_| {
-        for _ in 0..ROUNDS / 8 {
-            fold(floats.lend().part(1, 32), sums, None, |a: f64, b: f64| a + b);
-            apply(Native::Add, 4, integers.lend().part(1, 32), counts, None);
-        }
+    let (sums, counts) = (target.lend().part(0, 8 * FLOATS), target.lend().part(8 * FLOATS, 32));
+    let calls = at_once(|_| {
+        fold(floats.lend().part(1, 8 * FLOATS), sums, None, |a: f64, b: f64| a + b);
+        apply(Native::Add, 4, integers.lend().part(1, 32), counts, None);
     });
-    let rounds = ROUNDS / 8 * THREADS;
-    assert!((0..4).all(|i| sums.load::<f64>(8 * i) == rounds as f64));
-    assert!((0..8).all(|i| counts.load::<u32>(4 * i) == 0x0101_0101u32.wrapping_mul(rounds as u32)));
+    assert_eq!((0..FLOATS).find(|i| sums.load::<f64>(8 * i) != calls as f64), None, "{calls} calls");
+    assert!((0..8).all(|i| counts.load::<u32>(4 * i) == 0x0101_0101u32.wrapping_mul(calls as u32)));
 }
 
 #[test]
 fn every_value_is_somebodys_former_one() {
     let owned = Owned::zeroed(8);
-    let region = owned.lend();
-    let seen: Vec<std::sync::Mutex<Vec<u64>>> = (0..THREADS).map(|_| Default::default()).collect();
-    at_once(|thread| {
-        let (one, former) = (Owned::from(&1u64.to_le_bytes()[..]), Owned::zeroed(8));
-        let mut mine = seen[thread as usize].lock().unwrap();
-        for _ in 0..ROUNDS / 4 {
-            fold(one.lend(), region, Some(former.lend()), |a: u64, b: u64| a + b);
-            mine.push(former.lend().load(0));
-        }
+    let one = Owned::from(&1u64.to_le_bytes()[..]);
+    let formers = [(); THREADS].map(|()| Owned::zeroed(8));
+    let seen = [(); THREADS].map(|()| Mutex::new(Vec::new()));
+    let calls = at_once(|thread| {
+        let former = formers[thread].lend();
+        fold(one.lend(), owned.lend(), Some(former), |a: u64, b: u64| a + b);
+        seen[thread].lock().unwrap().push(former.load::<u64>(0));
     });
-    let mut all: Vec<u64> = seen.iter().flat_map(|mine| mine.lock().unwrap().clone()).collect();
+    let mut all: Vec<u64> = seen.into_iter().flat_map(|mine| mine.into_inner().unwrap()).collect();
     all.sort_unstable();
-    assert_eq!(all, (0..ROUNDS / 4 * THREADS).collect::<Vec<_>>());
+    assert_eq!((0..calls).find(|&i| all[i as usize] != i), None, "{calls} calls");
 }
 
 /// Bytes at any alignment of the operands, and at every one that the width allows.
@@ -141,19 +124,19 @@ fn replacing_and_loading_move_the_bytes_of_the_range() {
 
 #[test]
 fn no_word_is_seen_in_part() {
-    let owned = Owned::zeroed(32);
-    let (region, rounds) = (owned.lend(), ROUNDS / 8);
-    let torn = std::sync::atomic::AtomicU64::new(0);
+    const BYTES: usize = 128;
+    let owned = Owned::zeroed(BYTES);
+    let values = [0, 1, 2, 3].map(|thread| Owned::from(&[thread; BYTES + 1][..]));
+    let rooms = [(); THREADS].map(|()| Owned::zeroed(BYTES));
+    let is_torn = AtomicBool::new(false);
     at_once(|thread| {
-        let mine = Owned::from(&[thread as u8; 33][..]);
-        let seen = Owned::zeroed(32);
-        for _ in 0..rounds {
-            replace(8, mine.lend().part(1, 32), region, None);
-            load(8, region, seen.lend());
-            let whole = |word: [u8; 8]| word == [word[0]; 8];
-            let parts = (0..4).filter(|i| !whole(seen.lend().load(8 * i))).count();
-            torn.fetch_add(parts as u64, Ordering::Relaxed);
+        let (mine, seen) = (values[thread].lend().part(1, BYTES), rooms[thread].lend());
+        replace(8, mine, owned.lend(), None);
+        load(8, owned.lend(), seen);
+        let torn = |word: [u8; 8]| word != [word[0]; 8];
+        if (0..BYTES).step_by(8).any(|at| torn(seen.load(at))) {
+            is_torn.store(true, Ordering::Relaxed);
         }
     });
-    assert_eq!(torn.into_inner(), 0);
+    assert!(!is_torn.into_inner());
 }

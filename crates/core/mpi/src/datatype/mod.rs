@@ -3,8 +3,8 @@
 //! A [`Datatype`] keeps four things apart: where its bytes lie ([`Layout`]), which basic elements
 //! they are ([`Signature`]), its bounds, and how it was made ([`Contents`]). [`predefined`] holds
 //! the table of basic types, [`construct`] and [`mod@array`] the constructors, [`fortran`] the
-//! types that are chosen by precision, [`pack`] and [`external`] the packing calls. [`wire`] sends a
-//! datatype to another process.
+//! types that are chosen by precision, [`pack`] and [`external`] the packing calls. [`wire`] sends
+//! a datatype to another process.
 
 pub mod array;
 pub mod construct;

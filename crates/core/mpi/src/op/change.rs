@@ -24,7 +24,8 @@ enum Work {
     Leave,
     Replace,
     Combine(Loops),
-    Locate(Extreme, Pair),
+    /// The sorts of value and index.
+    Locate(Extreme, &'static Basic, &'static Basic),
 }
 
 /// The loops of an operation: input, elements, and, if each changes at once, room for the former
@@ -70,16 +71,15 @@ impl Change {
 
     /// The change of a pair. No processor knows it, so that all calls on pairs take a lock.
     fn of_pair(op: Builtin, pair: Pair) -> Option<Change> {
-        // Packed, the index lies right behind the value.
-        let packed = Pair { index_at: pair.value.size(), ..pair };
+        let Pair { value, index, .. } = pair;
         let work = match op {
             Builtin::NoOp => Work::Leave,
             Builtin::Replace => Work::Replace,
-            Builtin::Maxloc => Work::Locate(Extreme::Greatest, packed),
-            Builtin::Minloc => Work::Locate(Extreme::Least, packed),
+            Builtin::Maxloc => Work::Locate(Extreme::Greatest, value, index),
+            Builtin::Minloc => Work::Locate(Extreme::Least, value, index),
             _ => return None,
         };
-        Some(Change { width: pair.value.size() + pair.index.size(), is_word: false, work })
+        Some(Change { width: value.size() + index.size(), is_word: false, work })
     }
 
     /// Packed bytes of an element.
@@ -136,7 +136,9 @@ impl Change {
             Work::Leave => {}
             Work::Replace => inout.put(0, input.part(0, inout.len())),
             Work::Combine(loops) => (loops.plainly)(input, inout),
-            Work::Locate(extreme, pair) => {
+            Work::Locate(extreme, value, index) => {
+                // Packed, the index lies right behind the value.
+                let pair = Pair { handle: 0, value, index, index_at: value.size() };
                 let count = inout.len() / self.width;
                 Pairs { pair: &pair, extent: self.width, count }.locate(extreme, input, inout);
             }

@@ -106,7 +106,50 @@ pub struct Target<'a> {
 /// `MPI_ERR_OP` if the operation is not defined for the datatype, `MPI_ERR_RMA_RANGE` if elements
 /// lie outside of the memory, `MPI_ERR_TYPE` if there are not as many packed bytes as elements; the
 /// errors of the memory.
+#[inline]
 pub fn accumulate(
+    op: &Op,
+    target: &Target<'_>,
+    source: Option<Region>,
+    former: Option<Region>,
+) -> Result<()> {
+    if let Some(region) = target.memory.region()
+        && words(op, target, region, source, former).is_some()
+    {
+        return Ok(());
+    }
+    accumulate_any(op, target, source, former)
+}
+
+/// Changes aligned elements of a basic datatype in mapped memory, which processors can change at
+/// once. `None`, without a change, if they are others or anything is wrong.
+fn words(
+    op: &Op,
+    target: &Target<'_>,
+    region: Region,
+    source: Option<Region>,
+    former: Option<Region>,
+) -> Option<()> {
+    let (basic, at) = (target.datatype.as_basic()?, usize::try_from(target.at).ok()?);
+    let change = Change::new(op.builtin()?, Element::Basic(basic))?;
+    let bytes = change.width().checked_mul(target.count)?;
+    let end = at.checked_add(bytes)?;
+    let source = if change.takes_input() { source? } else { Region::EMPTY };
+    let fits = |operand: Region| operand.len() == bytes;
+    if end > region.len()
+        || target.guard.domain != Domain::Processor
+        || !change.is_word(region, at)
+        || (change.takes_input() && !fits(source))
+        || !former.is_none_or(fits)
+    {
+        return None;
+    }
+    change.at_once(source, region.part(at, bytes), former);
+    Some(())
+}
+
+/// Accumulates elements of any sort.
+fn accumulate_any(
     op: &Op,
     target: &Target<'_>,
     source: Option<Region>,

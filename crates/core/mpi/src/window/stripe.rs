@@ -73,7 +73,7 @@ impl<'a, W: Words> Stripes<'a, W> {
     #[inline]
     pub fn hold(&self, address: u64, bytes: u64) -> Held<'_, W> {
         let held = Held { words: &self.words, mask: mask(address, bytes) };
-        (0..STRIPES).filter(|stripe| held.has(*stripe)).for_each(|stripe| self.take(stripe));
+        held.for_each(|stripe| self.take(stripe));
         held
     }
 
@@ -112,15 +112,20 @@ pub struct Held<'a, W: Words = Region> {
 }
 
 impl<W: Words> Held<'_, W> {
+    /// Calls `each` with every stripe, from the lowest one on.
     #[inline]
-    fn has(&self, stripe: usize) -> bool {
-        self.mask >> stripe & 1 == 1
+    fn for_each(&self, mut each: impl FnMut(usize)) {
+        let mut left = self.mask;
+        while left != 0 {
+            each(left.trailing_zeros() as usize);
+            left &= left - 1;
+        }
     }
 }
 
 impl<W: Words> Drop for Held<'_, W> {
     fn drop(&mut self) {
-        (0..STRIPES).filter(|stripe| self.has(*stripe)).for_each(|stripe| self.words.free(stripe));
+        self.for_each(|stripe| self.words.free(stripe));
     }
 }
 

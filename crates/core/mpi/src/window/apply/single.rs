@@ -1,10 +1,9 @@
 //! The calls on one element: `MPI_Fetch_and_op` and `MPI_Compare_and_swap`.
 
 use super::{Domain, Guard, Target, TargetMemory, accumulate, mismatch};
-use crate::datatype::{Basic, Datatype, Element, Family};
+use crate::datatype::{Datatype, Family};
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
-use crate::op::change::Change;
 use crate::op::{Builtin, Op};
 use std::sync::Arc;
 use verbena_memory::Region;
@@ -28,64 +27,64 @@ pub fn fetch_and_op(
     former: Region,
     guard: &Guard<'_>,
 ) -> Result<()> {
-    if guard.domain == Domain::Processor
-        && let Some(builtin) = op.builtin()
-        && let Some(basic) = datatype.as_basic()
-        && at.checked_add(basic.size()).is_some_and(|end| end <= memory.len())
-        && former.len() >= basic.size()
-        && (origin.len() >= basic.size() || builtin == Builtin::NoOp)
-        && (fetch_word(builtin, basic, memory, at, (origin, former))
-            || fetch_element(builtin, basic, memory, at, (origin, former)))
-    {
+    if guard.domain == Domain::Processor && fetch_word(op, memory, at, datatype, (origin, former)) {
         return Ok(());
     }
     let target = Target { memory: &memory, at: at as i64, count: 1, datatype, guard };
     accumulate(op, &target, Some(origin), Some(former))
 }
 
-/// Changes an aligned integer of 8 bytes by one instruction. False if it is none, or there is no
-/// such instruction.
+/// Changes an aligned integer of 4 or 8 bytes by one instruction. False, without a change, if it is
+/// none, if there is no such instruction, or if anything is wrong.
 #[inline(always)]
 fn fetch_word(
-    op: Builtin,
-    basic: &Basic,
+    op: &Op,
     memory: Region,
     at: usize,
+    datatype: &Datatype,
     (origin, former): (Region, Region),
 ) -> bool {
-    const WIDTH: usize = WORD_BYTES_MAX;
+    let (Some(op), Some(basic)) = (op.builtin(), datatype.as_basic()) else { return false };
     let integer = matches!(basic.family, Family::CInteger | Family::FortranInteger | Family::MultiLanguage);
-    if !integer || basic.size() != WIDTH || !memory.is_aligned(at, WIDTH) {
+    integer
+        && match basic.size() {
+            8 => fetch_wide(op, memory, at, 8, (origin, former)),
+            4 => fetch_wide(op, memory, at, 4, (origin, former)),
+            _ => false,
+        }
+}
+
+#[inline(always)]
+fn fetch_wide(
+    op: Builtin,
+    memory: Region,
+    at: usize,
+    width: usize,
+    (origin, former): (Region, Region),
+) -> bool {
+    if !is_word(memory, at, width) || former.len() < width || (origin.len() < width && op != Builtin::NoOp) {
         return false;
     }
-    let fetch = |native| memory.fetch(native, at, WIDTH, origin.load(0));
+    let fetch = |native, value| memory.fetch(native, at, width, value);
     let was = match op {
-        Builtin::Sum => fetch(Native::Add),
-        Builtin::Replace => memory.swap(at, WIDTH, origin.load(0)),
-        Builtin::NoOp => memory.word_load(at),
-        Builtin::Band => fetch(Native::And),
-        Builtin::Bor => fetch(Native::Or),
-        Builtin::Bxor => fetch(Native::Xor),
+        Builtin::Sum => fetch(Native::Add, load(origin, width)),
+        Builtin::Replace => memory.swap(at, width, load(origin, width)),
+        Builtin::NoOp => memory.peek(at, width),
+        Builtin::Band => fetch(Native::And, load(origin, width)),
+        Builtin::Bor => fetch(Native::Or, load(origin, width)),
+        Builtin::Bxor => fetch(Native::Xor, load(origin, width)),
         _ => return false,
     };
-    former.store(0, was);
+    store(former, width, was);
     true
 }
 
-/// Changes an aligned element that processors can change at once. False if it is none.
-fn fetch_element(
-    op: Builtin,
-    basic: &'static Basic,
-    memory: Region,
-    at: usize,
-    (origin, former): (Region, Region),
-) -> bool {
-    let Some(change) = Change::new(op, Element::Basic(basic)) else { return false };
-    if !change.is_word(memory, at) {
-        return false;
-    }
-    change.at_once(origin, memory.part(at, change.width()), Some(former));
-    true
+/// Returns whether the memory has a word of this width there, which processors change at once.
+#[inline(always)]
+fn is_word(memory: Region, at: usize, width: usize) -> bool {
+    width <= WORD_BYTES_MAX
+        && at.checked_add(width).is_some_and(|end| end <= memory.len())
+        && memory.is_aligned(at, width)
 }
 
 /// Writes `origin` to the element at place `at` if it has the bits of `compare`. `result` gets what
@@ -107,24 +106,18 @@ pub fn compare_and_swap(
     if let Some(short) = [origin, compare, result].into_iter().find(|operand| operand.len() < width) {
         return Err(mismatch(short.len(), width));
     }
-    Target { memory, at, count: 1, datatype, guard }.check()?;
-    match memory.region() {
-        Some(region)
-            if guard.domain == Domain::Processor
-                && width <= WORD_BYTES_MAX
-                && region.is_aligned(at as usize, width) =>
-        {
-            let (expected, new) = (load(compare, width), load(origin, width));
-            let was = region.compare_exchange(at as usize, width, expected, new);
-            store(result, width, was.unwrap_or_else(|was| was));
-            Ok(())
-        }
-        region => {
-            let base = region.map_or(0, |region| region.address());
-            let _held = guard.stripes.hold(base + at as u64, width as u64);
-            swap_plainly(memory, at as u64, origin.part(0, width), compare, result.part(0, width))
-        }
+    if guard.domain == Domain::Processor
+        && let (Some(region), Ok(at)) = (memory.region(), usize::try_from(at))
+        && is_word(region, at, width)
+    {
+        let was = region.compare_exchange(at, width, load(compare, width), load(origin, width));
+        store(result, width, was.unwrap_or_else(|was| was));
+        return Ok(());
     }
+    Target { memory, at, count: 1, datatype, guard }.check()?;
+    let base = memory.region().map_or(0, |region| region.address());
+    let _held = guard.stripes.hold(base + at as u64, width as u64);
+    swap_plainly(memory, at as u64, origin.part(0, width), compare, result.part(0, width))
 }
 
 /// Compares and swaps as [`compare_and_swap`], while nobody else changes the element.
@@ -144,7 +137,7 @@ fn swap_plainly(
 }
 
 /// The integer of `width` bytes in an origin's memory.
-#[inline]
+#[inline(always)]
 fn load(element: Region, width: usize) -> u64 {
     match width {
         1 => element.load::<u8>(0).into(),
@@ -155,7 +148,7 @@ fn load(element: Region, width: usize) -> u64 {
 }
 
 /// Writes an integer of `width` bytes to an origin's memory.
-#[inline]
+#[inline(always)]
 fn store(element: Region, width: usize, value: u64) {
     match width {
         1 => element.store(0, value as u8),

@@ -1,5 +1,7 @@
 //! Every operation on every datatype against the kernels of reductions, in every sort of memory;
-//! threads that change the same elements; and what is refused.
+//! and what is refused.
+
+mod threads;
 
 use super::*;
 use crate::datatype::construct::Unit;
@@ -7,7 +9,6 @@ use crate::datatype::predefined::{BASICS, PAIRS};
 use crate::datatype::{Float, Form, Representation};
 use crate::op::BUILTINS;
 use crate::window::stripe::{STRIPES, yield_core};
-use std::sync::Mutex;
 use verbena_memory::Owned;
 use verbena_memory::elements::Elements;
 
@@ -21,8 +22,11 @@ struct Exposed {
 struct Far(Region);
 
 impl TargetMemory for Far {
+    /// Reads, and gives others a chance to come in before the bytes are written.
     fn read(&self, at: u64, into: Region) -> Result<()> {
-        TargetMemory::read(&self.0, at - self.0.address(), into)
+        TargetMemory::read(&self.0, at - self.0.address(), into)?;
+        std::thread::yield_now();
+        Ok(())
     }
 
     fn write(&self, at: u64, from: Region) -> Result<()> {
@@ -257,125 +261,6 @@ fn fetching_one_element_agrees_with_accumulating_it() {
             assert_eq!(one.lend().to_vec(), two.lend().to_vec(), "{op:?} of {leaf:?} at {at}");
             assert_eq!(outcome.is_ok(), one.lend().to_vec() == before, "{op:?} of {leaf:?} at {at}");
         }
-    }
-}
-
-const THREADS: u32 = 4;
-const ROUNDS: usize = 5000;
-
-fn at_once(work: impl Fn(u32) + Sync) {
-    std::thread::scope(|scope| {
-        for thread in 0..THREADS {
-            let work = &work;
-            scope.spawn(move || work(thread));
-        }
-    });
-}
-
-/// Threads add to the same elements of every sort, aligned or not, in each way and by each call.
-#[test]
-fn no_sum_is_lost() {
-    let leaves = [
-        mpi::MPI_INT8_T,
-        mpi::MPI_SHORT,
-        mpi::MPI_INT,
-        mpi::MPI_LONG,
-        mpi::MPI_FLOAT,
-        mpi::MPI_DOUBLE,
-        mpi::MPI_C_FLOAT_COMPLEX,
-        mpi::MPI_C_DOUBLE_COMPLEX,
-        mpi::MPI_INTEGER16,
-    ];
-    for (handle, at) in leaves.into_iter().flat_map(|leaf| [(leaf, 64), (leaf, 243)]) {
-        let leaf = Datatype::predefined(handle).unwrap();
-        // Ones, and zeros for the imaginary parts.
-        let one = one(leaf.as_basic().unwrap().representation);
-        let ones = Owned::from(&one.repeat(12)[..]);
-        let rows = Arc::new(Datatype::vector(Form::Int, 4, 3, 4, Unit::Extent, leaf).unwrap());
-        for way in WAYS {
-            let exposed = Exposed::new(&[0; 1024]);
-            at_once(|thread| {
-                let room = Owned::zeroed(ones.len());
-                for round in 0..ROUNDS / 10 {
-                    let (source, former) = (Some(ones.lend()), Some(room.lend()));
-                    let former = former.filter(|_| (round + thread as usize).is_multiple_of(2));
-                    add(&exposed, way, thread, (at, 1, &rows), source, former);
-                }
-            });
-            let total = (ROUNDS / 10) as u32 * THREADS;
-            let sums =
-                (0..total).fold(vec![0; leaf.size()], |sum, _| reduced(Builtin::Sum, leaf, &one, &sum));
-            let memory = exposed.memory.lend();
-            for i in (0..15).filter(|i| i % 4 != 3) {
-                let mut found = vec![0; leaf.size()];
-                memory.read(at as usize + i * leaf.size(), &mut found);
-                assert_eq!(found, sums, "element {i} of {leaf:?} at {at}, {way:?}");
-            }
-        }
-    }
-}
-
-/// Adds without the check that no stripe is held: other threads hold some.
-fn add(
-    exposed: &Exposed,
-    way: Way,
-    thread: u32,
-    (at, count, datatype): (i64, usize, &Arc<Datatype>),
-    source: Option<Region>,
-    former: Option<Region>,
-) {
-    let (region, guard) = (exposed.memory.lend(), &exposed.guard(way, thread));
-    let far = Far(region);
-    // Of those under stripes some have the memory mapped and some have not.
-    let is_far = way == Way::Far && thread.is_multiple_of(2);
-    let memory: &dyn TargetMemory = if is_far { &far } else { &region };
-    let at = if is_far { region.address() as i64 + at } else { at };
-    let target = Target { memory, at, count, datatype, guard };
-    accumulate(&Op::of(Builtin::Sum), &target, source, former).unwrap();
-}
-
-fn one(representation: Representation) -> Vec<u8> {
-    let zeros = |count| vec![0; count];
-    match representation {
-        Representation::Integer(int) => [vec![1], zeros(int.size() - 1)].concat(),
-        Representation::Float(Float::F32) => 1f32.to_le_bytes().to_vec(),
-        Representation::Float(Float::F64) => 1f64.to_le_bytes().to_vec(),
-        Representation::Complex(part) => [one(Representation::Float(part)), zeros(part.size())].concat(),
-        other => panic!("{other:?}"),
-    }
-}
-
-/// Fetching and comparing hand out every number once, whoever asks by whichever call.
-#[test]
-fn every_number_is_handed_out_once() {
-    let long = Datatype::predefined(mpi::MPI_LONG).unwrap();
-    for way in [Way::Processor, Way::Locked] {
-        let (exposed, numbers) = (Exposed::new(&[0; 64]), Mutex::new(Vec::new()));
-        at_once(|thread| {
-            let mut mine = Vec::new();
-            let (one, room) = (Owned::from(&1u64.to_le_bytes()[..]), Owned::zeroed(24));
-            let (memory, guard) = (exposed.memory.lend(), exposed.guard(way, thread));
-            for _ in 0..ROUNDS {
-                let [was, expected, new] = [0, 8, 16].map(|at| room.lend().part(at, 8));
-                if thread % 2 == 0 {
-                    fetch_and_op(&Op::of(Builtin::Sum), memory, 8, long, one.lend(), was, &guard).unwrap();
-                    mine.push(was.load::<u64>(0));
-                    continue;
-                }
-                while {
-                    new.store(0, expected.load::<u64>(0) + 1);
-                    compare_and_swap(&memory, 8, long, new, expected, was, &guard).unwrap();
-                    was.load::<u64>(0) != expected.load::<u64>(0)
-                } {
-                    expected.put(0, was);
-                }
-                mine.push(expected.load(0));
-            }
-            numbers.lock().unwrap().extend(mine);
-        });
-        let mut numbers = numbers.into_inner().unwrap();
-        numbers.sort_unstable();
-        assert_eq!(numbers, (0..ROUNDS as u64 * THREADS as u64).collect::<Vec<_>>(), "{way:?}");
     }
 }
 

@@ -11,6 +11,7 @@
 //! | [`datatype`] | arguments of datatype constructors |
 //! | [`datatype_wire`] | datatypes that other processes describe |
 //! | [`view`] | views of files |
+//! | [`window`] | requests for windows, from origins gone wild |
 
 pub mod boot;
 pub mod datatype;
@@ -20,6 +21,7 @@ pub mod pipe;
 pub mod reliable;
 pub mod user;
 pub mod view;
+pub mod window;
 pub mod wire;
 
 use verbena_infiniband::{rc, ud};
@@ -218,6 +220,14 @@ static ALL: &[Target] = &[
         "datatypes as bytes, from other processes"
     ),
     target!("view", 3_000, view::view, &[], "views of files"),
+    target!(
+        "window_request",
+        20_000,
+        window::request,
+        &[&[0, 0, 1, 0], &[2, 2, 1, 0], &[5, 1, 0, 0], &[0; 8], &[8, 0, 0, 0, 0, 0, 0, 0]],
+        "requests for windows"
+    ),
+    target!("window_service", 1_000, window::service, &[], "a window, asked for anything by an origin"),
 ];
 
 /// All targets.

@@ -8,6 +8,7 @@
 mod exposed;
 mod job;
 mod many;
+mod misuse;
 mod rank;
 mod sample;
 

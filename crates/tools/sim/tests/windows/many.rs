@@ -8,8 +8,13 @@ use verbena_mpi::window::service::{Operation, Service};
 use verbena_mpi::{Comm, Group};
 use verbena_sim::{Cluster, Faults, Random, Shape};
 
-fn service(me: u32) -> Service {
-    Service::new(&Comm::new(8, Arc::new(Group::new(vec![0, 1], me)), None))
+/// The service of rank `me` of two.
+pub(crate) fn service(me: u32) -> Service {
+    Service::new(&comm(me))
+}
+
+pub(crate) fn comm(me: u32) -> Comm {
+    Comm::new(8, Arc::new(Group::new(vec![0, 1], me)), None)
 }
 
 /// Puts `many` words, with requests that are looked at in any order, and returns the steps of

@@ -16,6 +16,9 @@ use std::sync::Arc;
 use verbena_memory::{Buffer, Owned};
 use verbena_waiting::lock::Lock;
 
+/// The longest description of a datatype that a request takes, in bytes.
+const DESCRIBED_BYTES_MAX: usize = BYTES_MAX / 2;
+
 /// The origin's side of a window.
 pub struct Origin {
     addresses: Arc<Addresses>,
@@ -61,12 +64,16 @@ impl Origin {
 
     /// Stores `data` at the target. `MPI_ERR_TYPE` if the datatype cannot be told.
     pub fn put(&self, access: &mut impl Access, remote: &Remote, data: &Buffer) -> Result<Operation> {
-        self.reach(access, remote, Load::Out(data), 0, |elements| Action::Put(elements))
+        let (datatype, load) = (describe(remote)?, Load::Out(data));
+        let action = Action::Put(load.elements(remote, 0, &datatype));
+        Ok(self.begin(access, remote.rank, action, load))
     }
 
     /// Fetches what is at the target into `into`. Errors as in [`Origin::put`].
     pub fn get(&self, access: &mut impl Access, remote: &Remote, into: &Buffer) -> Result<Operation> {
-        self.reach(access, remote, Load::In(into), 0, |elements| Action::Get(elements))
+        let (datatype, load) = (describe(remote)?, Load::In(into));
+        let action = Action::Get(load.elements(remote, 0, &datatype));
+        Ok(self.begin(access, remote.rank, action, load))
     }
 
     /// Combines `source` (`None` for `MPI_NO_OP`) into what is at the target, and fetches what was
@@ -84,18 +91,20 @@ impl Origin {
     ) -> Result<Operation> {
         let op =
             BUILTINS.iter().position(|entry| Some(entry.0) == op.builtin()).expect("a predefined operation");
-        let piece = piece_bytes(remote.datatype);
         let source = source.filter(|_| combines(op) == Some(true));
-        match (source, former) {
-            (None, None) => Ok(Operation::complete()),
-            (Some(source), None) => self.reach(access, remote, Load::Out(source), piece, |elements| {
-                Action::Accumulate { op, elements }
-            }),
-            (source, Some(former)) => {
-                let load = source.map_or(Load::In(former), |source| Load::Both(source, former));
-                self.reach(access, remote, load, piece, |elements| Action::GetAccumulate { op, elements })
-            }
-        }
+        let load = match (source, former) {
+            (None, None) => return Ok(Operation::complete()),
+            (Some(source), None) => Load::Out(source),
+            (Some(source), Some(former)) => Load::Both(source, former),
+            (None, Some(former)) => Load::In(former),
+        };
+        let datatype = describe(remote)?;
+        let elements = load.elements(remote, piece_bytes(remote.datatype), &datatype);
+        let action = match former {
+            None => Action::Accumulate { op, elements },
+            Some(_) => Action::GetAccumulate { op, elements },
+        };
+        Ok(self.begin(access, remote.rank, action, load))
     }
 
     /// Stores the first half of `operands` if the second half is at the target, and fetches what
@@ -107,9 +116,9 @@ impl Origin {
         operands: &Buffer,
         former: &Buffer,
     ) -> Result<Operation> {
-        self.reach(access, remote, Load::Both(operands, former), 0, |elements| {
-            Action::CompareAndSwap(elements)
-        })
+        let (datatype, load) = (describe(remote)?, Load::Both(operands, former));
+        let action = Action::CompareAndSwap(load.elements(remote, 0, &datatype));
+        Ok(self.begin(access, remote.rank, action, load))
     }
 
     /// Asks for the target's lock; the operation is over when it is held. What is begun after it
@@ -184,32 +193,6 @@ impl Origin {
         self.state.lock().under_way.is_empty()
     }
 
-    /// Begins an operation on memory. `MPI_ERR_TYPE` if the datatype cannot be told.
-    fn reach(
-        &self,
-        access: &mut impl Access,
-        remote: &Remote,
-        load: Load<'_>,
-        piece: usize,
-        action: impl for<'d> FnOnce(Elements<'d>) -> Action<'d>,
-    ) -> Result<Operation> {
-        let datatype = wire::encode(remote.datatype)?;
-        if datatype.len() > BYTES_MAX / 2 {
-            return Err(error::too_long(datatype.len(), BYTES_MAX / 2));
-        }
-        let bytes = load.out().or(load.into()).map_or(0, Buffer::len);
-        let is_within = load.out().is_some() && bytes <= WITHIN_BYTES_MAX;
-        let elements = Elements {
-            displacement: remote.displacement,
-            count: remote.count as usize,
-            bytes,
-            piece: if piece < bytes { piece } else { 0 },
-            is_within,
-            datatype: &datatype,
-        };
-        Ok(self.begin(access, remote.rank, action(elements), load))
-    }
-
     /// Sends a request and what belongs to it.
     fn begin(&self, access: &mut impl Access, target: i32, action: Action<'_>, load: Load<'_>) -> Operation {
         let mut state = self.state.lock();
@@ -279,6 +262,20 @@ impl State {
 }
 
 impl<'a> Load<'a> {
+    /// The description of the elements that it goes to or comes from, in pieces if it is longer
+    /// than one.
+    fn elements<'d>(self, remote: &Remote, piece: usize, datatype: &'d [u8]) -> Elements<'d> {
+        let bytes = self.out().or(self.into()).map_or(0, Buffer::len);
+        Elements {
+            displacement: remote.displacement,
+            count: remote.count as usize,
+            bytes,
+            piece: if piece < bytes { piece } else { 0 },
+            is_within: self.out().is_some() && bytes <= WITHIN_BYTES_MAX,
+            datatype,
+        }
+    }
+
     fn out(self) -> Option<&'a Buffer> {
         match self {
             Load::Out(data) | Load::Both(data, _) => Some(data),
@@ -291,6 +288,15 @@ impl<'a> Load<'a> {
             Load::In(buffer) | Load::Both(_, buffer) => Some(buffer),
             Load::Out(_) => None,
         }
+    }
+}
+
+/// The datatype of the target's elements as bytes. `MPI_ERR_TYPE` if it cannot be told.
+fn describe(remote: &Remote) -> Result<Vec<u8>> {
+    let datatype = wire::encode(remote.datatype)?;
+    match datatype.len() {
+        0..=DESCRIBED_BYTES_MAX => Ok(datatype),
+        bytes => Err(error::too_long(bytes, DESCRIBED_BYTES_MAX)),
     }
 }
 

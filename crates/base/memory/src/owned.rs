@@ -146,7 +146,8 @@ impl Drop for Owned {
 
 impl Block {
     fn new(power: u32) -> Block {
-        let whole = Layout::from_size_align(1 << power, LINE_BYTES).expect("a length within the address space");
+        let whole =
+            Layout::from_size_align(1 << power, LINE_BYTES).expect("a length within the address space");
         Block::try_new(power).unwrap_or_else(|| handle_alloc_error(whole))
     }
 

@@ -117,7 +117,7 @@ impl Win {
         check_operation(op, &remote, call.name)?;
         if let Some((buffer, datatype)) = source {
             remote.check_length(buffer.len() as u64, call.name)?;
-            check_alike(datatype, remote.datatype, call.name)?;
+            check_alike(datatype, &remote, call.name)?;
         }
         let Some(rank) = self.enter(process, remote.rank, call)? else { return Ok(COMPLETE) };
         if remote.bytes() == 0 {
@@ -214,10 +214,10 @@ fn check_operation(op: &Op, remote: &Remote, call: &str) -> Result<()> {
     }
 }
 
-/// Returns `MPI_ERR_TYPE` if the elements of origin and target are known to differ.
-fn check_alike(origin: &Datatype, target: &Datatype, call: &str) -> Result<()> {
+/// Returns `MPI_ERR_TYPE` if there are elements, and those of origin and target are known to differ.
+fn check_alike(origin: &Datatype, target: &Remote, call: &str) -> Result<()> {
     let sort = |datatype: &Datatype| datatype.basic().map_or(Mark::NONE, |basic| Mark(basic.sort));
-    match sort(origin).is_unlike(sort(target)) {
+    match target.bytes() > 0 && sort(origin).is_unlike(sort(target.datatype)) {
         true => Err(error::elements(call, "one datatype at the origin, another at the target")),
         false => Ok(()),
     }

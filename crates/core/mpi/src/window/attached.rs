@@ -25,6 +25,12 @@ impl Attached {
         Attached { address, bytes, ticket, region: Region::EMPTY }
     }
 
+    /// An entry for tests of where it lies.
+    #[cfg(test)]
+    fn of(region: Region) -> Attached {
+        Attached { address: region.address(), bytes: region.len() as u64, ticket: None, region }
+    }
+
     fn end(&self) -> u64 {
         self.address + self.bytes
     }
@@ -65,11 +71,19 @@ impl Attachments {
         Ok(())
     }
 
-    /// The piece with the bytes from `low` to `high`.
-    pub(super) fn find(&self, low: u64, high: u64) -> Option<Attached> {
+    /// The memory with the bytes from `low` to `high`: a piece, or several side by side.
+    fn find(&self, low: u64, high: u64) -> Option<Attached> {
         let at = self.0.partition_point(|old| old.address <= low);
-        let piece = self.0[at.checked_sub(1)?];
-        (high <= piece.end()).then_some(piece)
+        let (first, rest) = self.0.get(at.checked_sub(1)?..)?.split_first()?;
+        let mut found = *first;
+        for next in rest {
+            if high <= found.end() {
+                break;
+            }
+            let region = found.region.joined(next.region).filter(|_| found.end() == next.address)?;
+            found = Attached { bytes: found.bytes + next.bytes, region, ..found };
+        }
+        (high <= found.end()).then_some(found)
     }
 
     /// The place of an access whose bytes lie within `span` of an address.
@@ -134,8 +148,21 @@ mod tests {
             assert_eq!(error.class, MPI_ERR_RMA_ATTACH, "{address}");
         }
         let found = |low, high| attachments.find(low, high).map(|piece| piece.address);
-        assert_eq!([found(100, 150), found(149, 150), found(149, 151)], [Some(100), Some(100), None]);
+        assert_eq!([found(100, 150), found(149, 150), found(249, 251)], [Some(100), Some(100), None]);
         assert_eq!([found(99, 100), found(350, 351), found(300, 350)], [None, None, Some(300)]);
+    }
+
+    #[test]
+    fn pieces_side_by_side_are_one() {
+        let (owned, mut attachments) = (verbena_memory::Owned::zeroed(100), Attachments::default());
+        let whole = owned.lend();
+        for (first, len) in [(40, 20), (0, 40), (70, 30)] {
+            attachments.attach(Attached::of(whole.part(first, len))).unwrap();
+        }
+        let place = |at: i64, len| attachments.place(whole.address() as i64 + at, (0, len));
+        let both = place(30, 25).unwrap();
+        assert_eq!((both.region, both.at), (whole.part(0, 60), 30));
+        assert!(place(50, 21).is_none() && place(55, 5).is_some() && place(69, 2).is_none());
     }
 
     #[test]

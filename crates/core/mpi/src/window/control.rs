@@ -145,14 +145,47 @@ impl Words {
         if len == UNTOLD {
             return Found::Untold;
         }
+        let mut found: Option<Entry> = None;
         for at in (0..(len as usize).min(TABLE_MAX)).map(|i| TABLE + i * ENTRY) {
             let [address, bytes, offset] = [0, 1, 2].map(|k| self.0.word_load(at + k * WORD));
-            if low >= address && high <= address.saturating_add(bytes) {
-                let ticket = (offset != NO_TICKET).then_some(Ticket { offset, bytes });
-                return Found::Attached { address, ticket };
+            let entry = Entry { address, bytes, offset };
+            found = match found {
+                // Pieces side by side are one.
+                Some(before) if before.end() == address => Some(before.joined(entry)),
+                _ if (address..=entry.end()).contains(&low) => Some(entry),
+                _ => None,
+            };
+            if let Some(entry) = found.filter(|entry| low >= entry.address && high <= entry.end()) {
+                return Found::Attached { address: entry.address, ticket: entry.ticket() };
             }
         }
         Found::Nothing
+    }
+}
+
+/// An entry of the table.
+#[derive(Clone, Copy)]
+struct Entry {
+    address: u64,
+    bytes: u64,
+    offset: u64,
+}
+
+impl Entry {
+    fn end(&self) -> u64 {
+        self.address.saturating_add(self.bytes)
+    }
+
+    /// This piece and the one after it as one, which has a ticket if they lie side by side in the
+    /// heap, too.
+    fn joined(self, next: Entry) -> Entry {
+        let is_next = self.offset != NO_TICKET && self.offset.wrapping_add(self.bytes) == next.offset;
+        let offset = if is_next { self.offset } else { NO_TICKET };
+        Entry { bytes: self.bytes.saturating_add(next.bytes), offset, ..self }
+    }
+
+    fn ticket(&self) -> Option<Ticket> {
+        (self.offset != NO_TICKET).then_some(Ticket { offset: self.offset, bytes: self.bytes })
     }
 }
 
@@ -203,5 +236,20 @@ mod tests {
         assert_eq!(words.find_attached(400, 401), Found::Nothing);
         words.tell(&all);
         assert_eq!(words.find_attached(105, 110), Found::Untold);
+    }
+
+    #[test]
+    fn pieces_side_by_side_are_one() {
+        let (_owned, words) = words(1);
+        let ticket = |offset| Some(Ticket { offset, bytes: 10 });
+        let piece = |address, offset| Attached::told(address, 10, ticket(offset));
+        words.tell(&[piece(90, 0), piece(110, 7), piece(120, 17), piece(130, 99), piece(150, 109)]);
+        let of = |address, ticket| Found::Attached { address, ticket };
+        assert_eq!(words.find_attached(115, 125), of(110, Some(Ticket { offset: 7, bytes: 20 })));
+        assert_eq!(words.find_attached(125, 130), of(110, Some(Ticket { offset: 7, bytes: 20 })));
+        assert_eq!(words.find_attached(115, 140), of(110, None));
+        assert_eq!(words.find_attached(132, 140), of(110, None));
+        assert_eq!(words.find_attached(135, 141), Found::Nothing);
+        assert_eq!(words.find_attached(95, 111), Found::Nothing);
     }
 }

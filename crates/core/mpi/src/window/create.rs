@@ -51,6 +51,15 @@ impl Wanted<'_> {
     }
 }
 
+/// What the members agreed on.
+#[derive(Clone, Copy)]
+struct Agreed {
+    /// The context of the window's messages.
+    context: u64,
+    /// Set if the kernel copies between all of them.
+    copies: bool,
+}
+
 /// The parts of a window in the making.
 struct Making<'a> {
     process: &'a Process,
@@ -173,9 +182,9 @@ impl<'a> Making<'a> {
             let size = memory.region().len() as u64;
             Part::new(base, size, unit, memory.ticket(), control.ticket())
         });
-        let (context, parts) = self.tell(own)?;
+        let (agreed, parts) = self.tell(own)?;
         let (memory, control) = both?;
-        Ok(self.window(context, parts, memory, control))
+        Ok(self.window(agreed, parts, memory, control))
     }
 
     /// Makes a window over one piece of memory for all: the first rank claims it, and each touches
@@ -184,7 +193,7 @@ impl<'a> Making<'a> {
         let both = bytes.and_then(|bytes| Ok((bytes, Control::new(self.process, self.comm.size())?)));
         let own = both.as_ref().map_err(Error::clone);
         let own = own.map(|(bytes, control)| Part::new(0, *bytes as u64, unit, None, control.ticket()));
-        let (context, mut parts) = self.tell(own)?;
+        let (agreed, mut parts) = self.tell(own)?;
         let (_, control) = both?;
         let total = parts.iter().try_fold(0u64, |sum, part| sum.checked_add(part.size));
         let total = total.and_then(|total| usize::try_from(total).ok());
@@ -204,7 +213,7 @@ impl<'a> Making<'a> {
         if !own.region().is_empty() {
             parts[rank].base = own.region().address();
         }
-        Ok(self.window(context, parts, own, control))
+        Ok(self.window(agreed, parts, own, control))
     }
 
     /// Claims the memory of all at the first rank, which tells the others where it is. `None` if it
@@ -236,18 +245,32 @@ impl<'a> Making<'a> {
         ticket.filter(|ticket| ticket.bytes > 0).and_then(at).map_or(0, |region| region.address())
     }
 
-    /// Tells the others of this process's part. Returns the context for the window, and all parts.
-    fn tell(&self, own: Result<Part>) -> Result<(u64, Box<[Part]>)> {
+    /// Tells the others of this process's part. Returns what all agree on, and all parts.
+    fn tell(&self, own: Result<Part>) -> Result<(Agreed, Box<[Part]>)> {
         let context = self.exchange.new_context();
         let is_apart = info::is_set(&self.hints, "alloc_shared_noncontig");
         let alike = Said::alike(self.flavor, is_apart && self.flavor == Flavor::Shared);
-        let own = own.map(|part| Said { context, part, alike }.pack());
+        let own = own.map(|part| Said { context, part, alike, copies: self.copies() }.pack());
         let told = agree(self.comm, self.call(), own, self.exchange)?;
         let told = told.iter().map(|bytes| Said::unpack(bytes)).collect::<Result<Vec<Said>>>()?;
         match told.iter().position(|said| said.alike != alike) {
             Some(rank) => Err(error::unlike(self.call(), rank)),
-            None => Ok((told[0].context, told.iter().map(|said| said.part).collect())),
+            None => {
+                let agreed = Agreed { context: told[0].context, copies: told.iter().all(|said| said.copies) };
+                Ok((agreed, told.iter().map(|said| said.part).collect()))
+            }
         }
+    }
+
+    /// Returns whether the kernel copies between this process and all other members. Only windows
+    /// over the program's memory ask.
+    fn copies(&self) -> bool {
+        let Some(neighbors) = self.process.neighbors().filter(|_| self.flavor == Flavor::Create) else {
+            return false;
+        };
+        let me = self.process.me();
+        let mut others = self.comm.group().members().iter().filter(|&&peer| peer != me);
+        others.all(|&peer| neighbors.neighbor(peer).is_some())
     }
 
     fn call(&self) -> &'static str {
@@ -259,8 +282,8 @@ impl<'a> Making<'a> {
         }
     }
 
-    fn window(self, context: u64, parts: Box<[Part]>, own: Memory, control: Control) -> Win {
-        let comm = self.comm.private(context);
+    fn window(self, agreed: Agreed, parts: Box<[Part]>, own: Memory, control: Control) -> Win {
+        let comm = self.comm.private(agreed.context);
         let part = parts[comm.rank() as usize];
         let facts = Facts {
             size: part.size as isize,
@@ -283,8 +306,10 @@ impl<'a> Making<'a> {
             let serving = Serving { service: service.clone(), exposed: local.clone() };
             self.process.tasks().start(self.process, Box::new(serving))
         };
-        let serving = self.needs_messages(&parts).then(serve);
-        let needs_progress = serving.is_some() && self.needs_progress(&parts);
+        let is_reached = self.is_united(&parts) && (agreed.copies || parts.iter().all(Part::is_mapped));
+        let needs_messages = parts.len() > 1 && (!is_reached || self.flavor == Flavor::Dynamic);
+        let serving = needs_messages.then(serve);
+        let needs_progress = needs_messages && self.needs_progress(&parts);
         Win {
             targets: parts.iter().map(|_| OnceLock::new()).collect(),
             comm,
@@ -303,12 +328,6 @@ impl<'a> Making<'a> {
             attributes: Attributes::default(),
             handle: AtomicUsize::new(0),
         }
-    }
-
-    /// Returns whether some member may reach another by messages. All members find the same.
-    fn needs_messages(&self, parts: &[Part]) -> bool {
-        let is_all_mapped = self.is_united(parts) && parts.iter().all(Part::is_mapped);
-        parts.len() > 1 && (self.flavor == Flavor::Dynamic || !is_all_mapped)
     }
 
     /// Returns whether members wait for this process unless it makes progress: they lock it, or

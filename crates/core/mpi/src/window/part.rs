@@ -88,6 +88,8 @@ pub(super) struct Said {
     pub part: Part,
     /// What must be the same in all members: the call, and hints that matter to all.
     pub alike: u64,
+    /// Set if the kernel copies between this process and all other members.
+    pub copies: bool,
 }
 
 impl Said {
@@ -98,13 +100,14 @@ impl Said {
 
     pub(super) fn pack(&self) -> Vec<u8> {
         let Part { base, size, unit, memory_at, control_at } = self.part;
-        pack(&[self.context, self.alike, base, size, unit as u64, memory_at, control_at])
+        let copies = u64::from(self.copies);
+        pack(&[self.context, self.alike, copies, base, size, unit as u64, memory_at, control_at])
     }
 
     pub(super) fn unpack(bytes: &[u8]) -> Result<Said> {
-        let [context, alike, base, size, unit, memory_at, control_at] = unpack(bytes)?;
+        let [context, alike, copies, base, size, unit, memory_at, control_at] = unpack(bytes)?;
         let part = Part { base, size, unit: unit as i64, memory_at, control_at };
-        Ok(Said { context, part, alike })
+        Ok(Said { context, part, alike, copies: copies == 1 })
     }
 }
 
@@ -128,7 +131,7 @@ mod tests {
         let memory = Some(Ticket { offset: 0, bytes: 80 });
         for (memory, control) in [(memory, None), (None, memory)] {
             let part = Part::new(7, 80, 8, memory, control);
-            let said = Said { context: 12, part, alike: Said::alike(Flavor::Shared, true) };
+            let said = Said { context: 12, part, alike: Said::alike(Flavor::Shared, true), copies: true };
             assert_eq!(Said::unpack(&said.pack()).unwrap(), said);
             assert_eq!((part.memory(), part.control(80)), (memory, control));
         }

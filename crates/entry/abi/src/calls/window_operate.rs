@@ -1,7 +1,8 @@
 //! One-sided operations (MPI-5.0, 12.3).
 
 use crate::args::{self, Address, Out};
-use crate::generated::types::{MPI_Aint, MPI_Request};
+use crate::generated::types::{MPI_Aint, MPI_Datatype, MPI_Request};
+use crate::handles::Ref;
 use crate::process;
 use crate::requests::handle_of_window;
 use std::ffi::c_int;
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use verbena_memory::{Buffer, Region};
 use verbena_mpi::op::Builtin;
 use verbena_mpi::request::Active;
-use verbena_mpi::window::{Remote, Swap};
+use verbena_mpi::window::{Remote, Source, Swap};
 use verbena_mpi::{Datatype, Op, Result, Win};
 
 /// Elements of the origin: address, count and datatype.
@@ -35,26 +36,34 @@ fn combine(side: Side, remote: Remote, op: &Arc<Op>, win: &Win, request: bool) -
     win.accumulate(process(), (&origin, side.2), remote, op, request)
 }
 
-/// The origin's elements of a fetching operation. `MPI_NO_OP` has none: its address and count mean
-/// nothing (12.3.4).
-fn source_of(side: Side, op: &Op) -> Result<Option<Buffer>> {
-    match op.builtin() {
-        Some(Builtin::NoOp) => Ok(None),
-        _ => args::buffer(side.0, side.1, side.2).map(Some),
+/// The origin's elements of a fetching operation, with their datatype. `MPI_NO_OP` has none: its
+/// address, count and datatype mean nothing (12.3.4).
+struct Origin(Option<(Buffer, Ref<'static, Datatype>)>);
+
+impl Origin {
+    fn new(address: Address, count: i64, datatype: MPI_Datatype, op: &Op) -> Result<Origin> {
+        if op.builtin() == Some(Builtin::NoOp) {
+            return Ok(Origin(None));
+        }
+        let datatype = args::transfer(datatype)?;
+        let buffer = args::buffer(address, args::count(count)?, &datatype)?;
+        Ok(Origin(Some((buffer, datatype))))
+    }
+
+    fn source(&self) -> Source<'_> {
+        self.0.as_ref().map(|(buffer, datatype)| (buffer, &**datatype))
     }
 }
 
 fn fetch(
-    side: Side,
+    origin: &Origin,
     result: Side,
     remote: Remote,
     op: &Arc<Op>,
     (win, request): (&Win, bool),
 ) -> Result<Active> {
-    let origin = source_of(side, op)?;
     let former = args::buffer(result.0, result.1, result.2)?;
-    let source = origin.as_ref().map(|origin| (origin, side.2));
-    win.get_accumulate(process(), source, &former, remote, op, request)
+    win.get_accumulate(process(), origin.source(), &former, remote, op, request)
 }
 
 /// Checks the outcome of an operation without a request. One that messages carry goes on by itself.
@@ -174,7 +183,7 @@ pub fn raccumulate(
 pub fn get_accumulate(
     origin: Address,
     count: i64,
-    datatype: &Arc<Datatype>,
+    datatype: MPI_Datatype,
     result: Address,
     result_count: i64,
     result_datatype: &Arc<Datatype>,
@@ -186,8 +195,8 @@ pub fn get_accumulate(
     win: &Arc<Win>,
 ) -> Result<()> {
     let remote = remote(target_rank, target_disp, target_count, target_datatype);
-    let (side, result) = ((origin, count, datatype), (result, result_count, result_datatype));
-    started(fetch(side, result, remote, op, (win, false))?)
+    let origin = Origin::new(origin, count, datatype, op)?;
+    started(fetch(&origin, (result, result_count, result_datatype), remote, op, (win, false))?)
 }
 
 /// `MPI_Rget_accumulate` (12.3.5).
@@ -195,7 +204,7 @@ pub fn get_accumulate(
 pub fn rget_accumulate(
     origin: Address,
     count: i64,
-    datatype: &Arc<Datatype>,
+    datatype: MPI_Datatype,
     result: Address,
     result_count: i64,
     result_datatype: &Arc<Datatype>,
@@ -208,8 +217,9 @@ pub fn rget_accumulate(
     request: Out<'_, MPI_Request>,
 ) -> Result<()> {
     let remote = remote(target_rank, target_disp, target_count, target_datatype);
-    let (side, result) = ((origin, count, datatype), (result, result_count, result_datatype));
-    request.set(handle_of_window(win, fetch(side, result, remote, op, (win, true))?));
+    let origin = Origin::new(origin, count, datatype, op)?;
+    let active = fetch(&origin, (result, result_count, result_datatype), remote, op, (win, true))?;
+    request.set(handle_of_window(win, active));
     Ok(())
 }
 
@@ -223,9 +233,12 @@ pub fn fetch_and_op(
     op: &Arc<Op>,
     win: &Arc<Win>,
 ) -> Result<()> {
-    let source = source_of((origin, 1, datatype), op)?;
+    let given = match op.builtin() {
+        Some(Builtin::NoOp) => None,
+        _ => Some(args::buffer(origin, 1, datatype)?),
+    };
     let former = args::buffer(result, 1, datatype)?;
-    let source = source.as_ref().map(|source| (source, datatype));
+    let source = given.as_ref().map(|given| (given, datatype));
     started(win.fetch_and_op(
         process(),
         source,

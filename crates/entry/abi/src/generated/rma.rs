@@ -99,14 +99,13 @@ entry! {
         let origin_addr = Address::new(origin_addr);
         let result_addr = Address::new(result_addr);
         let win = handles::WINS.get(win)?;
-        let origin_count = args::count(i64::from(origin_count))?;
-        let origin_datatype = args::transfer(origin_datatype)?;
+        let origin_count = i64::from(origin_count);
         let result_count = args::count(i64::from(result_count))?;
         let result_datatype = args::transfer(result_datatype)?;
         let target_count = args::count(i64::from(target_count))?;
         let target_datatype = args::transfer(target_datatype)?;
         let op = handles::OPS.get(op)?;
-        calls::window_operate::get_accumulate(origin_addr, origin_count, &origin_datatype, result_addr, result_count, &result_datatype, target_rank, target_disp, target_count, &target_datatype, &op, &win)?
+        calls::window_operate::get_accumulate(origin_addr, origin_count, origin_datatype, result_addr, result_count, &result_datatype, target_rank, target_disp, target_count, &target_datatype, &op, &win)?
     }
 }
 
@@ -117,14 +116,13 @@ entry! {
         let origin_addr = Address::new(origin_addr);
         let result_addr = Address::new(result_addr);
         let win = handles::WINS.get(win)?;
-        let origin_count = args::count(origin_count)?;
-        let origin_datatype = args::transfer(origin_datatype)?;
+        let origin_count = origin_count;
         let result_count = args::count(result_count)?;
         let result_datatype = args::transfer(result_datatype)?;
         let target_count = args::count(target_count)?;
         let target_datatype = args::transfer(target_datatype)?;
         let op = handles::OPS.get(op)?;
-        calls::window_operate::get_accumulate(origin_addr, origin_count, &origin_datatype, result_addr, result_count, &result_datatype, target_rank, target_disp, target_count, &target_datatype, &op, &win)?
+        calls::window_operate::get_accumulate(origin_addr, origin_count, origin_datatype, result_addr, result_count, &result_datatype, target_rank, target_disp, target_count, &target_datatype, &op, &win)?
     }
 }
 
@@ -225,15 +223,14 @@ entry! {
         let origin_addr = Address::new(origin_addr);
         let result_addr = Address::new(result_addr);
         let win = handles::WINS.get(win)?;
-        let origin_count = args::count(i64::from(origin_count))?;
-        let origin_datatype = args::transfer(origin_datatype)?;
+        let origin_count = i64::from(origin_count);
         let result_count = args::count(i64::from(result_count))?;
         let result_datatype = args::transfer(result_datatype)?;
         let target_count = args::count(i64::from(target_count))?;
         let target_datatype = args::transfer(target_datatype)?;
         let op = handles::OPS.get(op)?;
         let request = Out::new(request)?;
-        calls::window_operate::rget_accumulate(origin_addr, origin_count, &origin_datatype, result_addr, result_count, &result_datatype, target_rank, target_disp, target_count, &target_datatype, &op, &win, request)?
+        calls::window_operate::rget_accumulate(origin_addr, origin_count, origin_datatype, result_addr, result_count, &result_datatype, target_rank, target_disp, target_count, &target_datatype, &op, &win, request)?
     }
 }
 
@@ -244,15 +241,14 @@ entry! {
         let origin_addr = Address::new(origin_addr);
         let result_addr = Address::new(result_addr);
         let win = handles::WINS.get(win)?;
-        let origin_count = args::count(origin_count)?;
-        let origin_datatype = args::transfer(origin_datatype)?;
+        let origin_count = origin_count;
         let result_count = args::count(result_count)?;
         let result_datatype = args::transfer(result_datatype)?;
         let target_count = args::count(target_count)?;
         let target_datatype = args::transfer(target_datatype)?;
         let op = handles::OPS.get(op)?;
         let request = Out::new(request)?;
-        calls::window_operate::rget_accumulate(origin_addr, origin_count, &origin_datatype, result_addr, result_count, &result_datatype, target_rank, target_disp, target_count, &target_datatype, &op, &win, request)?
+        calls::window_operate::rget_accumulate(origin_addr, origin_count, origin_datatype, result_addr, result_count, &result_datatype, target_rank, target_disp, target_count, &target_datatype, &op, &win, request)?
     }
 }
 

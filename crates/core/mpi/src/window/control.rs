@@ -246,9 +246,9 @@ mod tests {
         words.tell(&[piece(90, 0), piece(110, 7), piece(120, 17), piece(130, 99), piece(150, 109)]);
         let of = |address, ticket| Found::Attached { address, ticket };
         assert_eq!(words.find_attached(115, 125), of(110, Some(Ticket { offset: 7, bytes: 20 })));
-        assert_eq!(words.find_attached(125, 130), of(110, Some(Ticket { offset: 7, bytes: 20 })));
+        assert_eq!(words.find_attached(125, 130), of(120, ticket(17)));
         assert_eq!(words.find_attached(115, 140), of(110, None));
-        assert_eq!(words.find_attached(132, 140), of(110, None));
+        assert_eq!(words.find_attached(132, 140), of(130, ticket(99)));
         assert_eq!(words.find_attached(135, 141), Found::Nothing);
         assert_eq!(words.find_attached(95, 111), Found::Nothing);
     }

@@ -102,7 +102,7 @@ static void long_ones(void) {
         for (int call = 0; call < 4; call++) {                                                                         \
             clear();                                                                                                   \
             if (rank == 0)                                                                                             \
-                *(type *)(memory + 64) = (start);                                                                      \
+                ((type *)(memory + 64))[0] = (start);                                                                  \
             MPI_Win_fence(0, win);                                                                                     \
             if (call == 0)                                                                                             \
                 CHECK(MPI_Accumulate(&given_, 1, datatype, 0, 16, 1, datatype, op, win) == MPI_SUCCESS);               \

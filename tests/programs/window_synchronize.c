@@ -20,7 +20,7 @@ static void fences(MPI_Win win, int *memory) {
     }
 }
 
-/* Each rank is a target of its left neighbour and an origin for its right one; then rank 0 of all. */
+/* Each rank is the target of one neighbor and an origin for the other; then rank 0 of all. */
 static void post_start(MPI_Win win, int *memory, MPI_Group world) {
     MPI_Group left, right, others, root;
     int from = (rank + size - 1) % size, target = (rank + 1) % size, zero = 0, flag;

@@ -1,8 +1,8 @@
 //! Accumulates, fetches and swaps (MPI-5.0, 12.3.4): what changes the target's elements atomically.
 
 use super::apply::{self, Guard, TargetMemory};
-use super::operate::{COMPLETE, Call, Remote};
-use super::place::Place;
+use super::operate::{COMPLETE, Call};
+use super::place::{Place, Remote};
 use super::stripe::{Stripes, yield_core};
 use super::{Win, error};
 use crate::datatype::{Datatype, Family};
@@ -205,7 +205,8 @@ fn at_place<R>(place: &Place, act: impl FnOnce(&dyn TargetMemory, i64) -> R) -> 
     }
 }
 
-/// Returns `MPI_ERR_OP` unless the operation is predefined and takes the elements, if there are any.
+/// Returns `MPI_ERR_OP` unless the operation is predefined and takes the elements, if there are
+/// any.
 fn check_operation(op: &Op, remote: &Remote, call: &str) -> Result<()> {
     match op.builtin() {
         None => Err(error::user_op(call)),
@@ -214,7 +215,8 @@ fn check_operation(op: &Op, remote: &Remote, call: &str) -> Result<()> {
     }
 }
 
-/// Returns `MPI_ERR_TYPE` if there are elements, and those of origin and target are known to differ.
+/// Returns `MPI_ERR_TYPE` if there are elements, and those of origin and target are known to
+/// differ.
 fn check_alike(origin: &Datatype, target: &Remote, call: &str) -> Result<()> {
     let sort = |datatype: &Datatype| datatype.basic().map_or(Mark::NONE, |basic| Mark(basic.sort));
     match target.bytes() > 0 && sort(origin).is_unlike(sort(target.datatype)) {

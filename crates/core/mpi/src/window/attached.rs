@@ -1,40 +1,11 @@
 //! Memory that the program attached to a dynamic window (MPI-5.0, 12.2.5).
 
-use super::control::Words;
+use super::control::{Attached, Words};
 use super::service::Place;
 use super::{Flavor, Win, error};
 use crate::error::Result;
 use crate::process::Process;
-use verbena_channel::heap::Ticket;
 use verbena_memory::Region;
-
-/// A piece of attached memory.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Attached {
-    pub address: u64,
-    pub bytes: u64,
-    /// Its ticket, if it lies in the node's heap.
-    pub ticket: Option<Ticket>,
-    pub region: Region,
-}
-
-impl Attached {
-    /// An entry for tests of what is told of it.
-    #[cfg(test)]
-    pub fn told(address: u64, bytes: u64, ticket: Option<Ticket>) -> Attached {
-        Attached { address, bytes, ticket, region: Region::EMPTY }
-    }
-
-    /// An entry for tests of where it lies.
-    #[cfg(test)]
-    fn of(region: Region) -> Attached {
-        Attached { address: region.address(), bytes: region.len() as u64, ticket: None, region }
-    }
-
-    fn end(&self) -> u64 {
-        self.address + self.bytes
-    }
-}
 
 /// The attached memory of this process, by address; no two pieces overlap.
 #[derive(Default)]

@@ -9,7 +9,6 @@
 //! | 26 on | the table, three words an entry: address, bytes, the offset of its ticket |
 //! | then | the ranks that wait for the lock, a bit each |
 
-use super::attached::Attached;
 use super::own::no_memory;
 use super::stripe::STRIPES;
 use crate::error::Result;
@@ -30,6 +29,34 @@ const WAITERS: usize = TABLE + TABLE_MAX * ENTRY;
 const UNTOLD: u64 = u64::MAX;
 /// An entry's offset of memory that is not in the heap.
 const NO_TICKET: u64 = u64::MAX;
+
+/// A piece of attached memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Attached {
+    pub address: u64,
+    pub bytes: u64,
+    /// The ticket, if it lies in the node's heap.
+    pub ticket: Option<Ticket>,
+    pub region: Region,
+}
+
+impl Attached {
+    /// An entry for tests of what is told of it.
+    #[cfg(test)]
+    pub fn told(address: u64, bytes: u64, ticket: Option<Ticket>) -> Attached {
+        Attached { address, bytes, ticket, region: Region::EMPTY }
+    }
+
+    /// An entry for tests of where it lies.
+    #[cfg(test)]
+    pub(super) fn of(region: Region) -> Attached {
+        Attached { address: region.address(), bytes: region.len() as u64, ticket: None, region }
+    }
+
+    pub(super) fn end(&self) -> u64 {
+        self.address + self.bytes
+    }
+}
 
 /// The control words of a member, wherever it is.
 #[derive(Clone, Copy)]

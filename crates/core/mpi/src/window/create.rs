@@ -24,7 +24,8 @@ use verbena_channel::heap::Ticket;
 use verbena_memory::Region;
 use verbena_waiting::lock::Lock;
 
-/// What a process wants of its part of a window: bytes, the unit of displacements in bytes, hints.
+/// The wishes of a process for its part of a window: bytes, the unit of displacements in bytes,
+/// hints.
 #[derive(Clone, Copy)]
 pub struct Wanted<'a> {
     /// Bytes.
@@ -51,7 +52,7 @@ impl Wanted<'_> {
     }
 }
 
-/// What the members agreed on.
+/// The agreement of the members.
 #[derive(Clone, Copy)]
 struct Agreed {
     /// The context of the window's messages.

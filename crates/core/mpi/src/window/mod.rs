@@ -47,7 +47,7 @@ mod target;
 
 pub use accumulate::{Source, Swap};
 pub use create::Wanted;
-pub use operate::Remote;
+pub use place::Remote;
 
 use crate::attribute::Attributes;
 use crate::comm::Comm;

@@ -1,46 +1,13 @@
 //! Puts and gets (MPI-5.0, 12.3), and what all operations begin with.
 
-use super::place::{Place, elements};
-use super::{Win, error};
-use crate::datatype::Datatype;
+use super::Win;
+use super::place::{Place, Remote, elements};
 use crate::error::{Error, Result};
 use crate::process::Process;
 use crate::request::{Active, Outcome};
 use crate::window::epoch::Entry;
-use std::sync::Arc;
 use verbena_channel::neighbor::Neighbor;
 use verbena_memory::Buffer;
-
-/// Elements at a target: `count` of `datatype`, the first at this displacement in the target's
-/// units (or at this address, in a dynamic window).
-#[derive(Clone, Copy)]
-pub struct Remote<'a> {
-    /// The target's rank, or `MPI_PROC_NULL`.
-    pub rank: i32,
-    /// The displacement of the first element.
-    pub displacement: i64,
-    /// Number of elements.
-    pub count: i64,
-    /// The datatype of an element.
-    pub datatype: &'a Arc<Datatype>,
-}
-
-impl Remote<'_> {
-    /// Packed bytes of all elements.
-    #[inline]
-    pub(super) fn bytes(&self) -> u64 {
-        (self.datatype.size() as u64).saturating_mul(self.count as u64)
-    }
-
-    /// Returns `MPI_ERR_TYPE` unless the elements are as long as those of the origin.
-    #[inline]
-    pub(super) fn check_length(&self, origin: u64, call: &str) -> Result<()> {
-        match self.bytes() {
-            bytes if bytes == origin => Ok(()),
-            bytes => Err(error::lengths(call, origin, bytes)),
-        }
-    }
-}
 
 /// The name of a call, and whether it gives a request.
 #[derive(Clone, Copy)]

@@ -10,7 +10,7 @@ use verbena_memory::{Owned, Region};
 /// The memory of a window at this process.
 pub(super) struct Memory {
     region: Region,
-    /// Its ticket, if it lies in the node's heap.
+    /// The ticket, if the memory lies in the node's heap.
     ticket: Option<Ticket>,
     _keep: Keep,
 }
@@ -78,7 +78,7 @@ impl Memory {
         self.region
     }
 
-    /// Its ticket, if it lies in the heap.
+    /// The ticket, if the memory lies in the heap.
     pub(super) fn ticket(&self) -> Option<Ticket> {
         self.ticket
     }

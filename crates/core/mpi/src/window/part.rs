@@ -1,4 +1,4 @@
-//! What the members of a window tell each other when they make it.
+//! The words that members of a window tell each other when they make it.
 
 use super::Flavor;
 use super::apply::Domain;
@@ -80,13 +80,13 @@ impl Part {
     }
 }
 
-/// What a member says when a window is made.
+/// The words of a member when a window is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Said {
     /// The context for the window's messages, if this is the first rank.
     pub context: u64,
     pub part: Part,
-    /// What must be the same in all members: the call, and hints that matter to all.
+    /// A number that must be the same in all members: the call, and hints that matter to all.
     pub alike: u64,
     /// Set if the kernel copies between this process and all other members.
     pub copies: bool,

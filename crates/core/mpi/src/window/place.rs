@@ -3,7 +3,8 @@
 use super::control::Found;
 use super::error::{self, Access};
 use super::target::{Target, Way};
-use super::{Flavor, Remote, Win};
+use super::{Flavor, Win};
+use crate::datatype::Datatype;
 use crate::error::Result;
 use crate::process::Process;
 use std::sync::Arc;
@@ -11,9 +12,40 @@ use verbena_channel::neighbor::Neighbor;
 use verbena_memory::elements::Elements;
 use verbena_memory::{Buffer, Region};
 
+/// Elements at a target: `count` of `datatype`, the first at this displacement in the target's
+/// units (or at this address, in a dynamic window).
+#[derive(Clone, Copy)]
+pub struct Remote<'a> {
+    /// The target's rank, or `MPI_PROC_NULL`.
+    pub rank: i32,
+    /// The displacement of the first element.
+    pub displacement: i64,
+    /// Number of elements.
+    pub count: i64,
+    /// The datatype of an element.
+    pub datatype: &'a Arc<Datatype>,
+}
+
+impl Remote<'_> {
+    /// Packed bytes of all elements.
+    #[inline]
+    pub(super) fn bytes(&self) -> u64 {
+        (self.datatype.size() as u64).saturating_mul(self.count as u64)
+    }
+
+    /// Returns `MPI_ERR_TYPE` unless the elements are as long as those of the origin.
+    #[inline]
+    pub(super) fn check_length(&self, origin: u64, call: &str) -> Result<()> {
+        match self.bytes() {
+            bytes if bytes == origin => Ok(()),
+            bytes => Err(error::lengths(call, origin, bytes)),
+        }
+    }
+}
+
 /// The place of an access's first element.
 pub(super) enum Place {
-    /// So many bytes behind the first byte of memory that is mapped here.
+    /// In memory that is mapped here, so many bytes behind its first byte.
     Mapped(Region, i64),
     /// At this address of another process of the node.
     Neighbor(Arc<dyn Neighbor>, u64),

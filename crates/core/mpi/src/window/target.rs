@@ -10,7 +10,7 @@ use verbena_memory::Region;
 /// A member as this process reaches it.
 pub(super) struct Target {
     pub way: Way,
-    /// Its control words, if they are mapped here.
+    /// The control words, if they are mapped here.
     pub words: Option<Words>,
 }
 
@@ -25,7 +25,7 @@ pub(super) enum Way {
 }
 
 impl Target {
-    /// Its memory, if all of it is mapped here.
+    /// The memory, if all of it is mapped here.
     #[inline]
     pub(super) fn mapped(&self) -> Option<Region> {
         match self.way {

@@ -52,6 +52,10 @@ fn programs_built_with_mpich_s_header() {
         "sessions",
         "partitioned",
         "tool",
+        "window_kinds",
+        "window_synchronize",
+        "window_operations",
+        "window_errors",
     ];
     for name in names {
         runs(MPICH, name, &[2, 4]);

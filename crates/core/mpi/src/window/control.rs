@@ -43,7 +43,7 @@ pub(super) struct Attached {
 impl Attached {
     /// An entry for tests of what is told of it.
     #[cfg(test)]
-    pub fn told(address: u64, bytes: u64, ticket: Option<Ticket>) -> Attached {
+    pub(super) fn told(address: u64, bytes: u64, ticket: Option<Ticket>) -> Attached {
         Attached { address, bytes, ticket, region: Region::EMPTY }
     }
 

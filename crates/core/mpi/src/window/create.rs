@@ -335,7 +335,8 @@ impl<'a> Making<'a> {
     /// access it under a lock, by messages.
     fn needs_progress(&self, parts: &[Part]) -> bool {
         let is_by_copies = self.process.neighbors().is_some() || parts.iter().all(Part::is_mapped);
-        !info::is_set(&self.hints, "no_locks") && !(self.is_united(parts) && is_by_copies)
+        let is_direct = self.is_united(parts) && is_by_copies;
+        !is_direct && !info::is_set(&self.hints, "no_locks")
     }
 
     /// Returns whether all members have each other's control words mapped.

@@ -61,7 +61,7 @@ pub fn win_create(
     comm: &Arc<Comm>,
     win: Out<'_, MPI_Win>,
 ) -> Result<()> {
-    let wanted = Wanted { size: size as i64, unit, info: info.map(Arc::as_ref) };
+    let wanted = Wanted { size, unit, info: info.map(Arc::as_ref) };
     let memory = (base.pointer() as usize, exposed(base, size));
     publish(Win::create(process(), comm, memory, wanted, &making(Kind::WinCreate))?, win)?;
     Ok(())
@@ -77,7 +77,7 @@ pub fn win_allocate(
     win: Out<'_, MPI_Win>,
 ) -> Result<()> {
     check_place(baseptr)?;
-    let wanted = Wanted { size: size as i64, unit, info: info.map(Arc::as_ref) };
+    let wanted = Wanted { size, unit, info: info.map(Arc::as_ref) };
     let made = publish(Win::allocate(process(), comm, wanted, &making(Kind::WinCreate))?, win)?;
     give_address(baseptr, made.base());
     Ok(())
@@ -93,7 +93,7 @@ pub fn win_allocate_shared(
     win: Out<'_, MPI_Win>,
 ) -> Result<()> {
     check_place(baseptr)?;
-    let wanted = Wanted { size: size as i64, unit, info: info.map(Arc::as_ref) };
+    let wanted = Wanted { size, unit, info: info.map(Arc::as_ref) };
     let made = publish(Win::allocate_shared(process(), comm, wanted, &making(Kind::WinCreate))?, win)?;
     give_address(baseptr, made.base());
     Ok(())

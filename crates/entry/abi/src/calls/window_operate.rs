@@ -18,7 +18,7 @@ type Side<'a> = (Address, i64, &'a Arc<Datatype>);
 
 /// The elements at the target.
 fn remote<'a>(rank: c_int, displacement: MPI_Aint, count: i64, datatype: &'a Arc<Datatype>) -> Remote<'a> {
-    Remote { rank, displacement: displacement as i64, count, datatype }
+    Remote { rank, displacement, count, datatype }
 }
 
 fn put_to(side: Side, remote: Remote, win: &Win, request: bool) -> Result<Active> {

@@ -11,6 +11,7 @@
 //! | `accumulating` | an accumulate whose data come in pieces |
 //! | `locks` | origins that hold the lock or wait for it |
 //! | `outbox` | answers |
+//! | `notes` | errors that nobody was told yet, and counts |
 //! | `explanation` | errors as bytes |
 //! | `error` | errors in words |
 //!
@@ -41,6 +42,7 @@ mod error;
 mod explanation;
 mod line;
 mod locks;
+mod notes;
 pub mod operation;
 pub mod origin;
 mod outbox;

@@ -9,6 +9,7 @@ mod exposed;
 mod job;
 mod many;
 mod misuse;
+mod process;
 mod rank;
 mod sample;
 

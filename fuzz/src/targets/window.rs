@@ -118,7 +118,7 @@ struct Job {
     cluster: Cluster,
     windows: [Window; 3],
     services: [Service; 3],
-    /// What rank 0 has sent.
+    /// The messages that rank 0 has sent.
     sent: Vec<Owned>,
 }
 

@@ -51,11 +51,11 @@ pub(crate) struct Job {
     random: Random,
     flaw: Flaw,
     ranks: Vec<Rank>,
-    /// What every window must hold, zone by zone.
+    /// The bytes that every window must hold, zone by zone.
     expected: Vec<Vec<u8>>,
     /// The numbers that the counter of each window gave.
     counted: Vec<Vec<u64>>,
-    /// What replaced what in each window.
+    /// The values that were replaced in each window, each with the new one.
     swaps: Vec<Vec<(u64, u64)>>,
     /// The ranks that hold each window's lock, and whether alone.
     holders: Vec<Vec<(usize, bool)>>,

@@ -15,7 +15,7 @@ pub(crate) struct Touched {
     pub(crate) operation: u64,
 }
 
-/// What must be true once an operation is over.
+/// The condition that holds once an operation is over.
 pub(crate) enum Check {
     /// The origin's memory is its own again.
     Out(Buffer),
@@ -25,7 +25,7 @@ pub(crate) enum Check {
     Counted(Buffer),
     /// The word was replaced by `new` if it was `compared`.
     Swapped { into: Buffer, compared: u64, new: u64 },
-    /// It failed.
+    /// The operation has failed.
     Failed,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Pending {
     pub(crate) check: Check,
 }
 
-/// What the rank waits for.
+/// The event that a rank waits for.
 pub(crate) enum Wait {
     Nothing,
     Flush(Moment),
@@ -44,14 +44,14 @@ pub(crate) enum Wait {
     Lock(Operation),
     /// The block under the lock.
     Look(Operation, Buffer),
-    /// The same and the end of the lock.
+    /// The block and the end of the lock.
     Glance(Operation, Buffer, Operation),
-    /// It keeps the lock for some rounds; the value of the words that it guards.
+    /// The rank keeps the lock for some rounds; the value of the words that it guards.
     Hold(u64, u64),
     Unlock(Operation),
 }
 
-/// What an origin has to do with a target.
+/// The dealings of an origin with a target.
 #[derive(Default)]
 pub(crate) struct Relation {
     pub(crate) touched: Vec<Touched>,

@@ -14,7 +14,7 @@ static BYTE: LazyLock<Arc<Datatype>> =
     LazyLock::new(|| Datatype::predefined(mpi::MPI_BYTE).expect("predefined").clone());
 /// Words with gaps between them.
 static VECTOR: LazyLock<Arc<Datatype>> = LazyLock::new(|| vector(3, 2, 4));
-/// The same from the end on.
+/// Words with gaps, from the last one to the first.
 static BACKWARDS: LazyLock<Arc<Datatype>> = LazyLock::new(|| vector(5, 1, -3));
 /// An element that is longer than a piece of an accumulate.
 static LONG: LazyLock<Arc<Datatype>> = LazyLock::new(|| vector(9000, 1, 2));

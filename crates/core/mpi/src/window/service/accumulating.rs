@@ -69,7 +69,7 @@ impl Combining {
 
 /// An accumulate whose data come in messages of their own, or that has none.
 pub(super) struct Accumulating {
-    /// What is done; `None` if it cannot be: then the data are received and dropped.
+    /// The work on each piece; `None` if it cannot be: then the data are received and dropped.
     work: Option<Combining>,
     number: u32,
     bytes: usize,

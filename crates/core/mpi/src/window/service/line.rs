@@ -2,9 +2,9 @@
 
 use super::accumulating::{Accumulating, Combining};
 use super::locks::Locks;
+use super::notes::Notes;
 use super::outbox::Outbox;
 use super::request::{Action, Elements, Request};
-use super::target::Notes;
 use super::{Exposed, Place, error, payload_tag, piece_bytes};
 use crate::datatype::{Datatype, wire};
 use crate::error::Result;
@@ -47,7 +47,7 @@ enum Head {
     Closing { number: u32, unlocks: bool },
 }
 
-/// What a line needs to go on.
+/// The things that a line needs to go on.
 pub(super) struct Helpers<'a> {
     pub(super) exposed: &'a dyn Exposed,
     pub(super) locks: &'a mut Locks,

@@ -11,6 +11,7 @@
 //! | `accumulating` | an accumulate whose data come in pieces |
 //! | `locks` | origins that hold the lock or wait for it |
 //! | `outbox` | answers |
+//! | `notes` | errors that nobody was told yet, and counts |
 //! | `explanation` | errors as bytes |
 //! | `error` | errors in words |
 //!
@@ -41,6 +42,7 @@ mod error;
 mod explanation;
 mod line;
 mod locks;
+mod notes;
 pub mod operation;
 pub mod origin;
 mod outbox;
@@ -282,7 +284,13 @@ pub struct Serving {
 
 impl Task for Serving {
     fn advance(&mut self, mut process: &Process) -> Result<bool> {
-        if self.service.advance(&mut process, &*self.exposed) {
+        // The caller may sleep next: nothing that came already may be left. Nothing new comes here,
+        // since the engine makes no progress meanwhile.
+        let mut moved = false;
+        while self.service.advance(&mut process, &*self.exposed) {
+            moved = true;
+        }
+        if moved {
             process.notify();
         }
         Ok(self.service.is_closed.load(Ordering::Acquire) && self.service.is_idle())

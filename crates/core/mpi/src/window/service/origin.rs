@@ -45,7 +45,7 @@ struct State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment(u64);
 
-/// What an operation takes along.
+/// The memory that an operation takes along.
 #[derive(Clone, Copy)]
 enum Load<'a> {
     /// A payload for the target.

@@ -1,4 +1,4 @@
-//! What leaves a target for an origin: answers.
+//! Answers that leave a target for an origin.
 
 use super::{Addresses, answer_tag, explanation};
 use crate::error::Error;

@@ -41,11 +41,11 @@ const ALIGNMENT: usize = 8;
 pub struct Request<'a> {
     /// Tells it from others that its origin has under way.
     pub number: u32,
-    /// What is asked for.
+    /// The thing that is asked for.
     pub action: Action<'a>,
 }
 
-/// What an origin asks for.
+/// The things that an origin asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action<'a> {
     /// To store the payload.
@@ -185,8 +185,8 @@ impl<'a> Action<'a> {
     }
 }
 
-/// Returns whether an operation has a payload, which `MPI_NO_OP` has not; `None` if there is no such
-/// operation.
+/// Returns whether an operation has a payload, which `MPI_NO_OP` has not. `None` if there is no
+/// such operation.
 pub(super) fn combines(op: usize) -> Option<bool> {
     BUILTINS.get(op).map(|builtin| builtin.0 != Builtin::NoOp)
 }

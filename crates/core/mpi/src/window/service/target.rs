@@ -2,6 +2,7 @@
 
 use super::line::{Arrived, Helpers, Line};
 use super::locks::Locks;
+use super::notes::Notes;
 use super::outbox::Outbox;
 use super::request::BYTES_MAX;
 use super::{Addresses, Counts, Exposed, REQUEST_TAG, error};
@@ -25,35 +26,6 @@ pub(super) struct Target {
     lines: BTreeMap<i32, Line>,
     locks: Locks,
     notes: Notes,
-}
-
-/// What went wrong, and counts.
-#[derive(Default)]
-pub(super) struct Notes {
-    /// The first error of each origin that it was not told.
-    troubles: BTreeMap<i32, Error>,
-    /// The first error that no origin can be told.
-    fault: Option<Error>,
-    pub(super) counts: Counts,
-}
-
-impl Notes {
-    /// Notes an error that the origin's next flush or unlock tells.
-    pub(super) fn trouble(&mut self, origin: i32, error: Error) {
-        self.counts.failures += 1;
-        self.troubles.entry(origin).or_insert(error);
-    }
-
-    /// Takes the error that an origin was not told.
-    pub(super) fn take_trouble(&mut self, origin: i32) -> Option<Error> {
-        self.troubles.remove(&origin)
-    }
-
-    /// Notes an error that no origin can be told.
-    pub(super) fn fault(&mut self, error: Error) {
-        self.counts.failures += 1;
-        self.fault.get_or_insert(error);
-    }
 }
 
 impl Target {
@@ -165,7 +137,7 @@ impl Target {
 
     /// Takes the first error that no origin can be told.
     pub(super) fn take_fault(&mut self) -> Option<Error> {
-        self.notes.fault.take()
+        self.notes.take_fault()
     }
 
     /// Returns the counts.

@@ -210,3 +210,23 @@ fn operations_of_windows() {
 fn errors_of_windows() {
     passes_on_every_way("window_errors");
 }
+
+/// A window that was never freed holds nobody up, nor does a target that calls nothing; a rank that
+/// dies with a lock ends the job.
+#[test]
+fn windows_of_which_somebody_does_not_take_part() {
+    let program = program("window_ends");
+    for variables in WAYS_TO_A_TARGET {
+        let run = |way: &str| {
+            let job = job(3, &program).arg(way);
+            variables.iter().fold(job, |job, (name, value)| job.env(name, value)).run()
+        };
+        for way in ["unfreed", "computes"] {
+            let ended = run(way).ok();
+            assert!(ended.stdout.contains("window_ends: ok with 3 ranks"), "{variables:?} {way}: {ended:?}");
+        }
+        let ended = run("killed");
+        assert!(ended.code != 0 && !ended.hung, "{variables:?}: {ended:?}");
+        ended.complains("Rank 1 was killed by signal 9");
+    }
+}

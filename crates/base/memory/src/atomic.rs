@@ -244,17 +244,40 @@ pub fn fold<P: Plain>(input: Region, inout: Region, former: Option<Region>, comb
     }))
 }
 
-/// Changes all integers of `inout` by those of `input`, each by a processor's instruction. `former`
+/// Changes all integers of `inout` by those of `input`, as many at once as a word holds. `former`
 /// gets what was there.
 ///
 /// # Panics
 /// If `input` or `former` is shorter, `inout` is not aligned, or no word has this width.
-#[inline(always)]
 pub fn apply(native: Native, width: usize, input: Region, inout: Region, former: Option<Region>) {
-    by_width!(width, W => each(input, inout, former, |at: *mut W, value: W| {
-        // SAFETY: `each` gives aligned words of `inout`.
-        unsafe { W::change(native, at, value) }
-    }))
+    assert!(inout.is_empty() || inout.is_aligned(0, width), "{inout:?} is not aligned to {width}");
+    in_wide_words(width, inout, |word, first, len| {
+        let former = former.map(|former| former.part(first, len));
+        let (input, inout) = (input.part(first, len), inout.part(first, len));
+        match native {
+            Native::Add if word > width => each(input, inout, former, |at: *mut u64, value: u64| {
+                // SAFETY: `each` gives aligned words of `inout`.
+                unsafe { u64::update(at, |were| sums(width, were, value)) }
+            }),
+            // Bits do not know how many of them are an integer.
+            _ => by_width!(word, W => each(input, inout, former, |at: *mut W, value: W| {
+                // SAFETY: as above.
+                unsafe { W::change(native, at, value) }
+            })),
+        }
+    });
+}
+
+/// The sums of the integers of this width in two words, each by itself.
+#[inline(always)]
+fn sums(width: usize, a: u64, b: u64) -> u64 {
+    // The highest bit of each integer is added apart, so that nothing is carried into the next one.
+    let highest = match width {
+        1 => 0x8080_8080_8080_8080,
+        2 => 0x8000_8000_8000_8000,
+        _ => 0x8000_0000_8000_0000,
+    };
+    ((a & !highest) + (b & !highest)) ^ ((a ^ b) & highest)
 }
 
 /// Writes `input` to `inout` so that no element of this width is ever seen in part. `former` gets

@@ -36,7 +36,7 @@ fn passes(program: &Path, name: &str) {
 }
 
 /// The programs for both older styles.
-const OLDER: [&str; 3] = ["messages", "collect", "objects"];
+const OLDER: [&str; 4] = ["messages", "collect", "objects", "windows"];
 
 #[test]
 fn programs_with_the_include_file() {
@@ -54,7 +54,9 @@ fn programs_with_the_module_mpi() {
 
 #[test]
 fn programs_with_the_module_mpi_f08() {
-    passes(&fortran("modern.F90", "modern", &[]), "modern");
+    for name in ["modern", "windows_modern"] {
+        passes(&fortran(&format!("{name}.F90"), name, &[]), name);
+    }
 }
 
 /// Fortran hands its handles and statuses to C code. The code is unmodified and uses functions of

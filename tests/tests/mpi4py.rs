@@ -19,9 +19,8 @@ use std::time::Instant;
 use verbena_tests::softroce::Boot;
 use verbena_tests::{Ended, Job, staged, stock_venv, top, venv};
 
-/// The only modules that may stand in the file: those of windows, files and processes started at
-/// run time.
-const OPEN: [&str; 8] = ["dynproc", "file", "io", "msgspec", "spawn", "util_pool", "util_sync", "win"];
+/// The only modules that may stand in the file: those of files and processes started at run time.
+const OPEN: [&str; 5] = ["dynproc", "file", "io", "spawn", "util_pool"];
 
 /// A run of a module, or of up to [`TOGETHER`], is a hang after this many seconds: ten times what
 /// the longest takes on a quiet machine.

@@ -36,6 +36,18 @@ fn a_long_message_arrives_while_its_receiver_computes() {
     }
 }
 
+/// Memory of `MPI_Alloc_mem` is of the node's heap, if there is one and the job has one node.
+#[test]
+fn memory_is_allocated() {
+    let program = program("allocated");
+    for (ranks, wanted, heap) in
+        [(1, "private", "1"), (2, "heap", "1"), (4, "heap", "1"), (2, "private", "0")]
+    {
+        let ended = job(ranks, &program).arg(wanted).env("VERBENA_WINDOW_HEAP", heap).run().ok();
+        assert!(ended.stdout.contains(&format!("allocated: ok with {ranks} ranks")), "{ended:?}");
+    }
+}
+
 #[test]
 fn collectives() {
     passes("collectives", &[1, 2, 3, 4, 7, 8]);
@@ -152,4 +164,69 @@ fn sixty_four_ranks_on_few_cores_do_not_crawl() {
     let program = program("collectives");
     let ended = job(64, &program).arg("20").run().ok();
     assert!(ended.stdout.contains("ok with 64 ranks"), "{ended:?}");
+}
+
+/// The ways to a target of a window: mapped memory, the kernel's copies, messages, and the second
+/// and third where the first is there for some memory only.
+const WAYS_TO_A_TARGET: [&[(&str, &str)]; 4] = [
+    &[],
+    &[("VERBENA_WINDOW_HEAP", "0")],
+    &[("VERBENA_WINDOW_HEAP", "0"), ("VERBENA_CMA", "0")],
+    &[("VERBENA_CMA", "0")],
+];
+
+/// Runs a program of windows over each way.
+fn passes_on_every_way(name: &str) {
+    let program = program(name);
+    for (way, variables) in WAYS_TO_A_TARGET.iter().enumerate() {
+        for ranks in [1, 2, 3, 4] {
+            // Without a heap, several ranks share no memory.
+            let is_apart = variables.iter().any(|(name, _)| *name == "VERBENA_WINDOW_HEAP");
+            let job = variables.iter().fold(job(ranks, &program), |job, (name, value)| job.env(name, value));
+            let job = if is_apart { job.arg("apart") } else { job };
+            let ended = job.run().ok();
+            let expected = format!("{name}: ok with {ranks} ranks");
+            assert!(ended.stdout.contains(&expected), "way {way}: {ended:?}");
+        }
+    }
+}
+
+#[test]
+fn windows_of_every_flavor() {
+    passes_on_every_way("window_kinds");
+}
+
+#[test]
+fn synchronisation_of_windows() {
+    passes_on_every_way("window_synchronize");
+}
+
+#[test]
+fn operations_of_windows() {
+    passes_on_every_way("window_operations");
+}
+
+#[test]
+fn errors_of_windows() {
+    passes_on_every_way("window_errors");
+}
+
+/// A window that was never freed holds nobody up, nor does a target that calls nothing; a rank that
+/// dies with a lock ends the job.
+#[test]
+fn windows_of_which_somebody_does_not_take_part() {
+    let program = program("window_ends");
+    for variables in WAYS_TO_A_TARGET {
+        let run = |way: &str| {
+            let job = job(3, &program).arg(way);
+            variables.iter().fold(job, |job, (name, value)| job.env(name, value)).run()
+        };
+        for way in ["unfreed", "computes"] {
+            let ended = run(way).ok();
+            assert!(ended.stdout.contains("window_ends: ok with 3 ranks"), "{variables:?} {way}: {ended:?}");
+        }
+        let ended = run("killed");
+        assert!(ended.code != 0 && !ended.hung, "{variables:?}: {ended:?}");
+        ended.complains("Rank 1 was killed by signal 9");
+    }
 }

@@ -30,7 +30,8 @@ pub struct Made {
 }
 
 impl Made {
-    fn of(datatype: &Arc<Datatype>) -> Made {
+    /// The datatype with the places that its layout names.
+    pub fn of(datatype: &Arc<Datatype>) -> Made {
         let mut bytes = Vec::new();
         let each = |at: isize, len: usize| bytes.extend(at as i64..at as i64 + len as i64);
         datatype.layout().for_each_run(1, 0, datatype.size(), each);

@@ -9,15 +9,19 @@
 //! | [`pipe`] | bytes in the memory of `pipe`, from a peer gone wild |
 //! | [`engine`] | packets for the engine, from a peer gone wild |
 //! | [`datatype`] | arguments of datatype constructors |
+//! | [`datatype_wire`] | datatypes that other processes describe |
 //! | [`view`] | views of files |
+//! | [`window`] | requests for windows, from origins gone wild |
 
 pub mod boot;
 pub mod datatype;
+pub mod datatype_wire;
 pub mod engine;
 pub mod pipe;
 pub mod reliable;
 pub mod user;
 pub mod view;
+pub mod window;
 pub mod wire;
 
 use verbena_infiniband::{rc, ud};
@@ -183,7 +187,7 @@ static ALL: &[Target] = &[
         &[b"\x04\x0a\x00\x00\x01", b"\x03tcp"],
         "notices and contacts of ofi"
     ),
-    target!("shm_card", 5_000, shm::fuzzing::card, &[&[2; 25]], "cards of shm"),
+    target!("shm_card", 5_000, shm::fuzzing::card, &[&[3; 25]], "cards of shm"),
     target!("assembly", 3_000, reliable::assembly, &[], "groups of fragments"),
     target!("incoming", 3_000, reliable::incoming, &[], "numbers of fragments"),
     target!("outgoing", 3_000, reliable::outgoing, &[], "acknowledgements of fragments"),
@@ -208,7 +212,22 @@ static ALL: &[Target] = &[
         &[],
         "datatypes of any arguments, packed and unpacked"
     ),
+    target!(
+        "datatype_wire",
+        5_000,
+        datatype_wire::descriptions,
+        &[&[0, 9], &[4, 1, 6, 0, 0, 1, 1], &[6, 3, 4, 2, 10, 0, 0, 1, 1], &[1, 1], &[0, 0]],
+        "datatypes as bytes, from other processes"
+    ),
     target!("view", 3_000, view::view, &[], "views of files"),
+    target!(
+        "window_request",
+        20_000,
+        window::request,
+        &[&[0, 0, 1, 0], &[2, 2, 1, 0], &[5, 1, 0, 0], &[0; 8], &[8, 0, 0, 0, 0, 0, 0, 0]],
+        "requests for windows"
+    ),
+    target!("window_service", 1_000, window::service, &[], "a window, asked for anything by an origin"),
 ];
 
 /// All targets.

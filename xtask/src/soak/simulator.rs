@@ -7,11 +7,12 @@ use std::path::Path;
 use std::process::Command;
 
 /// The tests that take their seeds from outside: file, test, and seeds for one turn.
-const TESTS: [(&str, &str, u64); 9] = [
+const TESTS: [(&str, &str, u64); 10] = [
     ("point_to_point", "a_thousand_seeds", 300),
     ("collectives", "every_collective", 100),
     ("collectives", "neighbours_get", 100),
     ("partitioned", "partitions_arrive", 100),
+    ("windows", "operations_have", 100),
     ("over_rc", "a_thousand", 150),
     ("over_ud", "a_thousand", 150),
     ("over_pipe", "a_thousand", 150),

@@ -18,8 +18,10 @@
 //! | [`scratch`] | temporary memory of one operation |
 //! | `owned` | memory of the library's own, which lends regions |
 //! | `values` | plain values in regions, and loops over them |
+//! | [`atomic`] | words that several processes change at once |
 //! | `transfer` | regions read from files and written to them |
 
+pub mod atomic;
 pub mod copy;
 pub mod elements;
 pub mod layout;
@@ -112,6 +114,13 @@ impl Region {
         }
         // SAFETY: within the region by the check above, so the creator's promise covers it.
         unsafe { Region::new(self.address.add(offset), len) }
+    }
+
+    /// This region and one that begins where it ends, as one. `None` if that one lies elsewhere.
+    pub fn joined(&self, next: Region) -> Option<Region> {
+        let is_next = self.address.wrapping_add(self.len) == next.address;
+        // SAFETY: both creators promised their bytes, which lie side by side.
+        is_next.then(|| unsafe { Region::new(self.address, self.len + next.len) })
     }
 
     /// Panics. Out of line, so that the check alone is in the way of each packet.
@@ -376,6 +385,36 @@ impl Buffer {
         }
     }
 
+    /// Copies the bytes of `other`, of the same packed length, into this buffer.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    #[inline]
+    pub fn copy_from(&self, other: &Buffer) {
+        assert_eq!(self.len(), other.len());
+        match (other, self) {
+            (Buffer::Contiguous(from), Buffer::Contiguous(to)) => to.put(0, *from),
+            (from, Buffer::Contiguous(to)) => from.pack(0, *to),
+            (Buffer::Contiguous(from), to) => to.unpack(0, *from),
+            (from, to) => layout::copy_packed(from, to),
+        }
+    }
+
+    /// The runs of bytes in packed order.
+    pub fn runs(&self) -> Vec<Region> {
+        match self {
+            Buffer::Contiguous(region) => vec![*region],
+            Buffer::Strided(s) => {
+                let mut runs = Vec::new();
+                s.layout.for_each_run(s.count, s.first, s.len, |at, len| {
+                    // SAFETY: `Buffer::strided` took the promise for every byte that is named.
+                    runs.push(unsafe { Region::new(s.origin.wrapping_offset(at), len) });
+                });
+                runs
+            }
+        }
+    }
+
     /// Unpacks a region to packed offset `offset` (overlap allowed).
     #[inline]
     pub fn unpack(&self, offset: usize, data: Region) {
@@ -412,31 +451,4 @@ impl Strided {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Pairs of bytes with a gap of one behind each: 0 1 . 3 4 . 6 7 .
-    fn pairs(memory: &mut [u8]) -> Buffer {
-        let layout = Arc::new(Layout::new(vec![(0, 2)], 3));
-        // SAFETY: the elements lie within the slice, which outlives the buffer in each test.
-        unsafe { Buffer::strided(memory.as_mut_ptr(), memory.len() / 3, &layout) }
-    }
-
-    #[test]
-    fn a_part_of_scattered_bytes_is_a_buffer_of_its_own() {
-        let mut memory: Vec<u8> = (0..12).collect();
-        let part = pairs(&mut memory).part(1, 6).part(1, 4);
-        let mut out = [0; 4];
-        part.copy_out(0, &mut out);
-        assert_eq!((part.len(), out), (4, [3, 4, 6, 7]));
-        part.copy_in(1, &[40, 60]);
-        assert_eq!(memory, [0, 1, 2, 3, 40, 5, 60, 7, 8, 9, 10, 11]);
-    }
-
-    #[test]
-    #[should_panic(expected = "part 5+2 of a scattered buffer of 6 bytes")]
-    fn a_part_stays_within() {
-        let mut memory = vec![0; 12];
-        pairs(&mut memory).part(2, 6).copy_in(5, &[1, 1]);
-    }
-}
+mod tests;

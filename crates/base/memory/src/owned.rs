@@ -83,18 +83,28 @@ impl Owned {
     /// # Panics
     /// If no block is that long.
     pub fn zeroed(len: usize) -> Owned {
-        let owned = Owned::stale(len);
-        if !owned.block.is_zero {
-            owned.lend().fill(0);
+        Owned::stale(len).cleared()
+    }
+
+    /// Like [`Owned::zeroed`]; `None` if the system refuses as much memory, or no block is that
+    /// long.
+    pub fn try_zeroed(len: usize) -> Option<Owned> {
+        let power = power_of(len)?;
+        let kept = Reserve::lock().take(power);
+        let block = kept.or_else(|| Block::try_new(power))?;
+        Some(Owned { block, len }.cleared())
+    }
+
+    fn cleared(self) -> Owned {
+        if !self.block.is_zero {
+            self.lend().fill(0);
         }
-        owned
+        self
     }
 
     /// Takes `len` bytes with what the last owner left in them.
     pub(crate) fn stale(len: usize) -> Owned {
-        let bytes =
-            len.max(LINE_BYTES).checked_next_power_of_two().expect("a length within the address space");
-        let power = bytes.trailing_zeros();
+        let power = power_of(len).expect("a length within the address space");
         let kept = Reserve::lock().take(power);
         Owned { block: kept.unwrap_or_else(|| Block::new(power)), len }
     }
@@ -136,13 +146,16 @@ impl Drop for Owned {
 
 impl Block {
     fn new(power: u32) -> Block {
-        let layout =
+        let whole =
             Layout::from_size_align(1 << power, LINE_BYTES).expect("a length within the address space");
+        Block::try_new(power).unwrap_or_else(|| handle_alloc_error(whole))
+    }
+
+    /// A new block; `None` if the system refuses it.
+    fn try_new(power: u32) -> Option<Block> {
+        let layout = Layout::from_size_align(1 << power, LINE_BYTES).ok()?;
         let start = if layout.size() < PAGED_BYTES_MIN { heap(layout) } else { pages(layout) };
-        if start.is_null() {
-            handle_alloc_error(layout);
-        }
-        Block { start, power, is_zero: true }
+        (!start.is_null()).then_some(Block { start, power, is_zero: true })
     }
 
     fn bytes(&self) -> usize {
@@ -162,6 +175,11 @@ impl Block {
         // SAFETY: whole private pages of a block of ours that nobody owns.
         unsafe { libc::madvise(self.start.cast(), self.bytes(), libc::MADV_DONTNEED) == 0 }
     }
+}
+
+/// The power of two of the block for so many bytes; `None` if there is no such number.
+fn power_of(len: usize) -> Option<u32> {
+    Some(len.max(LINE_BYTES).checked_next_power_of_two()?.trailing_zeros())
 }
 
 fn heap(layout: Layout) -> *mut u8 {
@@ -209,6 +227,14 @@ mod tests {
     fn owners_that_live_at_once_share_nothing() {
         let owners: Vec<Owned> = (0..20u8).map(|i| Owned::from(&[i; 70][..])).collect();
         assert!(owners.iter().zip(0..).all(|(owned, i): (_, u8)| owned.lend().to_vec() == [i; 70]));
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri has no limit of memory")]
+    fn memory_that_the_system_refuses_is_no_panic() {
+        assert!(Owned::try_zeroed(usize::MAX).is_none());
+        assert!(Owned::try_zeroed(1 << 62).is_none());
+        assert_eq!(Owned::try_zeroed(100).unwrap().lend().to_vec(), [0; 100]);
     }
 
     #[test]

@@ -23,6 +23,26 @@ pub trait Neighbor: Send + Sync {
     /// # Errors
     /// The errors of [`Neighbor::read`].
     fn write(&self, from: Region, address: u64) -> Result<(), Fault>;
+
+    /// Fills `ours`, one after the other, from the runs of bytes `theirs` (address, length) in the
+    /// other process. Both lists may be of any length, and cut the bytes at different places.
+    ///
+    /// # Errors
+    /// The errors of [`Neighbor::read`].
+    ///
+    /// # Panics
+    /// If the lists do not have the same number of bytes.
+    fn read_list(&self, theirs: &[(u64, usize)], ours: &[Region]) -> Result<(), Fault>;
+
+    /// Copies `ours`, one after the other, to the runs of bytes `theirs` in the other process, as
+    /// [`Neighbor::read_list`].
+    ///
+    /// # Errors
+    /// The errors of [`Neighbor::read`].
+    ///
+    /// # Panics
+    /// If the lists do not have the same number of bytes.
+    fn write_list(&self, ours: &[Region], theirs: &[(u64, usize)]) -> Result<(), Fault>;
 }
 
 /// Finds neighbors, for a channel that can reach into other processes.

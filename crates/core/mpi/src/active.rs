@@ -4,6 +4,7 @@ use crate::outcome::{Direction, Outcome};
 use crate::partitioned::Partitioned;
 use crate::process::Process;
 use crate::task::Running;
+use crate::window::service::Operation;
 use std::sync::Arc;
 use verbena_engine::{Posted, RequestId};
 use verbena_memory::Owned;
@@ -20,6 +21,8 @@ pub enum Active {
     Both(Arc<Lock<Both>>),
     /// A round of partitioned communication.
     Partitioned(Partitioned),
+    /// A one-sided operation by messages.
+    Window(Operation),
     /// The operation was complete at once, or its completion was taken already.
     Done(Outcome),
 }
@@ -43,6 +46,7 @@ impl Active {
             }
             Active::Both(both) => both.lock().poll(process),
             Active::Partitioned(partitioned) => partitioned.poll(process),
+            Active::Window(operation) => operation.poll(&mut { process }),
             Active::Done(outcome) => Some(outcome.clone()),
         }
     }

@@ -29,6 +29,7 @@ mod threads;
 pub mod tool;
 pub mod topology;
 pub mod unreceived;
+pub mod window;
 
 pub use comm::Comm;
 pub use datatype::Datatype;
@@ -40,3 +41,4 @@ pub use info::Info;
 pub use op::Op;
 pub use process::{Process, task};
 pub use session::Session;
+pub use window::Win;

@@ -11,6 +11,7 @@ use crate::generated::constants as mpi;
 pub use crate::outcome::{Direction, Outcome};
 use crate::partitioned::Partitioned;
 use crate::process::Process;
+use crate::window::Win;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use verbena_engine::RequestId;
@@ -40,6 +41,7 @@ enum Kind {
 pub struct Request {
     kind: Kind,
     comm: Option<Arc<Comm>>,
+    window: Option<Arc<Win>>,
     active: Lock<Option<Active>>,
 }
 
@@ -56,28 +58,43 @@ pub enum Look {
 impl Request {
     /// A request for an operation that was started; it ends with that operation.
     pub fn once(comm: Option<Arc<Comm>>, active: Active) -> Request {
-        Request { kind: Kind::Once, comm, active: Lock::new(Some(active)) }
+        Request { kind: Kind::Once, comm, window: None, active: Lock::new(Some(active)) }
+    }
+
+    /// A request for an operation on a window that was started.
+    pub fn of_window(window: Arc<Win>, active: Active) -> Request {
+        Request { window: Some(window), ..Request::once(None, active) }
     }
 
     /// A persistent request, not started.
     pub fn persistent(comm: Arc<Comm>, starter: Starter) -> Request {
-        Request { kind: Kind::Persistent(starter), comm: Some(comm), active: Lock::new(None) }
+        Request { kind: Kind::Persistent(starter), comm: Some(comm), window: None, active: Lock::new(None) }
     }
 
     /// A partitioned request, not started.
     pub fn partitioned(comm: Arc<Comm>, partitioned: Partitioned) -> Request {
-        Request { kind: Kind::Partitioned(partitioned), comm: Some(comm), active: Lock::new(None) }
+        Request {
+            kind: Kind::Partitioned(partitioned),
+            comm: Some(comm),
+            window: None,
+            active: Lock::new(None),
+        }
     }
 
     /// A generalized request.
     pub fn generalized(callbacks: Box<dyn Generalized>) -> Request {
         let kind = Kind::Generalized { callbacks, complete: AtomicBool::new(false) };
-        Request { kind, comm: None, active: Lock::new(None) }
+        Request { kind, comm: None, window: None, active: Lock::new(None) }
     }
 
     /// The communicator whose error handler hears of its errors.
     pub fn comm(&self) -> Option<&Arc<Comm>> {
         self.comm.as_ref()
+    }
+
+    /// The window whose error handler hears of its errors.
+    pub fn window(&self) -> Option<&Arc<Win>> {
+        self.window.as_ref()
     }
 
     /// Returns whether it survives its completion.
@@ -170,6 +187,10 @@ impl Request {
                 Some(Active::Partitioned(_)) => Err(request_error(
                     "a partitioned operation cannot be cancelled",
                     "some of its partitions may have left",
+                )),
+                Some(Active::Window(_)) => Err(request_error(
+                    "a one-sided operation cannot be cancelled",
+                    "MPI_Cancel is for point-to-point",
                 )),
                 None => Err(request_error("an inactive request cannot be cancelled", "it was not started")),
             },

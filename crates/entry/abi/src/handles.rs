@@ -15,7 +15,7 @@ pub use verbena_faces::standard::Kind;
 use verbena_faces::standard::{self, INDEX, KIND_SHIFT};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::request::Request;
-use verbena_mpi::{Class, Comm, Datatype, Errhandler, Error, File, Group, Info, Op, Result, Session};
+use verbena_mpi::{Class, Comm, Datatype, Errhandler, Error, File, Group, Info, Op, Result, Session, Win};
 use verbena_waiting::lock::SingleThread;
 
 /// The end of the predefined handles of the ABI.
@@ -239,9 +239,6 @@ impl<T, const NULL: usize, const N: usize> Registry<T, NULL, N> {
 pub fn to_int(handle: usize) -> c_int {
     (handle & 0x7fff_ffff) as c_int
 }
-
-/// A window. None is made yet: no value of this type exists.
-pub enum Win {}
 
 fn none<T>(_: usize) -> Option<Arc<T>> {
     None

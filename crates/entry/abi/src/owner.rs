@@ -1,7 +1,7 @@
 //! The object that an error belongs to.
 
 use crate::generated::types::{MPI_Comm, MPI_Errhandler, MPI_File, MPI_Session, MPI_Win};
-use crate::handles::COMMS;
+use crate::handles::{COMMS, WINS};
 use verbena_mpi::Error;
 
 /// The object whose error handler an error goes to, by its handle. A handle that is not valid
@@ -26,8 +26,16 @@ pub enum Owner {
     Handler(MPI_Errhandler),
 }
 
-/// Adds the name of its communicator to an error.
+/// Adds the name of its communicator or window to an error.
 pub(crate) fn on_comm(mut error: Error, owner: Owner) -> Error {
+    if let Owner::Win(handle) = owner
+        && let Ok(win) = WINS.get(handle)
+    {
+        let name = win.name();
+        let name = String::from_utf8_lossy(&name);
+        let name = if name.is_empty() { "a window without a name" } else { &*name };
+        error.fault.on = format!("{}, on {name} (rank {} of {})", error.fault.on, win.rank(), win.size());
+    }
     if let Owner::Comm(handle) = owner
         && let Ok(comm) = COMMS.get(handle)
     {

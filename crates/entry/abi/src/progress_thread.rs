@@ -1,5 +1,6 @@
 //! The progress thread: makes progress while the program computes, so that transfers go on beside
-//! it (`VERBENA_PROGRESS_THREAD`).
+//! it (`VERBENA_PROGRESS_THREAD`). A window whose members reach each other by messages has it too,
+//! for as long as it lives, so that nobody waits for a target that computes.
 //!
 //! It sleeps on the same events as a thread that waits in MPI, and holds the engine no longer than
 //! that thread does. While it runs, several threads are in MPI, so locks are real and the fast
@@ -7,17 +8,43 @@
 
 use crate::state;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::thread::JoinHandle;
 use verbena_mpi::generated::constants::MPI_ERR_OTHER;
 use verbena_mpi::{Error, Result};
+use verbena_waiting::lock;
 
 static STOP: AtomicBool = AtomicBool::new(false);
+/// The number of windows that need the thread.
+static WINDOWS: AtomicUsize = AtomicUsize::new(0);
 static THREAD: Mutex<Option<JoinHandle<()>>> = Mutex::new(None);
 
-/// Returns whether the user wants a progress thread.
+/// Returns whether the user wants a progress thread, or a window needs it.
 pub(crate) fn is_wanted() -> bool {
-    verbena_settings::PROGRESS_THREAD.get()
+    verbena_settings::PROGRESS_THREAD.get() || WINDOWS.load(SeqCst) > 0
+}
+
+/// Starts the progress thread for a window, until [`release`].
+///
+/// # Errors
+/// The errors of [`start`].
+pub(crate) fn require() -> Result<()> {
+    WINDOWS.fetch_add(1, SeqCst);
+    // Another thread of the program may be inside MPI.
+    lock::share(true);
+    // The fast paths close, since threads share now.
+    state::set_open(true);
+    start().inspect_err(|_| {
+        WINDOWS.fetch_sub(1, SeqCst);
+    })
+}
+
+/// Says that a window that had called [`require`] is gone.
+pub(crate) fn release() {
+    WINDOWS.fetch_sub(1, SeqCst);
+    if !is_wanted() {
+        stop();
+    }
 }
 
 /// Starts the progress thread, if it is wanted and does not run.

@@ -1,6 +1,6 @@
 //! Gives an error to the error handler of the right object (MPI-5.0, 9.3).
 
-use crate::handles::{COMMS, ERRHANDLERS, FILES, Ref, SESSIONS};
+use crate::handles::{COMMS, ERRHANDLERS, FILES, Ref, SESSIONS, WINS};
 pub use crate::owner::Owner;
 use crate::owner::on_comm;
 use crate::{reporter, startup, state};
@@ -102,7 +102,10 @@ fn find(owner: Owner) -> (Arc<Errhandler>, usize) {
                 (given.clone(), no_object)
             },
         ),
-        Owner::Win(_) | Owner::None | Owner::Tool => of_no_object(),
+        Owner::Win(handle) => {
+            WINS.get(handle).map_or_else(|_| of_no_object(), |win| (win.errhandler(), handle))
+        }
+        Owner::None | Owner::Tool => of_no_object(),
     }
 }
 

@@ -13,7 +13,7 @@ use verbena_engine::{Completion, ReceiveRequest, RequestId, SendRequest};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::process::completion_error;
 use verbena_mpi::request::{Active, Direction, Look, Outcome, Request, poll_engine};
-use verbena_mpi::{Comm, Error, Process, Result};
+use verbena_mpi::{Comm, Error, Process, Result, Win};
 use verbena_waiting::lock::SingleThread;
 
 /// The handle of every send that was complete at once: it has nothing to remember.
@@ -75,6 +75,14 @@ pub fn handle_of_receive(comm: Option<&Arc<Comm>>, active: Active) -> MPI_Reques
 /// The handle of any other operation that was started.
 pub fn handle_of_object(comm: Option<&Arc<Comm>>, active: Active) -> MPI_Request {
     REQUESTS.insert(Arc::new(Request::once(comm.cloned(), active)))
+}
+
+/// The handle of an operation on a window. One that is complete has nothing to remember.
+pub fn handle_of_window(win: &Arc<Win>, active: Active) -> MPI_Request {
+    match active {
+        Active::Done(Outcome { error: None, .. }) => sent(),
+        active => REQUESTS.insert(Arc::new(Request::of_window(win.clone(), active))),
+    }
 }
 
 /// Finds what `handle` stands for; `MPI_ERR_REQUEST` if it is not a live request.
@@ -139,6 +147,11 @@ impl Pending {
 
     /// The object whose error handler hears of an error in `outcome`.
     pub fn owner(&self, outcome: &Outcome) -> Owner {
+        if let Pending::Object(request) = self
+            && let Some(win) = request.window()
+        {
+            return Owner::Win(win.handle());
+        }
         let comm = match self {
             Pending::Object(request) => request.comm().map(|comm| comm.handle()),
             Pending::Engine(..) => COMMS.find(|comm| comm.has_context(outcome.context)),

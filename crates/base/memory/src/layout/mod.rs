@@ -200,14 +200,11 @@ pub fn copy_elements(from: Region, to: Region, count: usize, layout: &Arc<Layout
         // SAFETY: the maker of the origins promised every byte of the elements.
         unsafe { Buffer::strided(region.pointer(), count, layout) }
     };
-    match (buffer(from), buffer(to)) {
-        (Buffer::Contiguous(from), Buffer::Contiguous(to)) => to.copy_from(from),
-        (from, to) => copy_packed(&from, &to),
-    }
+    buffer(to).copy_from(&buffer(from));
 }
 
 /// Copies between buffers of the same length by way of a small piece.
-fn copy_packed(from: &Buffer, to: &Buffer) {
+pub(crate) fn copy_packed(from: &Buffer, to: &Buffer) {
     let mut piece = [0; 8192];
     for offset in (0..from.len()).step_by(piece.len()) {
         let part = &mut piece[..(from.len() - offset).min(8192)];

@@ -43,6 +43,13 @@ impl Process {
         copy::transfer(verb, self.pid, local, address)
             .map_err(|error| failed(verb, self.peer, self.me, local.len(), &error))
     }
+
+    fn transfer_lists(&self, verb: Verb, ours: &[Region], theirs: &[(u64, usize)]) -> Result<(), Fault> {
+        let bytes: usize = ours.iter().map(Region::len).sum();
+        assert_eq!(bytes, theirs.iter().map(|run| run.1).sum::<usize>(), "lists of as many bytes");
+        copy::transfer_lists(verb, self.pid, ours, theirs)
+            .map_err(|error| failed(verb, self.peer, self.me, bytes, &error))
+    }
 }
 
 impl Neighbor for Process {
@@ -52,6 +59,14 @@ impl Neighbor for Process {
 
     fn write(&self, from: Region, address: u64) -> Result<(), Fault> {
         self.transfer(Verb::Write, from, address)
+    }
+
+    fn read_list(&self, theirs: &[(u64, usize)], ours: &[Region]) -> Result<(), Fault> {
+        self.transfer_lists(Verb::Read, ours, theirs)
+    }
+
+    fn write_list(&self, ours: &[Region], theirs: &[(u64, usize)]) -> Result<(), Fault> {
+        self.transfer_lists(Verb::Write, ours, theirs)
     }
 }
 

@@ -112,3 +112,52 @@ fn it_keeps_the_promises_of_a_channel() {
     conformance::memory_is_read(&mut pair());
     conformance::memory_is_written(&mut pair());
 }
+
+/// Lists that cut the same bytes at different places, with more runs than a call takes and holes on
+/// both sides.
+#[test]
+fn lists_of_any_length_are_read_and_written() {
+    let (a, _b) = pair();
+    let neighbor = a.shared().neighbors.unwrap().neighbor(1).expect("it can be reached");
+    for (theirs_by, ours_by) in [(3usize, 7usize), (7, 3), (10_000, 1), (1, 10_000), (5, 5)] {
+        let (mut theirs, mut ours) = (vec![0u8; 60_000], vec![0u8; 60_000]);
+        theirs.iter_mut().enumerate().for_each(|(i, byte)| *byte = (i * 7 + i / 251) as u8);
+        let before = theirs.clone();
+        let cut = |memory: Region, by: usize| -> Vec<Region> {
+            // Every second run of each `by` bytes, and a run of none among them.
+            let runs = (0..30_000usize.div_ceil(by)).map(move |k| (k * 2 * by, by.min(30_000 - k * by)));
+            runs.flat_map(|(at, len)| [memory.part(at, len), memory.part(at, 0)]).collect()
+        };
+        let (their_runs, our_runs) = (cut(region(&mut theirs), theirs_by), cut(region(&mut ours), ours_by));
+        let addresses: Vec<_> = their_runs.iter().map(|run| (run.address(), run.len())).collect();
+        let packed = |runs: &[Region]| runs.iter().flat_map(Region::to_vec).collect::<Vec<u8>>();
+        neighbor.read_list(&addresses, &our_runs).unwrap();
+        assert!(packed(&our_runs) == packed(&their_runs), "{theirs_by} {ours_by}");
+        assert_eq!(packed(&our_runs).len(), 30_000);
+        our_runs.iter().for_each(|run| run.fill(3));
+        neighbor.write_list(&our_runs, &addresses).unwrap();
+        assert!(packed(&their_runs).iter().all(|&byte| byte == 3));
+        let rest = |bytes: &[u8]| bytes.iter().zip(&before).filter(|(now, then)| now != then).count();
+        assert!(rest(&theirs) <= 30_000, "holes were written");
+        neighbor.read_list(&[], &[]).unwrap();
+    }
+}
+
+#[test]
+fn a_list_that_leads_nowhere_is_a_fault() {
+    let (a, _b) = pair();
+    let neighbor = a.shared().neighbors.unwrap().neighbor(1).unwrap();
+    let (mut theirs, mut ours) = ([1u8; 64], [0u8; 128]);
+    let runs = [(region(&mut theirs).address(), 64), (8, 64)];
+    let fault = neighbor.read_list(&runs, &[region(&mut ours)]).unwrap_err();
+    assert!(fault.what.contains("reading 128 bytes") && fault.cause.contains("freed"), "{fault}");
+    assert_eq!(ours[..64], [1; 64]);
+}
+
+#[test]
+#[should_panic(expected = "lists of as many bytes")]
+fn lists_of_different_lengths_are_a_defect() {
+    let (a, _b) = pair();
+    let neighbor = a.shared().neighbors.unwrap().neighbor(1).unwrap();
+    let _ = neighbor.read_list(&[(8, 64)], &[]);
+}

@@ -57,6 +57,9 @@ pub enum Kind {
     DistGraphCreate,
     DistGraphCreateAdjacent,
     FileOpen,
+    WinCreate,
+    WinFence,
+    WinFree,
     Allreduce = REDUCTIONS,
     ReduceScatter = REDUCTIONS | 1 << OP_BITS,
     ReduceScatterBlock = REDUCTIONS | 2 << OP_BITS,
@@ -71,7 +74,7 @@ pub enum Kind {
 }
 
 /// The kinds and their names.
-const NAMES: [(Kind, &str); 38] = [
+const NAMES: [(Kind, &str); 41] = [
     (Kind::Creation, "a function that makes a communicator or a file"),
     (Kind::Barrier, "MPI_Barrier"),
     (Kind::Allgather, "MPI_Allgather"),
@@ -99,6 +102,9 @@ const NAMES: [(Kind, &str); 38] = [
     (Kind::DistGraphCreate, "MPI_Dist_graph_create"),
     (Kind::DistGraphCreateAdjacent, "MPI_Dist_graph_create_adjacent"),
     (Kind::FileOpen, "MPI_File_open"),
+    (Kind::WinCreate, "a function that makes a window"),
+    (Kind::WinFence, "MPI_Win_fence"),
+    (Kind::WinFree, "MPI_Win_free"),
     (Kind::Allreduce, "MPI_Allreduce"),
     (Kind::ReduceScatter, "MPI_Reduce_scatter"),
     (Kind::ReduceScatterBlock, "MPI_Reduce_scatter_block"),

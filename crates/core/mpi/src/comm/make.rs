@@ -111,6 +111,12 @@ impl Comm {
         self.local.derive(&self.local, members)
     }
 
+    /// A communicator of the same processes for messages of the library's own, as those of a
+    /// window. All of them give the same context.
+    pub(crate) fn private(&self, context: u64) -> Comm {
+        Comm::new(context, self.local.clone(), None)
+    }
+
     /// The calling process.
     pub(super) fn me(&self) -> Peer {
         self.local.peer(self.rank)

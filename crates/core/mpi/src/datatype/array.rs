@@ -143,7 +143,7 @@ fn block_length(d: &Distribution<'_>, i: usize) -> Result<i64> {
         mpi::MPI_DISTRIBUTE_NONE => {
             wrong("psize", processes, "a dimension that is not distributed has one process")
         }
-        mpi::MPI_DISTRIBUTE_BLOCK if default => Ok((global + processes - 1) / processes),
+        mpi::MPI_DISTRIBUTE_BLOCK if default => Ok((global - 1) / processes + 1),
         mpi::MPI_DISTRIBUTE_CYCLIC if default => Ok(1),
         mpi::MPI_DISTRIBUTE_BLOCK | mpi::MPI_DISTRIBUTE_CYCLIC if argument < 1 => {
             wrong("darg", argument, "a block has at least one element")
@@ -168,7 +168,7 @@ fn cyclic(parts: &Parts, global: i64, block: i64, place: i64, processes: i64) ->
         let blocks = parts.repeat(block as usize, extent)?;
         let rounds = blocks.repeat(whole as usize, at(period)?)?;
         assembly.add(at(first)?, 1, &rounds)?;
-        let rest = first + whole * period;
+        let rest = first.checked_add(whole.checked_mul(period)?)?;
         if rest < global {
             assembly.add(at(rest)?, (global - rest).min(block) as usize, parts)?;
         }

@@ -180,6 +180,7 @@ impl Datatype {
         assembly.add(0, 1, &Parts::of_basic(value))?;
         assembly.add(index_at as isize, 1, &Parts::of_basic(index))?;
         let mut pair = assembly.finish()?.into_datatype(Contents::new(mpi::MPI_COMBINER_NAMED));
+        pair.signature = pair.signature.of_pair(handle);
         pair.kind = Kind::Pair(Pair { handle, value, index, index_at });
         pair.identity = Identity::predefined(name);
         pair.contents = None;

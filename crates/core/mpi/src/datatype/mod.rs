@@ -3,7 +3,8 @@
 //! A [`Datatype`] keeps four things apart: where its bytes lie ([`Layout`]), which basic elements
 //! they are ([`Signature`]), its bounds, and how it was made ([`Contents`]). [`predefined`] holds
 //! the table of basic types, [`construct`] and [`mod@array`] the constructors, [`fortran`] the
-//! types that are chosen by precision, [`pack`] and [`external`] the packing calls.
+//! types that are chosen by precision, [`pack`] and [`external`] the packing calls. [`wire`] sends
+//! a datatype to another process.
 
 pub mod array;
 pub mod construct;
@@ -20,11 +21,12 @@ pub mod signature;
 pub mod sort;
 #[cfg(test)]
 mod tests;
+pub mod wire;
 
 pub use contents::{Contents, Form};
 pub use predefined::Basic;
 pub use representation::{Family, Float, Int, Representation};
-pub use signature::Signature;
+pub use signature::{Pairs, Signature};
 
 use crate::attribute::Attributes;
 use crate::error::{Error, Result};
@@ -83,6 +85,15 @@ pub struct Pair {
     pub index: &'static Basic,
     /// Displacement of the index in bytes.
     pub index_at: usize,
+}
+
+/// A predefined element.
+#[derive(Clone, Copy, Debug)]
+pub enum Element {
+    /// A basic one.
+    Basic(&'static Basic),
+    /// A value and an index.
+    Pair(Pair),
 }
 
 impl Datatype {
@@ -147,6 +158,18 @@ impl Datatype {
         match self.kind {
             Kind::Basic(basic) | Kind::Chosen(basic) => Some(basic),
             _ => None,
+        }
+    }
+
+    /// The predefined element that accumulate calls change at once, if all are of one sort. In a
+    /// datatype made of pairs it is the pair.
+    pub fn element(&self) -> Option<Element> {
+        match (&self.kind, self.signature.pairs()) {
+            (Kind::Basic(basic) | Kind::Chosen(basic), _) => Some(Element::Basic(basic)),
+            (Kind::Pair(pair), _) => Some(Element::Pair(*pair)),
+            (Kind::Derived, Pairs::None) => self.basic().map(Element::Basic),
+            (Kind::Derived, Pairs::All(pair)) => Some(Element::Pair(*Datatype::predefined(pair)?.pair()?)),
+            (Kind::Derived, Pairs::Some) => None,
         }
     }
 

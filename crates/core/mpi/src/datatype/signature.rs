@@ -13,6 +13,19 @@ pub struct Signature {
     parts: Arc<[Part]>,
     bytes: usize,
     elements: usize,
+    pairs: Pairs,
+}
+
+/// The pairs of value and index among the basic elements.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pairs {
+    /// No element belongs to a pair.
+    #[default]
+    None,
+    /// All belong to pairs of the predefined datatype with this handle.
+    All(usize),
+    /// Some belong to a pair, and others to none or to another sort of pair.
+    Some,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +72,18 @@ impl Signature {
             parts: [Part { repeat: 1, unit: Unit::Basic(basic) }].into(),
             bytes: basic.size(),
             elements: 1,
+            pairs: Pairs::None,
         }
+    }
+
+    /// This signature, of a predefined pair with this handle.
+    pub(super) fn of_pair(self, handle: usize) -> Signature {
+        Signature { pairs: Pairs::All(handle), ..self }
+    }
+
+    /// The pairs of value and index among the elements.
+    pub fn pairs(&self) -> Pairs {
+        self.pairs
     }
 
     /// Bytes of the packed elements.
@@ -164,14 +188,19 @@ impl Signature {
 #[derive(Default)]
 pub struct Sequence {
     parts: Vec<Part>,
+    /// The pairs in what was added so far, if that is anything.
+    pairs: Option<Pairs>,
 }
 
 impl Sequence {
     /// Adds `count` items.
     pub fn push(&mut self, signature: &Signature, count: usize) {
+        if count == 0 || signature.parts.is_empty() {
+            return;
+        }
+        let same = self.pairs.is_none_or(|pairs| pairs == signature.pairs);
+        self.pairs = Some(if same { signature.pairs } else { Pairs::Some });
         match &*signature.parts {
-            [] => {}
-            _ if count == 0 => {}
             [only] => self.add(only.unit.clone(), only.repeat * count),
             parts if count == 1 && parts.len() <= INLINE_PARTS_MAX => {
                 parts.iter().for_each(|part| self.add(part.unit.clone(), part.repeat));
@@ -191,6 +220,6 @@ impl Sequence {
     pub fn finish(self) -> Signature {
         let bytes = self.parts.iter().map(|part| part.repeat * part.unit.bytes()).sum();
         let elements = self.parts.iter().map(|part| part.repeat * part.unit.elements()).sum();
-        Signature { parts: self.parts.into(), bytes, elements }
+        Signature { parts: self.parts.into(), bytes, elements, pairs: self.pairs.unwrap_or_default() }
     }
 }

@@ -6,10 +6,10 @@ use super::*;
 use std::collections::HashSet;
 
 /// A small generator (xorshift), so that a seed replays a failure.
-struct Dice(u64);
+pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
-    fn roll(&mut self, sides: u64) -> i64 {
+    pub(super) fn roll(&mut self, sides: u64) -> i64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -100,8 +100,8 @@ const LEAVES: [usize; 7] = [
     mpi::MPI_BYTE,
 ];
 
-struct Made {
-    datatype: Arc<Datatype>,
+pub(super) struct Made {
+    pub(super) datatype: Arc<Datatype>,
     map: Map,
 }
 
@@ -109,7 +109,7 @@ fn made(datatype: Result<Datatype>, map: Map) -> Made {
     Made { datatype: Arc::new(datatype.unwrap()), map: map.closed() }
 }
 
-fn random(dice: &mut Dice, depth: usize) -> Made {
+pub(super) fn random(dice: &mut Dice, depth: usize) -> Made {
     if depth == 0 {
         let handle = LEAVES[dice.roll(LEAVES.len() as u64) as usize];
         return Made { datatype: Datatype::predefined(handle).unwrap().clone(), map: Map::of(handle) };
@@ -393,6 +393,11 @@ fn wrong_arguments_give_the_standard_classes() {
     assert_eq!(class(Datatype::subarray(Form::Int, &[4], &[5], &[0], ORDER_C, &int())), mpi::MPI_ERR_ARG);
     assert_eq!(class(Datatype::subarray(Form::Int, &[4], &[2], &[3], ORDER_C, &int())), mpi::MPI_ERR_ARG);
     assert_eq!(class(Datatype::subarray(Form::Int, &[4], &[2], &[0], 99, &int())), mpi::MPI_ERR_ARG);
+    for (how, arguments) in [(mpi::MPI_DISTRIBUTE_BLOCK, [19]), (mpi::MPI_DISTRIBUTE_CYCLIC, [1 << 30])] {
+        let (how, global, order) = (&[how], &[i64::MAX], ORDER_C);
+        let all = Distribution { size: 2, rank: 1, global, how, arguments: &arguments, grid: &[2], order };
+        assert_eq!(class(Datatype::distributed(Form::Large, &all, &int())), mpi::MPI_ERR_COUNT);
+    }
     assert_eq!(class(Datatype::f90_real(mpi::MPI_UNDEFINED, mpi::MPI_UNDEFINED)), mpi::MPI_ERR_ARG);
     assert_eq!(class(Datatype::f90_integer(99)), mpi::MPI_ERR_ARG);
     assert_eq!(Datatype::match_size(mpi::MPI_TYPECLASS_REAL, 3).unwrap_err().class, mpi::MPI_ERR_ARG);

@@ -1,6 +1,7 @@
 //! Reduction operations (MPI-5.0, 6.9): the predefined ones by [`kernel`] and [`locate`], and the
-//! program's own.
+//! program's own. [`change`] does to the memory of a window what they mean.
 
+pub mod change;
 mod kernel;
 mod locate;
 mod number;
@@ -8,7 +9,7 @@ pub mod soft;
 #[cfg(test)]
 mod tests;
 
-use crate::datatype::Datatype;
+use crate::datatype::{Datatype, Element};
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use kernel::Kernel;
@@ -124,12 +125,13 @@ impl Op {
     /// accumulate call (MPI-5.0, 12.3.4): a predefined operation, on a predefined datatype or one
     /// made of elements of a single one.
     pub fn check_accumulate(&self, datatype: &Datatype) -> Result<()> {
-        match self.builtin() {
-            Some(Builtin::Replace | Builtin::NoOp) => Ok(()),
-            Some(Builtin::Maxloc | Builtin::Minloc) if datatype.pair().is_some() => Ok(()),
-            Some(op) if datatype.basic().is_some_and(|basic| kernel::is_defined(op, basic.family)) => Ok(()),
-            _ => Err(self.undefined(datatype)),
-        }
+        let defined = match (self.builtin(), datatype.element()) {
+            (Some(Builtin::Replace | Builtin::NoOp), _) => true,
+            (Some(Builtin::Maxloc | Builtin::Minloc), Some(Element::Pair(_))) => true,
+            (Some(op), Some(Element::Basic(basic))) => kernel::is_defined(op, basic.family),
+            _ => false,
+        };
+        if defined { Ok(()) } else { Err(self.undefined(datatype)) }
     }
 
     /// Computes `inout[i] = input[i] op inout[i]` for `count` elements in the program's layout of
@@ -182,7 +184,7 @@ impl Op {
         }
         if let Some(op) = self.builtin()
             && let Some(basic) = datatype.as_basic()
-            && let Some(kernel) = kernel::select(op, basic)
+            && let Some(kernel) = kernel::select::<Kernel>(op, basic)
         {
             let bytes = basic.size() * count;
             let [a, b] = [a.part(0, bytes), b.part(0, bytes)];
@@ -235,7 +237,7 @@ impl Op {
     }
 
     #[cold]
-    fn undefined(&self, datatype: &Datatype) -> Error {
+    pub(crate) fn undefined(&self, datatype: &Datatype) -> Error {
         let name = datatype.name();
         let of = if name.is_empty() { "a derived datatype".to_string() } else { name };
         Error::new(

@@ -3,6 +3,7 @@
 use super::soft::{self, Format};
 use std::cmp::Ordering;
 use verbena_memory::Plain;
+use verbena_memory::atomic::Native;
 
 /// A value of fixed size in possibly unaligned memory.
 pub(super) trait Number: Copy {
@@ -22,6 +23,8 @@ pub(super) trait Ordered: Number {
 
 /// Numbers that can be added and multiplied.
 pub(super) trait Arithmetic: Number {
+    /// The instruction of processors that adds to such a number in memory, if there is one.
+    const SUM: Option<Native> = None;
     fn add(self, other: Self) -> Self;
     fn multiply(self, other: Self) -> Self;
 }
@@ -62,6 +65,7 @@ macro_rules! native {
 macro_rules! integer {
     ($($t:ty),*) => {$(
         impl Arithmetic for $t {
+            const SUM: Option<Native> = Some(Native::Add);
             #[inline(always)]
             fn add(self, other: $t) -> $t {
                 self.wrapping_add(other)

@@ -2,7 +2,6 @@
 
 use crate::args::{InOut, Out, OutFlag, TAG_UB};
 use crate::generated::types::*;
-use crate::handles::Win;
 use crate::startup;
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
@@ -13,7 +12,7 @@ use verbena_mpi::attribute::{
 };
 use verbena_mpi::codes::REGISTRY;
 use verbena_mpi::generated::constants as mpi;
-use verbena_mpi::{Class, Comm, Datatype, Error, Result};
+use verbena_mpi::{Class, Comm, Datatype, Error, Result, Win};
 
 /// The C type of all copy callbacks: they differ only in name, since handles are pointer-sized.
 type CopyFunction =
@@ -130,8 +129,9 @@ fn predefined(keyval: c_int) -> Option<Option<usize>> {
 
 /// Checks a key that the program sets or deletes; a predefined one is `MPI_ERR_KEYVAL`.
 fn changeable(keyval: c_int) -> Result<c_int> {
-    let fixed = (mpi::MPI_TAG_UB..=mpi::MPI_UNIVERSE_SIZE).contains(&keyval);
-    if fixed { Err(predefined_key(keyval)) } else { Ok(keyval) }
+    let of_comm = (mpi::MPI_TAG_UB..=mpi::MPI_UNIVERSE_SIZE).contains(&keyval);
+    let of_window = (mpi::MPI_WIN_BASE..=mpi::MPI_WIN_MODEL).contains(&keyval);
+    if of_comm || of_window { Err(predefined_key(keyval)) } else { Ok(keyval) }
 }
 
 /// `MPI_Comm_create_keyval`.
@@ -261,24 +261,43 @@ pub fn win_free_keyval(win_keyval: InOut<'_, c_int>) -> Result<()> {
     free(&WIN_KEYVALS, win_keyval)
 }
 
-/// `MPI_Win_set_attr`: there are no windows yet, so no call gets here.
-pub fn win_set_attr(win: &Arc<Win>, _win_keyval: c_int, _attribute_val: *mut c_void) -> Result<()> {
-    match **win {}
+/// `MPI_Win_set_attr`.
+pub fn win_set_attr(win: &Arc<Win>, win_keyval: c_int, attribute_val: *mut c_void) -> Result<()> {
+    let key = WIN_KEYVALS.get(changeable(win_keyval)?)?;
+    win.attributes().set(win.handle(), key, attribute_val as usize)
 }
 
-/// `MPI_Win_get_attr`: as [`win_set_attr`].
+/// `MPI_Win_get_attr`. The predefined attributes are on every window (12.2.7): the base is the
+/// value itself, the others lead to integers.
 pub fn win_get_attr(
     win: &Arc<Win>,
-    _win_keyval: c_int,
-    _attribute_val: *mut c_void,
-    _flag: OutFlag<'_>,
+    win_keyval: c_int,
+    attribute_val: *mut c_void,
+    flag: OutFlag<'_>,
 ) -> Result<()> {
-    match **win {}
+    match of_window(win, win_keyval) {
+        Some(value) => give(Some(value), attribute_val, flag),
+        None => get(&WIN_KEYVALS, win.attributes(), win_keyval, attribute_val, flag),
+    }
 }
 
-/// `MPI_Win_delete_attr`: as [`win_set_attr`].
-pub fn win_delete_attr(win: &Arc<Win>, _win_keyval: c_int) -> Result<()> {
-    match **win {}
+/// A predefined attribute of a window.
+fn of_window(win: &Win, keyval: c_int) -> Option<usize> {
+    let facts = win.facts();
+    Some(match keyval {
+        mpi::MPI_WIN_BASE => win.base(),
+        mpi::MPI_WIN_SIZE => &raw const facts.size as usize,
+        mpi::MPI_WIN_DISP_UNIT => &raw const facts.unit as usize,
+        mpi::MPI_WIN_CREATE_FLAVOR => &raw const facts.flavor as usize,
+        mpi::MPI_WIN_MODEL => &raw const facts.model as usize,
+        _ => return None,
+    })
+}
+
+/// `MPI_Win_delete_attr`.
+pub fn win_delete_attr(win: &Arc<Win>, win_keyval: c_int) -> Result<()> {
+    WIN_KEYVALS.get(changeable(win_keyval)?)?;
+    win.attributes().delete(win.handle(), win_keyval)
 }
 
 #[cold]
@@ -296,6 +315,7 @@ fn no_place() -> Error {
 fn predefined_key(keyval: c_int) -> Error {
     let mut error = no_keyval(keyval);
     error.fault.what = "a predefined attribute cannot be set or deleted".into();
-    error.fault.cause = "the key is one of MPI_TAG_UB, MPI_IO, MPI_APPNUM and their like".into();
+    error.fault.cause =
+        "the key is one of MPI_TAG_UB, MPI_IO, MPI_APPNUM, MPI_WIN_BASE and their like".into();
     error
 }

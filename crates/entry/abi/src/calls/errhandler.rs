@@ -2,14 +2,14 @@
 
 use crate::args::{InOut, Out};
 use crate::generated::types::*;
-use crate::handles::{ERRHANDLERS, FILES, Win};
+use crate::handles::{ERRHANDLERS, FILES};
 use crate::report::{FILE_DEFAULT, Failed, Owner, handle_error};
 use std::ffi::c_int;
 use std::sync::Arc;
 use verbena_mpi::codes::REGISTRY;
 use verbena_mpi::errhandler::{Action, Callback, Kind};
 use verbena_mpi::generated::constants as mpi;
-use verbena_mpi::{Comm, Errhandler, Error, File, Result, Session};
+use verbena_mpi::{Comm, Errhandler, Error, File, Result, Session, Win};
 
 /// The C type of all error handler functions: they differ only in name, since handles are
 /// pointer-sized.
@@ -141,19 +141,19 @@ pub fn win_create_errhandler(
     create(Kind::Win, win_errhandler_fn, errhandler)
 }
 
-/// `MPI_Win_set_errhandler`: there are no windows yet, so no call gets here.
-pub fn win_set_errhandler(win: &Arc<Win>, _errhandler: &Arc<Errhandler>) -> Result<()> {
-    match **win {}
+/// `MPI_Win_set_errhandler`.
+pub fn win_set_errhandler(win: &Arc<Win>, errhandler: &Arc<Errhandler>) -> Result<()> {
+    win.set_errhandler(errhandler.clone())
 }
 
-/// `MPI_Win_get_errhandler`: as [`win_set_errhandler`].
-pub fn win_get_errhandler(win: &Arc<Win>, _errhandler: Out<'_, MPI_Errhandler>) -> Result<()> {
-    match **win {}
+/// `MPI_Win_get_errhandler`.
+pub fn win_get_errhandler(win: &Arc<Win>, errhandler: Out<'_, MPI_Errhandler>) -> Result<()> {
+    hand_out(&win.errhandler(), errhandler)
 }
 
-/// `MPI_Win_call_errhandler`: as [`win_set_errhandler`].
-pub fn win_call_errhandler(win: &Arc<Win>, _errorcode: c_int) -> Result<()> {
-    match **win {}
+/// `MPI_Win_call_errhandler`.
+pub fn win_call_errhandler(win: &Arc<Win>, errorcode: c_int) -> std::result::Result<(), Failed> {
+    call(&win.errhandler(), win.handle(), errorcode, "MPI_Win_call_errhandler")
 }
 
 /// `MPI_File_create_errhandler`.

@@ -49,3 +49,6 @@ pub mod tool_cvar;
 pub mod tool_event;
 pub mod tool_pvar;
 pub mod topology;
+pub mod window;
+pub mod window_operate;
+pub mod window_synchronize;

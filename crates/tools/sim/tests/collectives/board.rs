@@ -81,6 +81,12 @@ impl Neighbor for Gone {
     fn write(&self, _: Region, _: u64) -> std::result::Result<(), Fault> {
         unreachable!("what cannot be read gives no result")
     }
+    fn read_list(&self, _: &[(u64, usize)], into: &[Region]) -> std::result::Result<(), Fault> {
+        self.read(0, into[0])
+    }
+    fn write_list(&self, _: &[Region], _: &[(u64, usize)]) -> std::result::Result<(), Fault> {
+        unreachable!("what cannot be read gives no result")
+    }
 }
 
 /// A collective: its number, the words of each rank, its root.

@@ -1,0 +1,245 @@
+//! Accumulates, fetches and swaps (MPI-5.0, 12.3.4): what changes the target's elements atomically.
+
+use super::apply::{self, Guard, TargetMemory};
+use super::operate::{COMPLETE, Call};
+use super::place::{Place, Remote};
+use super::stripe::{Stripes, yield_core};
+use super::{Win, error};
+use crate::datatype::{Datatype, Family};
+use crate::error::{Error, Result};
+use crate::op::{Builtin, Op};
+use crate::process::Process;
+use crate::request::Active;
+use std::sync::Arc;
+use verbena_channel::mark::Mark;
+use verbena_channel::neighbor::Neighbor;
+use verbena_memory::{Buffer, Owned, Region};
+
+/// The operands of `MPI_Compare_and_swap`: one element each.
+#[derive(Clone, Copy)]
+pub struct Swap {
+    /// The new value.
+    pub origin: Region,
+    /// The value that the target must have.
+    pub compare: Region,
+    /// The place for the value that the target had.
+    pub result: Region,
+}
+
+/// The elements of an origin: none for `MPI_NO_OP`.
+pub type Source<'a> = Option<(&'a Buffer, &'a Arc<Datatype>)>;
+
+/// Memory of another process of the node. Its places are addresses of that process.
+struct Other<'a>(&'a dyn Neighbor);
+
+impl TargetMemory for Other<'_> {
+    fn read(&self, at: u64, into: Region) -> Result<()> {
+        self.0.read(at, into).map_err(Error::channel)
+    }
+
+    fn write(&self, at: u64, from: Region) -> Result<()> {
+        self.0.write(from, at).map_err(Error::channel)
+    }
+
+    fn region(&self) -> Option<Region> {
+        None
+    }
+}
+
+impl Win {
+    /// Combines the origin's elements into the target's (`MPI_Accumulate`, `MPI_Raccumulate`).
+    pub fn accumulate(
+        &self,
+        process: &Process,
+        source: (&Buffer, &Arc<Datatype>),
+        remote: Remote,
+        op: &Arc<Op>,
+        request: bool,
+    ) -> Result<Active> {
+        let call = Call::of(["MPI_Accumulate", "MPI_Raccumulate"], request);
+        self.combine(process, Some(source), None, remote, op, call)
+    }
+
+    /// Combines the origin's elements into the target's, and copies what was there before to
+    /// `former` (`MPI_Get_accumulate`, `MPI_Rget_accumulate`). `source` is `None` for `MPI_NO_OP`.
+    pub fn get_accumulate(
+        &self,
+        process: &Process,
+        source: Source,
+        former: &Buffer,
+        remote: Remote,
+        op: &Arc<Op>,
+        request: bool,
+    ) -> Result<Active> {
+        let call = Call::of(["MPI_Get_accumulate", "MPI_Rget_accumulate"], request);
+        remote.check_length(former.len() as u64, call.name)?;
+        self.combine(process, source, Some(former), remote, op, call)
+    }
+
+    /// Does [`Win::get_accumulate`] for one element of a predefined datatype
+    /// (`MPI_Fetch_and_op`).
+    pub fn fetch_and_op(
+        &self,
+        process: &Process,
+        source: Source,
+        former: &Buffer,
+        remote: Remote,
+        op: &Arc<Op>,
+    ) -> Result<Active> {
+        let call = Call { name: "MPI_Fetch_and_op", has_request: false };
+        check_single(remote.datatype, call.name)?;
+        let origin = source.map_or(Some(Region::EMPTY), |(buffer, _)| buffer.region());
+        let (Some(origin), Some(result)) = (origin, former.region()) else {
+            return self.combine(process, source, Some(former), remote, op, call);
+        };
+        check_operation(op, &remote, call.name)?;
+        let Some(rank) = self.enter(process, remote.rank, call)? else { return Ok(COMPLETE) };
+        if let Place::Mapped(region, at) = self.place(process, &remote, rank)?
+            && let Some(guard) = self.guard(process, rank)
+        {
+            apply::fetch_and_op(op, region, at as usize, remote.datatype, origin, result, &guard)?;
+            return Ok(COMPLETE);
+        }
+        self.combine(process, source, Some(former), remote, op, call)
+    }
+
+    fn combine(
+        &self,
+        process: &Process,
+        source: Source,
+        former: Option<&Buffer>,
+        remote: Remote,
+        op: &Arc<Op>,
+        call: Call,
+    ) -> Result<Active> {
+        let is_used = op.builtin() != Some(Builtin::NoOp);
+        let source = source.filter(|_| is_used);
+        check_operation(op, &remote, call.name)?;
+        if let Some((buffer, datatype)) = source {
+            remote.check_length(buffer.len() as u64, call.name)?;
+            check_alike(datatype, &remote, call.name)?;
+        }
+        let Some(rank) = self.enter(process, remote.rank, call)? else { return Ok(COMPLETE) };
+        if remote.bytes() == 0 {
+            return Ok(COMPLETE);
+        }
+        let place = self.place(process, &remote, rank)?;
+        let Some(guard) = self.guard(process, rank).filter(|_| !matches!(place, Place::Messages)) else {
+            let source = source.map(|(buffer, _)| buffer);
+            return self.service.accumulate(process, source, former, &remote, op);
+        };
+        let source = source.map(|(buffer, _)| Packed::of(buffer, true));
+        let packed = former.map(|former| Packed::of(former, false));
+        let operands = [source.as_ref(), packed.as_ref()].map(|packed| packed.map(Packed::region));
+        at_place(&place, |memory, at| {
+            let count = remote.count as usize;
+            let target = apply::Target { memory, at, count, datatype: remote.datatype, guard: &guard };
+            apply::accumulate(op, &target, operands[0], operands[1])
+        })?;
+        if let (Some(former), Some(Packed::Apart(owned))) = (former, &packed) {
+            former.unpack(0, owned.lend());
+        }
+        Ok(COMPLETE)
+    }
+
+    /// Stores a new value at the target if that has the value to compare with, and returns the one
+    /// that it had (`MPI_Compare_and_swap`). `MPI_ERR_TYPE` unless the element is an integer, a
+    /// logical value or a byte.
+    pub fn compare_and_swap(&self, process: &Process, swap: Swap, remote: Remote) -> Result<Active> {
+        let call = Call { name: "MPI_Compare_and_swap", has_request: false };
+        check_swappable(remote.datatype)?;
+        let Some(rank) = self.enter(process, remote.rank, call)? else { return Ok(COMPLETE) };
+        let place = self.place(process, &remote, rank)?;
+        let Some(guard) = self.guard(process, rank).filter(|_| !matches!(place, Place::Messages)) else {
+            return self.service.compare_and_swap(process, swap, &remote);
+        };
+        at_place(&place, |memory, at| {
+            let Swap { origin, compare, result } = swap;
+            apply::compare_and_swap(memory, at, remote.datatype, origin, compare, result, &guard)
+        })?;
+        Ok(COMPLETE)
+    }
+
+    /// The means to keep changes of a member's elements apart, if this process has them.
+    fn guard(&self, process: &Process, rank: usize) -> Option<Guard<'static>> {
+        let words = self.target(process, rank).words?;
+        let stripes = Stripes::new(words.stripes(), process.me(), &yield_core);
+        Some(Guard { domain: self.parts[rank].domain(self.flavor), stripes })
+    }
+}
+
+/// Packed bytes of an origin.
+enum Packed {
+    /// They lie so in the program's memory.
+    There(Region),
+    /// They are a copy.
+    Apart(Owned),
+}
+
+impl Packed {
+    fn of(buffer: &Buffer, is_read: bool) -> Packed {
+        if let Some(region) = buffer.region() {
+            return Packed::There(region);
+        }
+        let owned = Owned::zeroed(buffer.len());
+        if is_read {
+            buffer.pack(0, owned.lend());
+        }
+        Packed::Apart(owned)
+    }
+
+    fn region(&self) -> Region {
+        match self {
+            Packed::There(region) => *region,
+            Packed::Apart(owned) => owned.lend(),
+        }
+    }
+}
+
+/// Calls `act` with the memory of a place and the place in it.
+fn at_place<R>(place: &Place, act: impl FnOnce(&dyn TargetMemory, i64) -> R) -> R {
+    match place {
+        Place::Mapped(region, at) => act(region, *at),
+        Place::Neighbor(neighbor, address) => act(&Other(&**neighbor), *address as i64),
+        Place::Messages => unreachable!("messages were taken before"),
+    }
+}
+
+/// Returns `MPI_ERR_OP` unless the operation is predefined and takes the elements, if there are
+/// any.
+fn check_operation(op: &Op, remote: &Remote, call: &str) -> Result<()> {
+    match op.builtin() {
+        None => Err(error::user_op(call)),
+        Some(_) if remote.bytes() == 0 => Ok(()),
+        Some(_) => op.check_accumulate(remote.datatype),
+    }
+}
+
+/// Returns `MPI_ERR_TYPE` if there are elements, and those of origin and target are known to
+/// differ.
+fn check_alike(origin: &Datatype, target: &Remote, call: &str) -> Result<()> {
+    let sort = |datatype: &Datatype| datatype.basic().map_or(Mark::NONE, |basic| Mark(basic.sort));
+    match target.bytes() > 0 && sort(origin).is_unlike(sort(target.datatype)) {
+        true => Err(error::elements(call, "one datatype at the origin, another at the target")),
+        false => Ok(()),
+    }
+}
+
+fn check_single(datatype: &Datatype, call: &str) -> Result<()> {
+    match datatype.as_basic().is_some() || datatype.pair().is_some() {
+        true => Ok(()),
+        false => Err(error::elements(call, "a derived datatype, where a predefined one is needed")),
+    }
+}
+
+fn check_swappable(datatype: &Datatype) -> Result<()> {
+    use Family::{Byte, CInteger, FortranInteger, Logical, MultiLanguage};
+    let takes = |family| matches!(family, Byte | CInteger | FortranInteger | Logical | MultiLanguage);
+    match datatype.as_basic().is_some_and(|basic| takes(basic.family)) {
+        true => Ok(()),
+        false => {
+            let what = format!("{}, which is no integer, logical value or byte", datatype.name());
+            Err(error::elements("MPI_Compare_and_swap", &what))
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! Accumulate calls on the memory of a target (MPI-5.0, 12.3.4 to 12.3.6), carried out by an origin
+//! that has the memory mapped or that the kernel copies for, or by the target itself.
+//!
+//! Each predefined element changes at once (12.7). The target's [`Domain`] says how, and it must be
+//! the same for all who do it:
+//!
+//! - *Processor*, if all have the memory mapped: an aligned element of 1, 2, 4 or 8 bytes by a
+//!   processor's atomic, any other under its stripe.
+//! - *Locked*: all elements under their stripes.
+//!
+//! Which of the two an element gets depends on its sort and its address modulo a page, so all
+//! agree.
+
+mod single;
+#[cfg(test)]
+mod tests;
+
+pub use single::{compare_and_swap, fetch_and_op};
+
+use super::stripe::{GRANULE_BYTES, Stripes};
+use crate::datatype::{Datatype, Element};
+use crate::error::{Error, Result};
+use crate::generated::constants as mpi;
+use crate::op::change::Change;
+use crate::op::{Builtin, Op};
+use std::sync::Arc;
+use verbena_memory::Region;
+use verbena_memory::scratch::Scratch;
+
+/// Bytes of memory that is not mapped here, copied while their stripes are held.
+const COPIED_BYTES_MAX: usize = 16 << 10;
+
+/// The memory of a target, as far as a window exposes it.
+pub trait TargetMemory {
+    /// Fills `into` from place `at` on.
+    ///
+    /// # Errors
+    /// The memory cannot be reached.
+    fn read(&self, at: u64, into: Region) -> Result<()>;
+
+    /// Copies `from` to place `at`.
+    ///
+    /// # Errors
+    /// The memory cannot be reached.
+    fn write(&self, at: u64, from: Region) -> Result<()>;
+
+    /// The memory, if it is mapped here. Its places are then offsets, else they are addresses of
+    /// the target.
+    fn region(&self) -> Option<Region>;
+}
+
+/// Memory that is mapped here.
+impl TargetMemory for Region {
+    fn read(&self, at: u64, into: Region) -> Result<()> {
+        into.put(0, self.part(at as usize, into.len()));
+        Ok(())
+    }
+
+    fn write(&self, at: u64, from: Region) -> Result<()> {
+        self.put(at as usize, from);
+        Ok(())
+    }
+
+    fn region(&self) -> Option<Region> {
+        Some(*self)
+    }
+}
+
+/// The way in which elements of a target change at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Domain {
+    /// A processor's atomic where there is one, else the element's stripe.
+    Processor,
+    /// Always the element's stripe.
+    Locked,
+}
+
+/// The means to change elements of a target at once.
+#[derive(Clone, Copy)]
+pub struct Guard<'a> {
+    /// The target's domain.
+    pub domain: Domain,
+    /// The target's stripes.
+    pub stripes: Stripes<'a>,
+}
+
+/// The elements of a target that an operation changes.
+#[derive(Clone, Copy)]
+pub struct Target<'a> {
+    /// The memory that they lie in.
+    pub memory: &'a dyn TargetMemory,
+    /// The place of the first element's origin.
+    pub at: i64,
+    /// The number of elements.
+    pub count: usize,
+    /// The datatype of each.
+    pub datatype: &'a Arc<Datatype>,
+    /// The means to change them at once.
+    pub guard: &'a Guard<'a>,
+}
+
+/// Changes the target's elements by `source`, the origin's packed elements (of which `MPI_NO_OP`
+/// has none). `former` gets what was there, packed.
+///
+/// # Errors
+/// `MPI_ERR_OP` if the operation is not defined for the datatype, `MPI_ERR_RMA_RANGE` if elements
+/// lie outside of the memory, `MPI_ERR_TYPE` if there are not as many packed bytes as elements; the
+/// errors of the memory.
+#[inline]
+pub fn accumulate(
+    op: &Op,
+    target: &Target<'_>,
+    source: Option<Region>,
+    former: Option<Region>,
+) -> Result<()> {
+    if let Some(region) = target.memory.region()
+        && words(op, target, region, source, former).is_some()
+    {
+        return Ok(());
+    }
+    accumulate_any(op, target, source, former)
+}
+
+/// Changes aligned elements of a basic datatype in mapped memory, which processors can change at
+/// once. `None`, without a change, if they are others or anything is wrong.
+fn words(
+    op: &Op,
+    target: &Target<'_>,
+    region: Region,
+    source: Option<Region>,
+    former: Option<Region>,
+) -> Option<()> {
+    let (basic, at) = (target.datatype.as_basic()?, usize::try_from(target.at).ok()?);
+    let change = Change::new(op.builtin()?, Element::Basic(basic))?;
+    let bytes = change.width().checked_mul(target.count)?;
+    let end = at.checked_add(bytes)?;
+    let source = if change.takes_input() { source? } else { Region::EMPTY };
+    let fits = |operand: Region| operand.len() == bytes;
+    if end > region.len()
+        || target.guard.domain != Domain::Processor
+        || !change.is_word(region, at)
+        || (change.takes_input() && !fits(source))
+        || !former.is_none_or(fits)
+    {
+        return None;
+    }
+    change.at_once(source, region.part(at, bytes), former);
+    Some(())
+}
+
+/// Accumulates elements of any sort.
+fn accumulate_any(
+    op: &Op,
+    target: &Target<'_>,
+    source: Option<Region>,
+    former: Option<Region>,
+) -> Result<()> {
+    op.check_accumulate(target.datatype)?;
+    let (Some(op), true) = (op.builtin(), target.check()?) else { return Ok(()) };
+    let bytes = target.datatype.size() * target.count;
+    if source.is_none() && op != Builtin::NoOp {
+        return Err(mismatch(0, bytes));
+    }
+    for operand in [source.filter(|_| op != Builtin::NoOp), former].into_iter().flatten() {
+        if operand.len() != bytes {
+            return Err(mismatch(operand.len(), bytes));
+        }
+    }
+    let (source, scratch) = (source.unwrap_or(Region::EMPTY), Scratch::default());
+    let mut work = Work { target, source, former, scratch };
+    match target.datatype.element() {
+        Some(element) => work.stretch(op, element, 0, bytes),
+        None => work.several_sorts(op),
+    }
+}
+
+impl Target<'_> {
+    /// Returns whether there are bytes. An error if they are not all exposed.
+    fn check(&self) -> Result<bool> {
+        let (low, high) = self.datatype.span(self.count)?;
+        let first = self.at.checked_add(low as i64).filter(|&first| first >= 0);
+        let end = self.at.checked_add(high as i64);
+        let room = self.memory.region().map_or(i64::MAX, |region| region.len() as i64);
+        match (first, end) {
+            (Some(_), Some(end)) if end <= room => Ok(high > low),
+            _ if high == low => Ok(false),
+            _ => Err(out_of_range(self.at, (low, high), room)),
+        }
+    }
+}
+
+/// One call's work.
+struct Work<'a> {
+    target: &'a Target<'a>,
+    source: Region,
+    former: Option<Region>,
+    /// Room for elements of memory that is not mapped here.
+    scratch: Scratch,
+}
+
+/// A run of elements in the memory: its place, the packed offset of its first byte, its bytes.
+#[derive(Clone, Copy)]
+struct Run {
+    at: u64,
+    packed: usize,
+    len: usize,
+}
+
+impl Run {
+    fn part(&self, first: usize, len: usize) -> Run {
+        Run { at: self.at + first as u64, packed: self.packed + first, len }
+    }
+}
+
+impl Work<'_> {
+    /// Changes elements of several sorts, which only `MPI_REPLACE` and `MPI_NO_OP` may. Pairs among
+    /// them count as two elements.
+    fn several_sorts(&mut self, op: Builtin) -> Result<()> {
+        let datatype = self.target.datatype;
+        let mut packed = 0;
+        for _ in 0..self.target.count {
+            datatype.signature().for_each(&mut |basic, elements| {
+                let len = basic.size() * elements;
+                packed += len;
+                self.stretch(op, Element::Basic(basic), packed - len, len)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Changes elements of one sort: `len` packed bytes from `first` on.
+    fn stretch(&mut self, op: Builtin, element: Element, first: usize, len: usize) -> Result<()> {
+        let change = Change::new(op, element);
+        let change = change.ok_or_else(|| Op::of(op).undefined(self.target.datatype))?;
+        if matches!(element, Element::Pair(pair) if pair.index_at != pair.value.size()) {
+            return self.split_elements(&change, first, len);
+        }
+        let (target, mut packed, mut outcome) = (self.target, first, Ok(()));
+        target.datatype.layout().for_each_run(target.count, first, len, |at, len| {
+            let run = Run { at: target.at.wrapping_add(at as i64) as u64, packed, len };
+            packed += len;
+            if outcome.is_ok() {
+                outcome = self.run(&change, run);
+            }
+        });
+        outcome
+    }
+
+    /// Changes whole elements, which lie side by side.
+    #[inline]
+    fn run(&mut self, change: &Change, run: Run) -> Result<()> {
+        let Target { memory, guard, .. } = self.target;
+        let Some(region) = memory.region() else { return self.copied(change, run) };
+        let at = run.at as usize;
+        if guard.domain == Domain::Processor && change.is_word(region, at) {
+            let (source, former) = self.operands(change, run);
+            change.at_once(source, region.part(at, run.len), former);
+            return Ok(());
+        }
+        let mut done = 0;
+        while done < run.len {
+            let len = piece(region.address() + run.at + done as u64, run.len - done, change.width());
+            let part = run.part(done, len);
+            let _held = guard.stripes.hold(region.address() + part.at, len as u64);
+            let (source, former) = self.operands(change, part);
+            change.plainly(source, region.part(part.at as usize, len), former);
+            done += len;
+        }
+        Ok(())
+    }
+
+    /// Changes whole elements of memory that is not mapped here.
+    fn copied(&mut self, change: &Change, run: Run) -> Result<()> {
+        let step = COPIED_BYTES_MAX / change.width() * change.width();
+        for first in (0..run.len).step_by(step) {
+            let part = run.part(first, step.min(run.len - first));
+            self.in_pieces(change, &[(part.at, part.len)], part)?;
+        }
+        Ok(())
+    }
+
+    /// Changes elements whose bytes do not lie side by side (`MPI_SHORT_INT`), one after another.
+    fn split_elements(&mut self, change: &Change, first: usize, len: usize) -> Result<()> {
+        let (target, mut pieces) = (self.target, Vec::new());
+        for packed in (first..first + len).step_by(change.width()) {
+            pieces.clear();
+            target.datatype.layout().for_each_run(target.count, packed, change.width(), |at, len| {
+                pieces.push((target.at.wrapping_add(at as i64) as u64, len));
+            });
+            self.in_pieces(change, &pieces, Run { at: 0, packed, len: change.width() })?;
+        }
+        Ok(())
+    }
+
+    /// Changes elements that lie in these pieces: place and length. It copies them, and copies back
+    /// what they became.
+    fn in_pieces(&mut self, change: &Change, pieces: &[(u64, usize)], run: Run) -> Result<()> {
+        let Target { memory, guard, .. } = self.target;
+        let base = memory.region().map_or(0, |region| region.address());
+        let low = pieces.iter().map(|piece| piece.0).min().unwrap_or(0);
+        let high = pieces.iter().map(|piece| piece.0 + piece.1 as u64).max().unwrap_or(0);
+        self.scratch.clear();
+        let copy = self.scratch.take(run.len);
+        let (source, former) = self.operands(change, run);
+        let _held = guard.stripes.hold(base.wrapping_add(low), high - low);
+        if change.takes_target() || former.is_some() {
+            each_piece(pieces, copy, |at, part| memory.read(at, part))?;
+        }
+        change.plainly(source, copy, former);
+        if change.takes_input() {
+            each_piece(pieces, copy, |at, part| memory.write(at, part))?;
+        }
+        Ok(())
+    }
+
+    /// The origin's elements and the room for the former ones of a run.
+    #[inline]
+    fn operands(&self, change: &Change, run: Run) -> (Region, Option<Region>) {
+        let part = |region: Region| region.part(run.packed, run.len);
+        let source = if change.takes_input() { part(self.source) } else { Region::EMPTY };
+        (source, self.former.map(part))
+    }
+}
+
+/// Calls `each` with the place and the packed bytes of each piece.
+fn each_piece(
+    pieces: &[(u64, usize)],
+    packed: Region,
+    mut each: impl FnMut(u64, Region) -> Result<()>,
+) -> Result<()> {
+    let mut first = 0;
+    pieces.iter().try_for_each(|&(at, len)| {
+        first += len;
+        each(at, packed.part(first - len, len))
+    })
+}
+
+/// The bytes, of `left` from an address on, that are changed under one stripe: whole elements up to
+/// the stripe's end, or one that lies across it.
+#[inline]
+fn piece(address: u64, left: usize, width: usize) -> usize {
+    let room = (GRANULE_BYTES - address % GRANULE_BYTES) as usize;
+    (room / width * width).max(width).min(left)
+}
+
+#[cold]
+fn out_of_range(at: i64, (low, high): (isize, isize), room: i64) -> Error {
+    Error::new(
+        mpi::MPI_ERR_RMA_RANGE,
+        "the target's elements lie outside of its memory",
+        format!("bytes {low} to {high} of place {at}, in memory of {room} bytes"),
+        "the displacement, the count or the datatype is wrong",
+        "check them against the size and the displacement unit of the target's window",
+    )
+}
+
+#[cold]
+fn mismatch(given: usize, bytes: usize) -> Error {
+    Error::new(
+        mpi::MPI_ERR_TYPE,
+        "the origin's elements are not as many bytes as the target's",
+        format!("{given} packed bytes at the origin, {bytes} at the target"),
+        "the counts or the datatypes of origin and target differ",
+        "describe the same basic elements on both sides",
+    )
+}

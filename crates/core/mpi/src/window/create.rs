@@ -1,0 +1,366 @@
+//! Making and freeing windows (MPI-5.0, 12.2). The members agree on the outcome: a window is there
+//! for all of them or for none.
+
+use super::attached::Attachments;
+use super::control::Control;
+use super::epoch::Epochs;
+use super::local::Local;
+use super::own::{Memory, no_memory};
+use super::part::{Part, Said};
+use super::pscw::Meetings;
+use super::service::{Service, Serving};
+use super::{Facts, Flavor, Win, error, info};
+use crate::attribute::Attributes;
+use crate::comm::words::{pack, unpack};
+use crate::comm::{Comm, Exchange};
+use crate::errhandler::{Handling, predefined};
+use crate::error::{Error, Result};
+use crate::generated::constants as mpi;
+use crate::info::Info;
+use crate::process::Process;
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, OnceLock};
+use verbena_channel::heap::Ticket;
+use verbena_memory::Region;
+use verbena_waiting::lock::Lock;
+
+/// The wishes of a process for its part of a window: bytes, the unit of displacements in bytes,
+/// hints.
+#[derive(Clone, Copy)]
+pub struct Wanted<'a> {
+    /// Bytes.
+    pub size: i64,
+    /// Bytes of a unit of displacement.
+    pub unit: i64,
+    /// Hints.
+    pub info: Option<&'a Info>,
+}
+
+impl Wanted<'_> {
+    /// The size, once both numbers are checked: `MPI_ERR_SIZE`, `MPI_ERR_DISP`.
+    fn checked(&self) -> Result<usize> {
+        let (size, unit) = (self.size, self.unit);
+        if unit <= 0 {
+            let on = format!("a unit of {unit} bytes");
+            let what = "the unit of displacements is not positive";
+            return Err(error::argument(mpi::MPI_ERR_DISP, what, on, "pass 1, or the size of an element"));
+        }
+        usize::try_from(size).map_err(|_| {
+            let on = format!("a size of {size} bytes");
+            error::argument(mpi::MPI_ERR_SIZE, "the size of a window is negative", on, "pass 0 or more")
+        })
+    }
+}
+
+/// The agreement of the members.
+#[derive(Clone, Copy)]
+struct Agreed {
+    /// The context of the window's messages.
+    context: u64,
+    /// Set if the kernel copies between all of them.
+    copies: bool,
+}
+
+/// The parts of a window in the making.
+struct Making<'a> {
+    process: &'a Process,
+    comm: &'a Comm,
+    exchange: &'a dyn Exchange,
+    flavor: Flavor,
+    hints: Info,
+}
+
+impl Win {
+    /// Makes a window over the program's memory, `region` (`MPI_Win_create`), whose address is told
+    /// apart for a region without bytes. Collective, as all that make one. `MPI_ERR_COMM` for an
+    /// intercommunicator, `MPI_ERR_DISP` and `MPI_ERR_SIZE` for impossible numbers.
+    pub fn create(
+        process: &Process,
+        comm: &Comm,
+        (base, region): (usize, Result<Region>),
+        wanted: Wanted,
+        exchange: &dyn Exchange,
+    ) -> Result<Win> {
+        let making = Making::new(process, comm, Flavor::Create, wanted.info, exchange)?;
+        let memory = wanted.checked().and_then(|_| Ok(Memory::of_program(process, region?)));
+        making.with_memory(memory, Some(base), wanted.unit)
+    }
+
+    /// Makes a window over new memory (`MPI_Win_allocate`). `MPI_ERR_NO_MEM` if there is none.
+    pub fn allocate(process: &Process, comm: &Comm, wanted: Wanted, exchange: &dyn Exchange) -> Result<Win> {
+        let making = Making::new(process, comm, Flavor::Allocate, wanted.info, exchange)?;
+        let memory = wanted.checked().and_then(|bytes| Memory::allocate(process, bytes));
+        making.with_memory(memory, None, wanted.unit)
+    }
+
+    /// Makes a window without memory, for memory that is attached later
+    /// (`MPI_Win_create_dynamic`).
+    pub fn dynamic(
+        process: &Process,
+        comm: &Comm,
+        info: Option<&Info>,
+        exchange: &dyn Exchange,
+    ) -> Result<Win> {
+        let making = Making::new(process, comm, Flavor::Dynamic, info, exchange)?;
+        making.with_memory(Ok(Memory::none()), None, 1)
+    }
+
+    /// Makes a window over new memory that all members can load and store
+    /// (`MPI_Win_allocate_shared`): one piece, in the order of ranks, unless the hint
+    /// `alloc_shared_noncontig` allows pieces. `MPI_ERR_RMA_SHARED` if the members share no memory.
+    pub fn allocate_shared(
+        process: &Process,
+        comm: &Comm,
+        wanted: Wanted,
+        exchange: &dyn Exchange,
+    ) -> Result<Win> {
+        let making = Making::new(process, comm, Flavor::Shared, wanted.info, exchange)?;
+        let bytes = wanted.checked().and_then(|bytes| making.check_united().map(|()| bytes));
+        if info::is_set(&making.hints, "alloc_shared_noncontig") {
+            let memory = bytes.and_then(|bytes| Memory::allocate(process, bytes));
+            return making.with_memory(memory, None, wanted.unit);
+        }
+        making.in_one_piece(bytes, wanted.unit)
+    }
+
+    /// Frees the window once all members have come here (`MPI_Win_free`), after deleting its
+    /// attributes. `MPI_ERR_RMA_SYNC` if an epoch is open at a member: the window stays then.
+    pub fn free(&self, process: &Process, exchange: &dyn Exchange) -> Result<()> {
+        let own = self.epochs.lock().check_free().and_then(|()| self.finish_all(process));
+        agree(&self.comm, "MPI_Win_free", own.map(|()| Vec::new()), exchange)?;
+        let served = self.end_service(process);
+        self.attributes.clear(self.handle()).and(served)
+    }
+
+    /// Waits until the service has nothing to do any more: the memory may go then.
+    fn end_service(&self, mut process: &Process) -> Result<()> {
+        let Some(serving) = &self.serving else { return Ok(()) };
+        self.service.close();
+        process.wait(|_| serving.is_done().then_some(()));
+        self.service.refuse_rest(&mut process)?;
+        self.service.take_fault().map_or(Ok(()), Err)
+    }
+}
+
+impl<'a> Making<'a> {
+    fn new(
+        process: &'a Process,
+        comm: &'a Comm,
+        flavor: Flavor,
+        given: Option<&Info>,
+        exchange: &'a dyn Exchange,
+    ) -> Result<Making<'a>> {
+        comm.check_intra()?;
+        Ok(Making { process, comm, exchange, flavor, hints: info::in_use(given)? })
+    }
+
+    /// Checks that all members have the same heap mapped.
+    fn check_united(&self) -> Result<()> {
+        if self.comm.size() == 1 && self.process.heap().is_none() {
+            return Ok(());
+        }
+        let cause = "the channel shm, which shares memory, is switched off or had no room";
+        let Some(heap) = self.process.heap() else {
+            return Err(error::not_shared("this process has no memory to share".into(), cause));
+        };
+        let members = self.comm.group().members();
+        let apart = members.iter().position(|&peer| peer != self.process.me() && !heap.unites(peer));
+        match apart {
+            None => Ok(()),
+            Some(rank) => {
+                let cause = "the process runs on another node, or was started without shared memory";
+                Err(error::not_shared(format!("rank {rank} of the communicator"), cause))
+            }
+        }
+    }
+
+    /// Tells the others of this process's part and makes the window of what they tell.
+    fn with_memory(self, memory: Result<Memory>, base: Option<usize>, unit: i64) -> Result<Win> {
+        let both = memory.and_then(|memory| Ok((memory, Control::new(self.process, self.comm.size())?)));
+        let own = both.as_ref().map_err(Error::clone).map(|(memory, control)| {
+            let address = if memory.region().is_empty() { 0 } else { memory.region().address() };
+            let base = base.map_or(address, |base| base as u64);
+            let size = memory.region().len() as u64;
+            Part::new(base, size, unit, memory.ticket(), control.ticket())
+        });
+        let (agreed, parts) = self.tell(own)?;
+        let (memory, control) = both?;
+        Ok(self.window(agreed, parts, memory, control))
+    }
+
+    /// Makes a window over one piece of memory for all: the first rank claims it, and each touches
+    /// its own part, which so lies near it.
+    fn in_one_piece(self, bytes: Result<usize>, unit: i64) -> Result<Win> {
+        let both = bytes.and_then(|bytes| Ok((bytes, Control::new(self.process, self.comm.size())?)));
+        let own = both.as_ref().map_err(Error::clone);
+        let own = own.map(|(bytes, control)| Part::new(0, *bytes as u64, unit, None, control.ticket()));
+        let (agreed, mut parts) = self.tell(own)?;
+        let (_, control) = both?;
+        let total = parts.iter().try_fold(0u64, |sum, part| sum.checked_add(part.size));
+        let total = total.and_then(|total| usize::try_from(total).ok());
+        let (whole, ticket) = self.claim(total.unwrap_or(usize::MAX))?;
+        let rank = self.comm.rank() as usize;
+        let before: u64 = parts[..rank].iter().map(|part| part.size).sum();
+        let own = ticket.and_then(|ticket| ticket.part(before, parts[rank].size));
+        let own = self.touch(whole, own.filter(|own| own.bytes > 0));
+        agree(self.comm, self.call(), own.as_ref().map(|_| Vec::new()).map_err(Error::clone), self.exchange)?;
+        let mut start = 0;
+        for part in &mut parts {
+            let memory = ticket.and_then(|ticket| ticket.part(start, part.size));
+            start += part.size;
+            *part = part.moved(self.address(memory), memory);
+        }
+        let own = own?;
+        if !own.region().is_empty() {
+            parts[rank].base = own.region().address();
+        }
+        Ok(self.window(agreed, parts, own, control))
+    }
+
+    /// Claims the memory of all at the first rank, which tells the others where it is. `None` if it
+    /// has no bytes, or if there is neither a heap nor another rank.
+    fn claim(&self, total: usize) -> Result<(Memory, Option<Ticket>)> {
+        let whole = match self.comm.rank() {
+            0 => Memory::claim(self.process, total),
+            _ => Ok(Memory::none()),
+        };
+        let offset = whole.as_ref().map(|whole| whole.ticket().map_or(0, |ticket| ticket.offset));
+        let own = offset.map(|offset| pack(&[offset])).map_err(Error::clone);
+        let told = agree(self.comm, self.call(), own, self.exchange)?;
+        let ([offset], bytes) = (unpack(&told[0])?, total as u64);
+        let is_there = total > 0 && self.process.heap().is_some();
+        Ok((whole?, is_there.then_some(Ticket { offset, bytes })))
+    }
+
+    /// This process's part of the memory of all, with its pages.
+    fn touch(&self, whole: Memory, part: Option<Ticket>) -> Result<Memory> {
+        let Some((part, heap)) = part.zip(self.process.heap()) else {
+            return Ok(if self.process.heap().is_some() { whole.shared_nothing() } else { whole });
+        };
+        Ok(whole.shared(heap.touch(part).map_err(no_memory)?, part))
+    }
+
+    /// The address here of memory in the heap, 0 for none.
+    fn address(&self, ticket: Option<Ticket>) -> u64 {
+        let at = |ticket: Ticket| self.process.heap()?.at(ticket);
+        ticket.filter(|ticket| ticket.bytes > 0).and_then(at).map_or(0, |region| region.address())
+    }
+
+    /// Tells the others of this process's part. Returns what all agree on, and all parts.
+    fn tell(&self, own: Result<Part>) -> Result<(Agreed, Box<[Part]>)> {
+        let context = self.exchange.new_context();
+        let is_apart = info::is_set(&self.hints, "alloc_shared_noncontig");
+        let alike = Said::alike(self.flavor, is_apart && self.flavor == Flavor::Shared);
+        let own = own.map(|part| Said { context, part, alike, copies: self.copies() }.pack());
+        let told = agree(self.comm, self.call(), own, self.exchange)?;
+        let told = told.iter().map(|bytes| Said::unpack(bytes)).collect::<Result<Vec<Said>>>()?;
+        match told.iter().position(|said| said.alike != alike) {
+            Some(rank) => Err(error::unlike(self.call(), rank)),
+            None => {
+                let agreed = Agreed { context: told[0].context, copies: told.iter().all(|said| said.copies) };
+                Ok((agreed, told.iter().map(|said| said.part).collect()))
+            }
+        }
+    }
+
+    /// Returns whether the kernel copies between this process and all other members. Only windows
+    /// over the program's memory ask.
+    fn copies(&self) -> bool {
+        let Some(neighbors) = self.process.neighbors().filter(|_| self.flavor == Flavor::Create) else {
+            return false;
+        };
+        let me = self.process.me();
+        let mut others = self.comm.group().members().iter().filter(|&&peer| peer != me);
+        others.all(|&peer| neighbors.neighbor(peer).is_some())
+    }
+
+    fn call(&self) -> &'static str {
+        match self.flavor {
+            Flavor::Create => "MPI_Win_create",
+            Flavor::Allocate => "MPI_Win_allocate",
+            Flavor::Dynamic => "MPI_Win_create_dynamic",
+            Flavor::Shared => "MPI_Win_allocate_shared",
+        }
+    }
+
+    fn window(self, agreed: Agreed, parts: Box<[Part]>, own: Memory, control: Control) -> Win {
+        let comm = self.comm.private(agreed.context);
+        let part = parts[comm.rank() as usize];
+        let facts = Facts {
+            size: part.size as isize,
+            unit: i32::try_from(part.unit).unwrap_or(mpi::MPI_UNDEFINED),
+            flavor: self.flavor as i32,
+            model: mpi::MPI_WIN_UNIFIED,
+        };
+        let local = Arc::new(Local {
+            flavor: self.flavor,
+            rank: comm.rank(),
+            group: comm.group().clone(),
+            part,
+            memory: own,
+            control,
+            attachments: Lock::new(Attachments::default()),
+            heap: self.process.heap().cloned(),
+        });
+        let service = Arc::new(Service::new(&comm));
+        let serve = || {
+            let serving = Serving { service: service.clone(), exposed: local.clone() };
+            self.process.tasks().start(self.process, Box::new(serving))
+        };
+        let is_reached = self.is_united(&parts) && (agreed.copies || parts.iter().all(Part::is_mapped));
+        let needs_messages = parts.len() > 1 && (!is_reached || self.flavor == Flavor::Dynamic);
+        let serving = needs_messages.then(serve);
+        let needs_progress = needs_messages && self.needs_progress(&parts);
+        Win {
+            targets: parts.iter().map(|_| OnceLock::new()).collect(),
+            comm,
+            flavor: self.flavor,
+            facts,
+            parts,
+            local,
+            service,
+            serving,
+            needs_progress,
+            epochs: Lock::new(Epochs::default()),
+            meetings: Lock::new(Meetings::default()),
+            hints: self.hints,
+            name: Mutex::default(),
+            errhandling: Handling::new(predefined::are_fatal()),
+            attributes: Attributes::default(),
+            handle: AtomicUsize::new(0),
+        }
+    }
+
+    /// Returns whether members wait for this process unless it makes progress: they lock it, or
+    /// access it under a lock, by messages.
+    fn needs_progress(&self, parts: &[Part]) -> bool {
+        let is_by_copies = self.process.neighbors().is_some() || parts.iter().all(Part::is_mapped);
+        let is_direct = self.is_united(parts) && is_by_copies;
+        !is_direct && !info::is_set(&self.hints, "no_locks")
+    }
+
+    /// Returns whether all members have each other's control words mapped.
+    fn is_united(&self, parts: &[Part]) -> bool {
+        let Some(heap) = self.process.heap() else { return false };
+        let members = self.comm.group().members();
+        parts.iter().zip(members).all(|(part, &peer)| part.has_control() && heap.unites(peer))
+    }
+}
+
+/// Gathers what the members say in rank order, or an error if one of them failed.
+fn agree(comm: &Comm, call: &str, own: Result<Vec<u8>>, exchange: &dyn Exchange) -> Result<Vec<Vec<u8>>> {
+    let class = own.as_ref().err().map_or(mpi::MPI_SUCCESS, |error| error.class);
+    let mut said = pack(&[class as u32 as u64]);
+    said.extend(own.as_deref().unwrap_or(&[]));
+    let told = exchange.allgather(comm, &said)?;
+    own?;
+    let read = |(rank, bytes): (usize, &Vec<u8>)| {
+        let (class, rest) = bytes.split_at_checked(8).unwrap_or((&[], bytes));
+        let [class] = unpack(class)?;
+        match class as u32 as i32 {
+            mpi::MPI_SUCCESS => Ok(rest.to_vec()),
+            class => Err(error::elsewhere(call, rank, class)),
+        }
+    };
+    told.iter().enumerate().map(read).collect()
+}

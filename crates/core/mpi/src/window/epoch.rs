@@ -1,0 +1,380 @@
+//! The epochs of a window at one process (MPI-5.0, 12.5): those that are open, and the calls that
+//! are allowed meanwhile. Nothing here communicates.
+//!
+//! A fence opens an epoch of access and exposure; the next one closes it. An open fence epoch in
+//! which nothing was called yet gives way to any other epoch, since the fence before it may have
+//! been the last one.
+
+use super::error::{self, Open};
+use super::lock::Kind;
+use crate::error::Result;
+use std::collections::BTreeMap;
+
+/// The state of fences.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Fence {
+    #[default]
+    Closed,
+    /// Open, and no operation was called.
+    Open,
+    /// Open, and an operation was called.
+    Used,
+}
+
+/// The meeting of an origin with a target in an epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Meeting {
+    /// Nothing to wait for: `MPI_MODE_NOCHECK`.
+    Unchecked,
+    /// The target's post, or its lock, is waited for at the first access.
+    Due,
+    /// The target was met.
+    Done,
+}
+
+/// The work that comes before an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Entry {
+    /// None.
+    Ready,
+    /// The target's `MPI_Win_post` is waited for.
+    AwaitPost,
+    /// A shared lock of the target is taken.
+    TakeLock,
+}
+
+/// A lock that the program asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Hold {
+    pub kind: Kind,
+    /// False with `MPI_MODE_NOCHECK`: nothing was taken.
+    pub is_taken: bool,
+}
+
+/// The epochs that are open.
+#[derive(Debug, Default)]
+pub(super) struct Epochs {
+    fence: Fence,
+    /// The targets of `MPI_Win_start`.
+    access: Option<BTreeMap<i32, Meeting>>,
+    /// The origins of `MPI_Win_post`.
+    exposure: Option<Vec<i32>>,
+    /// The targets that are locked one by one.
+    locks: BTreeMap<i32, Hold>,
+    /// Set by `MPI_Win_lock_all`: the targets that were met, and what others need.
+    all: Option<LockAll>,
+}
+
+/// An epoch of `MPI_Win_lock_all`.
+#[derive(Debug)]
+struct LockAll {
+    first: Meeting,
+    /// The ranks that were met, a bit each, up to the highest.
+    met: Vec<u64>,
+}
+
+impl Epochs {
+    /// Checks an operation on `rank`, notes it, and says what comes before it. `MPI_ERR_RMA_SYNC`
+    /// if no access epoch to the rank is open.
+    #[inline]
+    pub(super) fn enter(&mut self, rank: i32, call: &str) -> Result<Entry> {
+        if !self.locks.is_empty() && self.locks.contains_key(&rank) {
+            return Ok(Entry::Ready);
+        }
+        if let Some(all) = &mut self.all {
+            return Ok(all.enter(rank));
+        }
+        if self.fence != Fence::Closed {
+            self.fence = Fence::Used;
+            return Ok(Entry::Ready);
+        }
+        match self.access.as_mut().and_then(|targets| targets.get_mut(&rank)) {
+            Some(meeting) if *meeting == Meeting::Due => {
+                *meeting = Meeting::Done;
+                Ok(Entry::AwaitPost)
+            }
+            Some(_) => Ok(Entry::Ready),
+            None => Err(error::no_access(call, rank, &self.open())),
+        }
+    }
+
+    /// Like [`Epochs::enter`], for an operation with a request, which needs a passive epoch
+    /// (12.3.5).
+    pub(super) fn enter_passive(&mut self, rank: i32, call: &str) -> Result<Entry> {
+        self.check_passive(Some(rank), call)?;
+        self.enter(rank, call)
+    }
+
+    /// Checks that an epoch of locks is open, to `rank` if one is given. `MPI_ERR_RMA_SYNC` if not.
+    pub(super) fn check_passive(&self, rank: Option<i32>, call: &str) -> Result<()> {
+        let is_locked = match rank {
+            Some(rank) => self.locks.contains_key(&rank),
+            None => !self.locks.is_empty(),
+        };
+        if is_locked || self.all.is_some() { Ok(()) } else { Err(error::no_lock(call, rank, &self.open())) }
+    }
+
+    /// Checks that a fence may come now. `MPI_ERR_RMA_SYNC` within any other epoch.
+    pub(super) fn check_fence(&self) -> Result<()> {
+        let open = self.open();
+        let is_free = Open { fence: None, ..open.clone() }.is_nothing();
+        if is_free { Ok(()) } else { Err(error::still_open("MPI_Win_fence", &open)) }
+    }
+
+    /// Notes that a fence is done; `opens` is false with `MPI_MODE_NOSUCCEED`.
+    pub(super) fn fenced(&mut self, opens: bool) {
+        self.fence = if opens { Fence::Open } else { Fence::Closed };
+    }
+
+    /// Opens access to `targets` (`MPI_Win_start`).
+    pub(super) fn start(&mut self, targets: &[i32], meeting: Meeting) -> Result<()> {
+        self.check_access_closed("MPI_Win_start")?;
+        self.fence = Fence::Closed;
+        self.access = Some(targets.iter().map(|&rank| (rank, meeting)).collect());
+        Ok(())
+    }
+
+    /// The targets of the access that `MPI_Win_complete` closes, and whether each was met.
+    pub(super) fn complete(&mut self) -> Result<BTreeMap<i32, Meeting>> {
+        self.access.take().ok_or_else(|| error::not_open("MPI_Win_complete", "MPI_Win_start", &self.open()))
+    }
+
+    /// Checks that no exposure is open (`MPI_Win_post`).
+    pub(super) fn check_post(&self) -> Result<()> {
+        match self.exposure.is_some() || self.fence == Fence::Used {
+            true => Err(error::still_open("MPI_Win_post", &self.open())),
+            false => Ok(()),
+        }
+    }
+
+    /// Opens the exposure to `origins`.
+    pub(super) fn posted(&mut self, origins: &[i32]) {
+        self.fence = Fence::Closed;
+        self.exposure = Some(origins.to_vec());
+    }
+
+    /// Checks that an exposure is open (`MPI_Win_wait`, `MPI_Win_test`).
+    pub(super) fn check_exposed(&self, call: &str) -> Result<()> {
+        match self.exposure {
+            Some(_) => Ok(()),
+            None => Err(error::not_open(call, "MPI_Win_post", &self.open())),
+        }
+    }
+
+    /// Closes the exposure.
+    pub(super) fn end_exposure(&mut self) {
+        self.exposure = None;
+    }
+
+    /// Checks that `rank` may be locked (`MPI_Win_lock`).
+    pub(super) fn check_lock(&self, rank: i32) -> Result<()> {
+        if self.locks.contains_key(&rank) {
+            return Err(error::locked_already(rank, &self.open()));
+        }
+        let others = self.all.is_some() || self.access.is_some() || self.fence == Fence::Used;
+        if others { Err(error::still_open("MPI_Win_lock", &self.open())) } else { Ok(()) }
+    }
+
+    /// Notes a lock.
+    pub(super) fn locked(&mut self, rank: i32, hold: Hold) {
+        self.fence = Fence::Closed;
+        self.locks.insert(rank, hold);
+    }
+
+    /// The lock of `rank`, which `MPI_Win_unlock` gives back.
+    pub(super) fn hold(&self, rank: i32) -> Result<Hold> {
+        let hold = self.locks.get(&rank).copied();
+        hold.ok_or_else(|| error::no_lock("MPI_Win_unlock", Some(rank), &self.open()))
+    }
+
+    /// Forgets the lock of `rank`.
+    pub(super) fn unlocked(&mut self, rank: i32) {
+        self.locks.remove(&rank);
+    }
+
+    /// Opens access to all ranks (`MPI_Win_lock_all`).
+    pub(super) fn lock_all(&mut self, first: Meeting) -> Result<()> {
+        self.check_access_closed("MPI_Win_lock_all")?;
+        self.fence = Fence::Closed;
+        self.all = Some(LockAll { first, met: Vec::new() });
+        Ok(())
+    }
+
+    /// The ranks whose locks `MPI_Win_unlock_all` gives back.
+    pub(super) fn locked_by_all(&self) -> Result<Vec<i32>> {
+        match &self.all {
+            Some(all) => Ok(all.ranks()),
+            None => Err(error::not_open("MPI_Win_unlock_all", "MPI_Win_lock_all", &self.open())),
+        }
+    }
+
+    /// Closes the access to all ranks.
+    pub(super) fn unlocked_all(&mut self) {
+        self.all = None;
+    }
+
+    /// Checks that the window may be freed: no epoch is open in which anything happened.
+    pub(super) fn check_free(&self) -> Result<()> {
+        let open = self.open();
+        let is_free = match self.fence {
+            Fence::Used => false,
+            Fence::Open | Fence::Closed => Open { fence: None, ..open.clone() }.is_nothing(),
+        };
+        if is_free { Ok(()) } else { Err(error::still_open("MPI_Win_free", &open)) }
+    }
+
+    fn check_access_closed(&self, call: &str) -> Result<()> {
+        let is_open = self.access.is_some()
+            || self.all.is_some()
+            || !self.locks.is_empty()
+            || self.fence == Fence::Used;
+        if is_open { Err(error::still_open(call, &self.open())) } else { Ok(()) }
+    }
+
+    /// The open epochs, for errors.
+    #[cold]
+    fn open(&self) -> Open {
+        Open {
+            fence: (self.fence != Fence::Closed).then_some(self.fence == Fence::Used),
+            started: self.access.as_ref().map(|targets| targets.keys().copied().collect()),
+            posted: self.exposure.clone(),
+            locked: self.locks.keys().copied().collect(),
+            is_all_locked: self.all.is_some(),
+        }
+    }
+}
+
+impl LockAll {
+    #[inline]
+    fn enter(&mut self, rank: i32) -> Entry {
+        let is_due = self.first == Meeting::Due && self.meet(rank);
+        if is_due { Entry::TakeLock } else { Entry::Ready }
+    }
+
+    /// Notes a rank. Returns whether it is new.
+    #[inline]
+    fn meet(&mut self, rank: i32) -> bool {
+        let (word, bit) = (rank as usize / 64, 1 << (rank % 64));
+        if word >= self.met.len() {
+            self.met.resize(word + 1, 0);
+        }
+        let is_new = self.met[word] & bit == 0;
+        self.met[word] |= bit;
+        is_new
+    }
+
+    fn ranks(&self) -> Vec<i32> {
+        let has = |rank: &i32| self.met[*rank as usize / 64] >> (rank % 64) & 1 == 1;
+        (0..64 * self.met.len() as i32).filter(has).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generated::constants::MPI_ERR_RMA_SYNC;
+
+    const HOLD: Hold = Hold { kind: Kind::Reader, is_taken: true };
+
+    fn class<T>(result: Result<T>) -> i32 {
+        result.err().expect("an error").class
+    }
+
+    #[test]
+    fn nothing_may_be_accessed_outside_of_an_epoch() {
+        let mut epochs = Epochs::default();
+        let error = epochs.enter(1, "MPI_Put").unwrap_err();
+        assert_eq!(error.class, MPI_ERR_RMA_SYNC);
+        assert!(error.to_string().contains("no epoch is open"), "{error}");
+        assert!(class(epochs.check_passive(None, "MPI_Win_flush_all")) == MPI_ERR_RMA_SYNC);
+        epochs.check_free().unwrap();
+    }
+
+    #[test]
+    fn a_fence_opens_and_a_last_fence_closes() {
+        let mut epochs = Epochs::default();
+        epochs.fenced(true);
+        assert_eq!(epochs.enter(3, "MPI_Put").unwrap(), Entry::Ready);
+        assert_eq!(class(epochs.check_free()), MPI_ERR_RMA_SYNC);
+        assert_eq!(class(epochs.check_lock(0)), MPI_ERR_RMA_SYNC);
+        assert_eq!(class(epochs.enter_passive(3, "MPI_Rput")), MPI_ERR_RMA_SYNC);
+        epochs.check_fence().unwrap();
+        epochs.fenced(false);
+        assert_eq!(class(epochs.enter(3, "MPI_Put")), MPI_ERR_RMA_SYNC);
+        epochs.check_free().unwrap();
+    }
+
+    #[test]
+    fn a_fence_epoch_without_operations_gives_way() {
+        let mut epochs = Epochs::default();
+        epochs.fenced(true);
+        epochs.check_free().unwrap();
+        epochs.check_lock(2).unwrap();
+        epochs.locked(2, HOLD);
+        assert_eq!(epochs.enter(2, "MPI_Get").unwrap(), Entry::Ready);
+        assert_eq!(class(epochs.enter(1, "MPI_Get")), MPI_ERR_RMA_SYNC, "the fence epoch is over");
+        assert_eq!(class(epochs.check_fence()), MPI_ERR_RMA_SYNC);
+    }
+
+    #[test]
+    fn a_started_target_is_met_once() {
+        let mut epochs = Epochs::default();
+        epochs.start(&[1, 4], Meeting::Due).unwrap();
+        assert_eq!(epochs.enter(4, "MPI_Put").unwrap(), Entry::AwaitPost);
+        assert_eq!(epochs.enter(4, "MPI_Put").unwrap(), Entry::Ready);
+        assert_eq!(class(epochs.enter(2, "MPI_Put")), MPI_ERR_RMA_SYNC);
+        assert_eq!(class(epochs.lock_all(Meeting::Due)), MPI_ERR_RMA_SYNC);
+        assert_eq!(class(epochs.start(&[1], Meeting::Due)), MPI_ERR_RMA_SYNC);
+        let targets = epochs.complete().unwrap();
+        assert_eq!(targets.into_iter().collect::<Vec<_>>(), [(1, Meeting::Due), (4, Meeting::Done)]);
+        assert_eq!(class(epochs.complete()), MPI_ERR_RMA_SYNC);
+        epochs.start(&[1], Meeting::Unchecked).unwrap();
+        assert_eq!(epochs.enter(1, "MPI_Put").unwrap(), Entry::Ready);
+    }
+
+    #[test]
+    fn exposure_and_access_are_apart() {
+        let mut epochs = Epochs::default();
+        epochs.check_post().unwrap();
+        epochs.posted(&[0]);
+        epochs.start(&[0], Meeting::Due).unwrap();
+        assert_eq!(class(epochs.check_post()), MPI_ERR_RMA_SYNC);
+        epochs.complete().unwrap();
+        assert_eq!(class(epochs.check_free()), MPI_ERR_RMA_SYNC);
+        epochs.check_exposed("MPI_Win_wait").unwrap();
+        epochs.end_exposure();
+        assert_eq!(class(epochs.check_exposed("MPI_Win_wait")), MPI_ERR_RMA_SYNC);
+        epochs.check_free().unwrap();
+    }
+
+    #[test]
+    fn locks_are_one_to_a_target() {
+        let mut epochs = Epochs::default();
+        epochs.locked(1, HOLD);
+        epochs.check_lock(2).unwrap();
+        let error = epochs.check_lock(1).unwrap_err();
+        assert!(error.class == MPI_ERR_RMA_SYNC && error.to_string().contains("rank 1"), "{error}");
+        assert_eq!(epochs.enter_passive(1, "MPI_Rget").unwrap(), Entry::Ready);
+        assert_eq!(class(epochs.enter(2, "MPI_Get")), MPI_ERR_RMA_SYNC);
+        assert_eq!(class(epochs.check_passive(Some(2), "MPI_Win_flush")), MPI_ERR_RMA_SYNC);
+        assert_eq!(epochs.hold(1).unwrap(), HOLD);
+        epochs.unlocked(1);
+        assert_eq!(class(epochs.hold(1)), MPI_ERR_RMA_SYNC);
+    }
+
+    #[test]
+    fn a_lock_of_all_is_taken_at_the_first_access() {
+        let mut epochs = Epochs::default();
+        epochs.lock_all(Meeting::Due).unwrap();
+        assert_eq!(epochs.enter(5, "MPI_Get").unwrap(), Entry::TakeLock);
+        assert_eq!(epochs.enter(5, "MPI_Get").unwrap(), Entry::Ready);
+        assert_eq!(epochs.enter(64, "MPI_Get").unwrap(), Entry::TakeLock);
+        assert_eq!(epochs.locked_by_all().unwrap(), [5, 64]);
+        assert_eq!(class(epochs.check_lock(5)), MPI_ERR_RMA_SYNC);
+        epochs.unlocked_all();
+        assert_eq!(class(epochs.locked_by_all()), MPI_ERR_RMA_SYNC);
+        epochs.lock_all(Meeting::Unchecked).unwrap();
+        assert_eq!(epochs.enter(5, "MPI_Get").unwrap(), Entry::Ready);
+        assert!(epochs.locked_by_all().unwrap().is_empty());
+    }
+}

@@ -1,0 +1,318 @@
+//! Errors of windows, in words (MPI-5.0, 12.6).
+
+use super::part::Part;
+use crate::error::{Class, Error};
+use crate::generated::constants as mpi;
+
+/// The epochs that are open when a call fails.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Open {
+    /// An epoch of a fence, and whether an operation was called in it.
+    pub fence: Option<bool>,
+    pub started: Option<Vec<i32>>,
+    pub posted: Option<Vec<i32>>,
+    pub locked: Vec<i32>,
+    pub is_all_locked: bool,
+}
+
+impl Open {
+    /// Returns whether no epoch is open.
+    pub(super) fn is_nothing(&self) -> bool {
+        self.fence.is_none()
+            && self.started.is_none()
+            && self.posted.is_none()
+            && self.locked.is_empty()
+            && !self.is_all_locked
+    }
+
+    fn describe(&self) -> String {
+        let fence = self.fence.map(|used| match used {
+            true => "the epoch of a fence, with operations".to_string(),
+            false => "the epoch of a fence, without operations yet".to_string(),
+        });
+        let started = self.started.as_ref().map(|targets| format!("MPI_Win_start to {}", ranks(targets)));
+        let posted = self.posted.as_ref().map(|origins| format!("MPI_Win_post to {}", ranks(origins)));
+        let locked = (!self.locked.is_empty()).then(|| format!("MPI_Win_lock of {}", ranks(&self.locked)));
+        let all = self.is_all_locked.then(|| "MPI_Win_lock_all".to_string());
+        let open: Vec<String> = [fence, started, posted, locked, all].into_iter().flatten().collect();
+        match open.is_empty() {
+            true => "no epoch is open on the window here".into(),
+            false => format!("open on the window here: {}", open.join("; ")),
+        }
+    }
+}
+
+/// Ranks as a person reads them, not too many.
+fn ranks(list: &[i32]) -> String {
+    const SHOWN: usize = 8;
+    let shown: Vec<String> = list.iter().take(SHOWN).map(i32::to_string).collect();
+    let more = if list.len() > SHOWN { format!(" and {} more", list.len() - SHOWN) } else { String::new() };
+    match list.len() {
+        0 => "no rank".into(),
+        1 => format!("rank {}", shown[0]),
+        _ => format!("ranks {}{more}", shown.join(", ")),
+    }
+}
+
+#[cold]
+fn sync(what: String, open: &Open, cause: &str, remedy: String) -> Error {
+    Error::new(mpi::MPI_ERR_RMA_SYNC, what, open.describe(), cause, remedy)
+}
+
+/// The error of an operation on a rank to which no access epoch is open.
+#[cold]
+pub(super) fn no_access(call: &str, rank: i32, open: &Open) -> Error {
+    sync(
+        format!("{call} needs an access epoch to rank {rank}"),
+        open,
+        "the epoch was not opened, was closed already, or is one to other ranks",
+        format!(
+            "call MPI_Win_fence, MPI_Win_start with rank {rank} in the group, MPI_Win_lock or MPI_Win_lock_all first"
+        ),
+    )
+}
+
+/// The error of a call that needs a lock.
+#[cold]
+pub(super) fn no_lock(call: &str, rank: Option<i32>, open: &Open) -> Error {
+    let of = rank.map_or(String::new(), |rank| format!(" of rank {rank}"));
+    sync(
+        format!("{call} needs a lock{of}"),
+        open,
+        "the lock was not taken, was given back already, or is one of another rank",
+        "call MPI_Win_lock or MPI_Win_lock_all first".into(),
+    )
+}
+
+/// The error of a call that closes what is not open.
+#[cold]
+pub(super) fn not_open(call: &str, opener: &str, open: &Open) -> Error {
+    sync(
+        format!("{call} closes the epoch of {opener}, which is not open"),
+        open,
+        "the two calls are not paired, or an earlier one failed",
+        format!("call {opener} first, once for each {call}"),
+    )
+}
+
+/// The error of a call that must not come within an open epoch.
+#[cold]
+pub(super) fn still_open(call: &str, open: &Open) -> Error {
+    sync(
+        format!("{call} came while another epoch is open"),
+        open,
+        "the call that closes that epoch was left out or failed",
+        "close it first: a fence by MPI_Win_fence, MPI_Win_start by MPI_Win_complete, MPI_Win_post by MPI_Win_wait, locks by MPI_Win_unlock"
+            .into(),
+    )
+}
+
+/// The error of a second lock on a target.
+#[cold]
+pub(super) fn locked_already(rank: i32, open: &Open) -> Error {
+    sync(
+        format!("MPI_Win_lock came for rank {rank}, which this process has locked already"),
+        open,
+        "the first lock was not given back",
+        format!("call MPI_Win_unlock for rank {rank} first"),
+    )
+}
+
+/// An access that was asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Access {
+    pub rank: i32,
+    pub displacement: i64,
+    /// The first byte and the one after the last, relative to the place of the displacement.
+    pub span: (i64, i64),
+}
+
+/// The error of an access outside of a target's window.
+#[cold]
+pub(super) fn range(access: Access, &Part { base, size, unit, .. }: &Part) -> Error {
+    let Access { rank, displacement, span: (low, high) } = access;
+    let wanted = (i128::from(high) - i128::from(low)).max(0);
+    Error::new(
+        mpi::MPI_ERR_RMA_RANGE,
+        format!("an access of {wanted} bytes leaves the window of rank {rank}"),
+        format!(
+            "displacement {displacement} in units of {unit} bytes, bytes {low} to {high} from there; \
+             the window has {size} bytes at {base:#x}"
+        ),
+        "the displacement is not in the units that the target gave, or the count or datatype is too large",
+        format!("stay within {size} bytes: MPI_Win_shared_query or the target tell its size and unit"),
+    )
+}
+
+/// The error of an access to memory that is not attached.
+#[cold]
+pub(super) fn unattached(access: Access) -> Error {
+    let Access { rank, displacement, span: (low, high) } = access;
+    Error::new(
+        mpi::MPI_ERR_RMA_RANGE,
+        format!("an access leaves the memory that rank {rank} has attached to the window"),
+        format!("address {displacement:#x}, bytes {low} to {high} from there"),
+        "the memory was never attached, was detached already, or the displacement is no address of that process",
+        "attach the memory there first, and pass the address that MPI_Get_address gives there",
+    )
+}
+
+/// The error of an argument with a value that it cannot have.
+#[cold]
+pub(super) fn argument(class: Class, what: &str, on: String, remedy: &str) -> Error {
+    Error::new(class, what, on, "the value was never set, or the arguments are in the wrong order", remedy)
+}
+
+/// The error of a rank that the window does not have.
+#[cold]
+pub(super) fn rank(rank: i32, size: i32) -> Error {
+    argument(
+        mpi::MPI_ERR_RANK,
+        "the target rank is not a rank of the window",
+        format!("rank {rank}, a window of {size} processes"),
+        &format!("pass a rank from 0 to {}, or MPI_PROC_NULL", size - 1),
+    )
+}
+
+/// The error of assertions that do not belong to the call.
+#[cold]
+pub(super) fn assertion(call: &str, assert: i32, allowed: &str) -> Error {
+    argument(
+        mpi::MPI_ERR_ASSERT,
+        &format!("the assertions are not those of {call}"),
+        format!("assert {assert}"),
+        &format!("pass 0, or {allowed}"),
+    )
+}
+
+/// The error of an origin and a target that differ in length.
+#[cold]
+pub(super) fn lengths(call: &str, origin: u64, target: u64) -> Error {
+    Error::new(
+        mpi::MPI_ERR_TYPE,
+        format!("{call} moves between an origin and a target of different lengths"),
+        format!("{origin} bytes at the origin, {target} bytes at the target"),
+        "counts or datatypes do not match (MPI-5.0, 12.3.1)",
+        "pass counts and datatypes of the same basic elements for both",
+    )
+}
+
+/// The error of a datatype that an accumulate does not take.
+#[cold]
+pub(super) fn elements(call: &str, what: &str) -> Error {
+    Error::new(
+        mpi::MPI_ERR_TYPE,
+        format!("{call} does not take this datatype"),
+        what,
+        "accumulates work on elements of one predefined datatype, the same on both sides (MPI-5.0, 12.3.4)",
+        "use a predefined datatype, or one made of elements of a single one",
+    )
+}
+
+/// The error of an operation of the program in an accumulate.
+#[cold]
+pub(super) fn user_op(call: &str) -> Error {
+    Error::new(
+        mpi::MPI_ERR_OP,
+        format!("{call} takes predefined operations only"),
+        "an operation made by MPI_Op_create",
+        "the target would have to know the function (MPI-5.0, 12.3.4)",
+        "use a predefined operation, or MPI_Get, the function, and MPI_Put under a lock",
+    )
+}
+
+/// The error of a call that this flavor of window does not have.
+#[cold]
+pub(super) fn flavor(call: &str) -> Error {
+    Error::new(
+        mpi::MPI_ERR_RMA_FLAVOR,
+        format!("{call} is not for this flavor of window"),
+        "the attribute MPI_WIN_CREATE_FLAVOR tells it",
+        "memory is attached to and detached from windows made by MPI_Win_create_dynamic only",
+        "make the window with MPI_Win_create_dynamic",
+    )
+}
+
+/// The error of memory that cannot be attached.
+#[cold]
+pub(super) fn attach(what: &str, address: u64, bytes: u64, cause: &str) -> Error {
+    Error::new(
+        mpi::MPI_ERR_RMA_ATTACH,
+        what,
+        format!("{bytes} bytes at {address:#x}"),
+        cause,
+        "attach each piece of memory once, and detach it by its first address",
+    )
+}
+
+/// The error of memory that the members of a window cannot share.
+#[cold]
+pub(super) fn not_shared(on: String, cause: &str) -> Error {
+    Error::new(
+        mpi::MPI_ERR_RMA_SHARED,
+        "the processes of a window cannot share its memory",
+        on,
+        cause,
+        "split the communicator by MPI_COMM_TYPE_SHARED, with the channel shm and VERBENA_WINDOW_HEAP on; else use MPI_Win_allocate",
+    )
+}
+
+/// The error of a collective call on a window that failed in another process.
+#[cold]
+pub(super) fn elsewhere(call: &str, rank: usize, class: Class) -> Error {
+    Error::new(
+        class,
+        format!("{call} failed in another process"),
+        format!("rank {rank} of the window's communicator"),
+        "that process passed a wrong argument, or had no memory; its own error says which",
+        "look at the error of that process",
+    )
+}
+
+/// The error of memory that the system does not give.
+#[cold]
+pub(super) fn no_memory(bytes: usize) -> Error {
+    Error::new(
+        mpi::MPI_ERR_NO_MEM,
+        "there is no memory for a window",
+        format!("{bytes} bytes were asked for"),
+        "the system refuses as much: its memory, or a limit (ulimit -v, a cgroup), is used up",
+        "ask for less, run fewer processes on the node, or raise the limit",
+    )
+}
+
+/// The error of a group that is not part of a window's.
+#[cold]
+pub(super) fn group(members: i32, size: i32) -> Error {
+    Error::new(
+        mpi::MPI_ERR_GROUP,
+        "the group has members that the window has not",
+        format!("a group of {members} processes, a window of {size}"),
+        "the group was made from another communicator",
+        "make the group from MPI_Win_get_group of this window",
+    )
+}
+
+/// The error of members that make different windows.
+#[cold]
+pub(super) fn unlike(call: &str, rank: usize) -> Error {
+    Error::new(
+        mpi::MPI_ERR_ARG,
+        "the processes of a communicator make different windows",
+        format!("{call} here, and another call or another hint alloc_shared_noncontig at rank {rank}"),
+        "the processes took different ways through the program",
+        "make the same call with the same hints on all processes of the communicator",
+    )
+}
+
+/// The error of a member that was to be reached by load and store, and cannot be.
+#[cold]
+pub(super) fn unreachable(rank: i32) -> Error {
+    Error::new(
+        mpi::MPI_ERR_NO_MEM,
+        "the memory of a process of this node cannot be mapped",
+        format!("rank {rank} of the window"),
+        "a limit of this process (ulimit -v, a cgroup) leaves no room for it",
+        "raise the limit, or set VERBENA_WINDOW_HEAP=0 for the whole job",
+    )
+}

@@ -1,0 +1,102 @@
+//! The part of a window that this process exposes, as its service and its own accesses see it.
+
+use super::Flavor;
+use super::apply::{self, Domain, Guard, Target};
+use super::attached::Attachments;
+use super::control::Control;
+use super::error::{self, Access};
+use super::own::Memory;
+use super::part::Part;
+use super::service::{Exposed, Place};
+use super::stripe::{Stripes, yield_core};
+use crate::datatype::Datatype;
+use crate::error::Result;
+use crate::group::Group;
+use crate::op::Op;
+use std::sync::Arc;
+use verbena_channel::heap::Heap;
+use verbena_memory::{Owned, Region};
+use verbena_waiting::lock::Lock;
+
+/// This process's part of a window.
+pub(super) struct Local {
+    pub flavor: Flavor,
+    pub rank: i32,
+    pub group: Arc<Group>,
+    pub part: Part,
+    pub memory: Memory,
+    pub control: Control,
+    pub attachments: Lock<Attachments>,
+    pub heap: Option<Arc<dyn Heap>>,
+}
+
+impl Local {
+    /// The domain of this process's memory.
+    fn domain(&self) -> Domain {
+        self.part.domain(self.flavor)
+    }
+
+    /// The means to keep changes of this process's elements apart.
+    fn guard(&self) -> Guard<'static> {
+        let me = self.group.peer(self.rank);
+        let stripes = Stripes::new(self.control.words().stripes(), me, &yield_core);
+        Guard { domain: self.domain(), stripes }
+    }
+
+    /// Wakes the processes that wait for this one's lock, but not this one.
+    fn wake_others(&self) {
+        let Some(heap) = &self.heap else { return };
+        self.control.words().for_each_waiting(self.group.size(), |rank| {
+            if rank != self.rank {
+                heap.wake(self.group.peer(rank));
+            }
+        });
+    }
+}
+
+impl Exposed for Local {
+    fn place(&self, displacement: i64, span: (i64, i64)) -> Result<Place> {
+        let access = Access { rank: self.rank, displacement, span };
+        if self.flavor != Flavor::Dynamic {
+            let at = self.part.offset(displacement, span).ok_or_else(|| error::range(access, &self.part))?;
+            return Ok(Place { region: self.memory.region(), at });
+        }
+        self.attachments.lock().place(displacement, span).ok_or_else(|| error::unattached(access))
+    }
+
+    fn accumulate(
+        &self,
+        place: Place,
+        op: &Op,
+        (count, datatype): (usize, &Arc<Datatype>),
+        source: Option<Region>,
+        former: Option<Region>,
+    ) -> Result<()> {
+        let guard = &self.guard();
+        let target = Target { memory: &place.region, at: place.at, count, datatype, guard };
+        apply::accumulate(op, &target, source, former)
+    }
+
+    fn compare_and_swap(
+        &self,
+        place: Place,
+        datatype: &Arc<Datatype>,
+        [new, compared]: [&[u8]; 2],
+        former: &mut [u8],
+    ) -> Result<()> {
+        let (new, compared, result) = (Owned::from(new), Owned::from(compared), Owned::zeroed(former.len()));
+        let operands = [&new, &compared, &result].map(Owned::lend);
+        let [new, compared, was] = operands;
+        apply::compare_and_swap(&place.region, place.at, datatype, new, compared, was, &self.guard())?;
+        result.lend().read(0, former);
+        Ok(())
+    }
+
+    fn lock(&self) -> Region {
+        self.control.words().lock()
+    }
+
+    fn wake_waiting(&self) {
+        self.wake_others();
+    }
+}

@@ -1,0 +1,110 @@
+//! Puts and gets (MPI-5.0, 12.3), and what all operations begin with.
+
+use super::Win;
+use super::place::{Place, Remote, elements};
+use crate::error::{Error, Result};
+use crate::process::Process;
+use crate::request::{Active, Outcome};
+use crate::window::epoch::Entry;
+use verbena_channel::neighbor::Neighbor;
+use verbena_memory::Buffer;
+
+/// The name of a call, and whether it gives a request.
+#[derive(Clone, Copy)]
+pub(super) struct Call {
+    pub name: &'static str,
+    pub has_request: bool,
+}
+
+impl Call {
+    /// A call without a request (`names.0`) or with one (`names.1`).
+    pub(super) fn of(names: [&'static str; 2], has_request: bool) -> Call {
+        Call { name: names[usize::from(has_request)], has_request }
+    }
+}
+
+/// An operation that is complete.
+pub(super) const COMPLETE: Active = Active::Done(Outcome::EMPTY);
+
+impl Win {
+    /// Begins an operation: the target's rank, once the target may be accessed. `None` for
+    /// `MPI_PROC_NULL`.
+    #[inline]
+    pub(super) fn enter(&self, process: &Process, rank: i32, call: Call) -> Result<Option<usize>> {
+        let Some(member) = self.member(rank)? else { return Ok(None) };
+        let entry = match call.has_request {
+            false => self.epochs.lock().enter(rank, call.name),
+            true => self.epochs.lock().enter_passive(rank, call.name),
+        };
+        match entry? {
+            Entry::Ready => (),
+            Entry::AwaitPost => self.await_post(process, rank)?,
+            Entry::TakeLock => self.take_shared(process, member)?,
+        }
+        Ok(Some(member))
+    }
+
+    /// Copies from the origin to the target (`MPI_Put`, `MPI_Rput`).
+    pub fn put(&self, process: &Process, origin: &Buffer, remote: Remote, request: bool) -> Result<Active> {
+        let call = Call::of(["MPI_Put", "MPI_Rput"], request);
+        remote.check_length(origin.len() as u64, call.name)?;
+        let Some(rank) = self.enter(process, remote.rank, call)? else { return Ok(COMPLETE) };
+        if origin.is_empty() {
+            return Ok(COMPLETE);
+        }
+        match self.place(process, &remote, rank)? {
+            Place::Mapped(region, at) => elements(region, at, &remote).copy_from(origin),
+            Place::Neighbor(neighbor, address) => write(&*neighbor, origin, address, &remote)?,
+            Place::Messages => return self.service.put(process, origin, &remote),
+        }
+        Ok(COMPLETE)
+    }
+
+    /// Copies from the target to the origin (`MPI_Get`, `MPI_Rget`).
+    pub fn get(&self, process: &Process, origin: &Buffer, remote: Remote, request: bool) -> Result<Active> {
+        let call = Call::of(["MPI_Get", "MPI_Rget"], request);
+        remote.check_length(origin.len() as u64, call.name)?;
+        let Some(rank) = self.enter(process, remote.rank, call)? else { return Ok(COMPLETE) };
+        if origin.is_empty() {
+            return Ok(COMPLETE);
+        }
+        match self.place(process, &remote, rank)? {
+            Place::Mapped(region, at) => origin.copy_from(&elements(region, at, &remote)),
+            Place::Neighbor(neighbor, address) => read(&*neighbor, origin, address, &remote)?,
+            Place::Messages => return self.service.get(process, origin, &remote),
+        }
+        Ok(COMPLETE)
+    }
+}
+
+/// The runs of bytes of elements in another process: address and length.
+fn runs(address: u64, remote: &Remote) -> Vec<(u64, usize)> {
+    let mut runs = Vec::new();
+    let count = remote.count as usize;
+    remote.datatype.layout().for_each_run(count, 0, remote.bytes() as usize, |at, len| {
+        runs.push((address.wrapping_add_signed(at as i64), len));
+    });
+    runs
+}
+
+/// The one run of bytes that both sides have, if that is how they lie.
+fn solid(origin: &Buffer, address: u64, remote: &Remote) -> Option<(verbena_memory::Region, u64)> {
+    let (first, _) = remote.datatype.layout().contiguous_span(remote.count as usize)?;
+    Some((origin.region()?, address.wrapping_add_signed(first as i64)))
+}
+
+fn write(neighbor: &dyn Neighbor, origin: &Buffer, address: u64, remote: &Remote) -> Result<()> {
+    let written = match solid(origin, address, remote) {
+        Some((region, address)) => neighbor.write(region, address),
+        None => neighbor.write_list(&origin.runs(), &runs(address, remote)),
+    };
+    written.map_err(Error::channel)
+}
+
+fn read(neighbor: &dyn Neighbor, origin: &Buffer, address: u64, remote: &Remote) -> Result<()> {
+    let read = match solid(origin, address, remote) {
+        Some((region, address)) => neighbor.read(address, region),
+        None => neighbor.read_list(&runs(address, remote), &origin.runs()),
+    };
+    read.map_err(Error::channel)
+}

@@ -1,0 +1,91 @@
+//! The memory that this process exposes in a window, and what keeps it.
+
+use super::error;
+use crate::error::{Error, Result};
+use crate::generated::constants as mpi;
+use crate::process::Process;
+use verbena_channel::heap::{Block, Ticket};
+use verbena_memory::{Owned, Region};
+
+/// The memory of a window at this process.
+pub(super) struct Memory {
+    region: Region,
+    /// The ticket, if the memory lies in the node's heap.
+    ticket: Option<Ticket>,
+    _keep: Keep,
+}
+
+/// The owner of the memory.
+enum Keep {
+    /// The program, or the member that allocated for all.
+    Other,
+    Heap(#[allow(dead_code, reason = "it keeps the memory")] Block),
+    Private(#[allow(dead_code, reason = "it keeps the memory")] Owned),
+}
+
+impl Memory {
+    /// No memory.
+    pub(super) fn none() -> Memory {
+        Memory { region: Region::EMPTY, ticket: None, _keep: Keep::Other }
+    }
+
+    /// Memory of the program. It has a ticket if it came from the heap (`MPI_Alloc_mem`).
+    pub(super) fn of_program(process: &Process, region: Region) -> Memory {
+        let heap = process.heap().filter(|_| !region.is_empty());
+        let ticket = heap.and_then(|heap| heap.find(region.address(), region.len()));
+        Memory { region, ticket, _keep: Keep::Other }
+    }
+
+    /// New memory of `bytes` zeros: from the heap, or the process's own if there is none.
+    /// `MPI_ERR_NO_MEM` if there is not as much.
+    pub(super) fn allocate(process: &Process, bytes: usize) -> Result<Memory> {
+        if bytes == 0 {
+            return Ok(Memory::none());
+        }
+        if let Some(heap) = process.heap() {
+            return heap.allocate(bytes).map(Memory::of_block).map_err(no_memory);
+        }
+        let owned = Owned::try_zeroed(bytes).ok_or_else(|| error::no_memory(bytes))?;
+        Ok(Memory { region: owned.lend(), ticket: None, _keep: Keep::Private(owned) })
+    }
+
+    /// Like [`Memory::allocate`], but takes no pages of the heap: all members touch their parts.
+    pub(super) fn claim(process: &Process, bytes: usize) -> Result<Memory> {
+        match process.heap().filter(|_| bytes > 0) {
+            Some(heap) => heap.claim(bytes, 1).map(Memory::of_block).map_err(no_memory),
+            None => Memory::allocate(process, bytes),
+        }
+    }
+
+    /// The memory of a block.
+    pub(super) fn of_block(block: Block) -> Memory {
+        Memory { region: block.region(), ticket: Some(block.ticket()), _keep: Keep::Heap(block) }
+    }
+
+    /// A part of memory that all members share, which this one or another allocated.
+    pub(super) fn shared(self, region: Region, ticket: Ticket) -> Memory {
+        Memory { region, ticket: Some(ticket), _keep: self._keep }
+    }
+
+    /// No part of the memory that all members share, though this one may have allocated it.
+    pub(super) fn shared_nothing(self) -> Memory {
+        Memory { region: Region::EMPTY, ticket: None, _keep: self._keep }
+    }
+
+    /// The memory.
+    #[inline]
+    pub(super) fn region(&self) -> Region {
+        self.region
+    }
+
+    /// The ticket, if the memory lies in the heap.
+    pub(super) fn ticket(&self) -> Option<Ticket> {
+        self.ticket
+    }
+}
+
+/// The error of a heap without room.
+#[cold]
+pub(super) fn no_memory(fault: verbena_fault::Fault) -> Error {
+    Error { class: mpi::MPI_ERR_NO_MEM, fault: Box::new(fault) }
+}

@@ -1,0 +1,179 @@
+//! Locks, flushes and the memory barrier (MPI-5.0, 12.5.3 and 12.5.4).
+//!
+//! A lock is one word of the target's control words, the same for all origins. Where the words are
+//! mapped, the origin changes them itself; else the target's service does.
+
+use super::control::Words;
+use super::epoch::{Hold, Meeting};
+use super::lock::{Attempt, Kind, Lock};
+use super::{Win, error};
+use crate::error::Result;
+use crate::generated::constants as mpi;
+use crate::process::Process;
+use std::sync::atomic::{Ordering, fence};
+
+/// The kind of a lock type of the standard. `MPI_ERR_LOCKTYPE` if it is none.
+fn kind_of(lock_type: i32) -> Result<Kind> {
+    match lock_type {
+        mpi::MPI_LOCK_SHARED => Ok(Kind::Reader),
+        mpi::MPI_LOCK_EXCLUSIVE => Ok(Kind::Writer),
+        _ => Err(error::argument(
+            mpi::MPI_ERR_LOCKTYPE,
+            "the lock type is none of MPI's",
+            format!("lock type {lock_type}"),
+            "pass MPI_LOCK_SHARED or MPI_LOCK_EXCLUSIVE",
+        )),
+    }
+}
+
+/// Returns whether the lock is really taken, by the assertions of `call`.
+fn is_checked(call: &str, assert: i32) -> Result<bool> {
+    match assert & !mpi::MPI_MODE_NOCHECK {
+        0 => Ok(assert == 0),
+        _ => Err(error::assertion(call, assert, "MPI_MODE_NOCHECK")),
+    }
+}
+
+impl Win {
+    /// Locks the memory of `rank` (`MPI_Win_lock`) and returns once the lock is held.
+    pub fn lock(&self, process: &Process, lock_type: i32, rank: i32, assert: i32) -> Result<()> {
+        let kind = kind_of(lock_type)?;
+        let is_taken = is_checked("MPI_Win_lock", assert)?;
+        let Some(member) = self.member(rank)? else { return Ok(()) };
+        self.epochs.lock().check_lock(rank)?;
+        if is_taken {
+            self.take(process, member, kind)?;
+        }
+        self.epochs.lock().locked(rank, Hold { kind, is_taken });
+        Ok(())
+    }
+
+    /// Finishes what was called on `rank` and gives its lock back (`MPI_Win_unlock`).
+    pub fn unlock(&self, process: &Process, rank: i32) -> Result<()> {
+        let Some(member) = self.member(rank)? else { return Ok(()) };
+        let hold = self.epochs.lock().hold(rank)?;
+        let finished = self.finish_at(process, member);
+        if hold.is_taken {
+            self.give(process, member, hold.kind)?;
+        }
+        self.epochs.lock().unlocked(rank);
+        finished
+    }
+
+    /// Locks the memory of all members for sharing (`MPI_Win_lock_all`). A member's lock is taken
+    /// when it is first accessed; those that are mapped here are taken at once if they are free.
+    pub fn lock_all(&self, _process: &Process, assert: i32) -> Result<()> {
+        let is_taken = is_checked("MPI_Win_lock_all", assert)?;
+        self.epochs.lock().lock_all(if is_taken { Meeting::Due } else { Meeting::Unchecked })
+    }
+
+    /// Finishes everything and gives the locks back (`MPI_Win_unlock_all`).
+    pub fn unlock_all(&self, process: &Process) -> Result<()> {
+        let locked = self.epochs.lock().locked_by_all()?;
+        let mut outcome = self.finish_all(process);
+        for rank in locked {
+            outcome = outcome.and(self.give(process, rank as usize, Kind::Reader));
+        }
+        self.epochs.lock().unlocked_all();
+        outcome
+    }
+
+    /// Finishes what was called on `rank`, at both sides (`MPI_Win_flush`).
+    pub fn flush(&self, process: &Process, rank: i32) -> Result<()> {
+        let Some(member) = self.member(rank)? else { return Ok(()) };
+        self.epochs.lock().check_passive(Some(rank), "MPI_Win_flush")?;
+        self.finish_at(process, member)
+    }
+
+    /// Finishes everything, at both sides (`MPI_Win_flush_all`).
+    pub fn flush_all(&self, process: &Process) -> Result<()> {
+        self.epochs.lock().check_passive(None, "MPI_Win_flush_all")?;
+        self.finish_all(process)
+    }
+
+    /// Finishes what was called on `rank`, at this side (`MPI_Win_flush_local`).
+    pub fn flush_local(&self, process: &Process, rank: i32) -> Result<()> {
+        let Some(member) = self.member(rank)? else { return Ok(()) };
+        self.epochs.lock().check_passive(Some(rank), "MPI_Win_flush_local")?;
+        if self.serving.is_none() { Ok(()) } else { self.service.flush_local(process, member) }
+    }
+
+    /// Finishes everything, at this side (`MPI_Win_flush_local_all`).
+    pub fn flush_local_all(&self, process: &Process) -> Result<()> {
+        self.epochs.lock().check_passive(None, "MPI_Win_flush_local_all")?;
+        if self.serving.is_none() { Ok(()) } else { self.service.flush_local_all(process) }
+    }
+
+    /// Orders this process's loads and stores with those of others (`MPI_Win_sync`).
+    pub fn sync(&self, process: &Process) {
+        fence(Ordering::SeqCst);
+        // A program may call this in a loop until another process has stored something.
+        process.poll();
+    }
+
+    /// Waits until everything called on a member is done there.
+    pub(super) fn finish_at(&self, process: &Process, rank: usize) -> Result<()> {
+        fence(Ordering::SeqCst);
+        if self.serving.is_none() { Ok(()) } else { self.service.flush(process, rank) }
+    }
+
+    /// Waits until everything is done at all members.
+    pub(super) fn finish_all(&self, process: &Process) -> Result<()> {
+        fence(Ordering::SeqCst);
+        if self.serving.is_none() { Ok(()) } else { self.service.flush_all(process) }
+    }
+
+    /// Takes the shared lock of a member in an epoch of `MPI_Win_lock_all`.
+    pub(super) fn take_shared(&self, process: &Process, rank: usize) -> Result<()> {
+        self.take(process, rank, Kind::Reader)
+    }
+
+    fn take(&self, process: &Process, rank: usize, kind: Kind) -> Result<()> {
+        match self.target(process, rank).words {
+            Some(words) => self.take_mapped(process, rank, words, kind),
+            None if self.serving.is_none() => return Err(error::unreachable(rank as i32)),
+            None => return self.service.lock(process, rank, kind),
+        }
+        fence(Ordering::SeqCst);
+        Ok(())
+    }
+
+    fn give(&self, process: &Process, rank: usize, kind: Kind) -> Result<()> {
+        let Some(words) = self.target(process, rank).words else {
+            return self.service.unlock(process, rank);
+        };
+        if Lock(words.lock()).leave(kind) {
+            self.wake_waiting(process, rank, words);
+        }
+        Ok(())
+    }
+
+    fn take_mapped(&self, process: &Process, rank: usize, words: Words, kind: Kind) {
+        let lock = Lock(words.lock());
+        if lock.try_lock(kind) {
+            return;
+        }
+        let ticket = lock.ticket();
+        words.set_waiting(self.rank(), true);
+        let wakes = process.wait(|_| match lock.try_enter(ticket, kind) {
+            Attempt::Early => None,
+            Attempt::Entered { wakes } => Some(wakes),
+        });
+        words.set_waiting(self.rank(), false);
+        if wakes {
+            self.wake_waiting(process, rank, words);
+        }
+    }
+
+    /// Wakes the processes that wait for the lock of `owner`, and that one, whose service may wait
+    /// for others.
+    fn wake_waiting(&self, process: &Process, owner: usize, words: Words) {
+        let Some(heap) = process.heap() else { return process.notify() };
+        let wake = |rank: i32| match rank == self.rank() {
+            true => process.notify(),
+            false => heap.wake(self.group().peer(rank)),
+        };
+        words.for_each_waiting(self.size(), wake);
+        wake(owner as i32);
+    }
+}

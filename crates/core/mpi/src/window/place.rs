@@ -1,0 +1,124 @@
+//! The bytes that an access names at a target, checked against what the target exposes.
+
+use super::control::Found;
+use super::error::{self, Access};
+use super::target::{Target, Way};
+use super::{Flavor, Win};
+use crate::datatype::Datatype;
+use crate::error::Result;
+use crate::process::Process;
+use std::sync::Arc;
+use verbena_channel::neighbor::Neighbor;
+use verbena_memory::elements::Elements;
+use verbena_memory::{Buffer, Region};
+
+/// Elements at a target: `count` of `datatype`, the first at this displacement in the target's
+/// units (or at this address, in a dynamic window).
+#[derive(Clone, Copy)]
+pub struct Remote<'a> {
+    /// The target's rank, or `MPI_PROC_NULL`.
+    pub rank: i32,
+    /// The displacement of the first element.
+    pub displacement: i64,
+    /// Number of elements.
+    pub count: i64,
+    /// The datatype of an element.
+    pub datatype: &'a Arc<Datatype>,
+}
+
+impl Remote<'_> {
+    /// Packed bytes of all elements.
+    #[inline]
+    pub(super) fn bytes(&self) -> u64 {
+        (self.datatype.size() as u64).saturating_mul(self.count as u64)
+    }
+
+    /// Returns `MPI_ERR_TYPE` unless the elements are as long as those of the origin.
+    #[inline]
+    pub(super) fn check_length(&self, origin: u64, call: &str) -> Result<()> {
+        match self.bytes() {
+            bytes if bytes == origin => Ok(()),
+            bytes => Err(error::lengths(call, origin, bytes)),
+        }
+    }
+}
+
+/// The place of an access's first element.
+pub(super) enum Place {
+    /// In memory that is mapped here, so many bytes behind its first byte.
+    Mapped(Region, i64),
+    /// At this address of another process of the node.
+    Neighbor(Arc<dyn Neighbor>, u64),
+    /// At a target that messages reach.
+    Messages,
+}
+
+/// The elements of an access in mapped memory, `at` bytes behind its first byte.
+#[inline]
+pub(super) fn elements(region: Region, at: i64, remote: &Remote) -> Buffer {
+    let elements = Elements::at_origins(region, remote.datatype.layout());
+    elements.displaced(at as isize).buffer(0, remote.count as usize)
+}
+
+impl Win {
+    /// Finds the place of an access that has bytes. `MPI_ERR_RMA_RANGE` if they are not all
+    /// exposed, as far as this process knows.
+    #[inline]
+    pub(super) fn place(&self, process: &Process, remote: &Remote, rank: usize) -> Result<Place> {
+        let (low, high) = remote.datatype.span(remote.count as usize)?;
+        let span = (low as i64, high as i64);
+        let target = self.target(process, rank);
+        if self.flavor == Flavor::Dynamic {
+            return self.attached_place(process, remote, (rank, target), span);
+        }
+        let part = &self.parts[rank];
+        let at = part.offset(remote.displacement, span);
+        let at = at.ok_or_else(|| error::range(self.access(remote, span), part))?;
+        Ok(match &target.way {
+            Way::Mapped(region) => Place::Mapped(*region, at),
+            Way::Neighbor(neighbor) => Place::Neighbor(neighbor.clone(), part.base.wrapping_add_signed(at)),
+            Way::Messages => self.by_messages(remote)?,
+        })
+    }
+
+    /// The place at a target that messages reach, if its service runs.
+    fn by_messages(&self, remote: &Remote) -> Result<Place> {
+        if self.serving.is_some() { Ok(Place::Messages) } else { Err(error::unreachable(remote.rank)) }
+    }
+
+    /// Finds the place of an access to a dynamic window, whose displacements are addresses.
+    fn attached_place(
+        &self,
+        process: &Process,
+        remote: &Remote,
+        (rank, target): (usize, &Target),
+        span: (i64, i64),
+    ) -> Result<Place> {
+        let unattached = || error::unattached(self.access(remote, span));
+        if rank == self.rank() as usize {
+            let place = self.local.attachments.lock().place(remote.displacement, span);
+            return place.map(|place| Place::Mapped(place.region, place.at)).ok_or_else(unattached);
+        }
+        let address = remote.displacement as u64;
+        let low = address.checked_add_signed(span.0).ok_or_else(unattached)?;
+        let high = address.checked_add_signed(span.1).ok_or_else(unattached)?;
+        let found = target.words.map_or(Found::Untold, |words| words.find_attached(low, high));
+        match found {
+            Found::Nothing => Err(unattached()),
+            Found::Untold => Ok(Place::Messages),
+            Found::Attached { address: start, ticket } => {
+                let region = ticket.and_then(|ticket| process.heap()?.at(ticket));
+                Ok(match (region, &target.way) {
+                    (Some(region), _) => Place::Mapped(region, address.wrapping_sub(start) as i64),
+                    (None, Way::Neighbor(neighbor)) => Place::Neighbor(neighbor.clone(), address),
+                    (None, _) => Place::Messages,
+                })
+            }
+        }
+    }
+
+    #[cold]
+    fn access(&self, remote: &Remote, span: (i64, i64)) -> Access {
+        Access { rank: remote.rank, displacement: remote.displacement, span }
+    }
+}

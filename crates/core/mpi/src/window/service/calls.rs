@@ -1,0 +1,100 @@
+//! The origin's side as the calls of a window use it: by rank, and waiting where MPI does.
+
+use super::{Moment, Operation, Service};
+use crate::error::Result;
+use crate::op::Op;
+use crate::process::Process;
+use crate::request::Active;
+use crate::window::{Remote, Swap, lock};
+use std::sync::Arc;
+use verbena_memory::{Buffer, Owned, Region};
+
+impl Service {
+    /// Stores `data` at the target (`MPI_Put`, `MPI_Rput`).
+    pub fn put(&self, mut process: &Process, data: &Buffer, remote: &Remote) -> Result<Active> {
+        self.origin.put(&mut process, remote, data).map(Active::Window)
+    }
+
+    /// Fetches what is at the target (`MPI_Get`, `MPI_Rget`).
+    pub fn get(&self, mut process: &Process, into: &Buffer, remote: &Remote) -> Result<Active> {
+        self.origin.get(&mut process, remote, into).map(Active::Window)
+    }
+
+    /// Combines `source` into what is at the target, and fetches what was there before (all
+    /// accumulate calls, and `MPI_Fetch_and_op`).
+    pub fn accumulate(
+        &self,
+        mut process: &Process,
+        source: Option<&Buffer>,
+        former: Option<&Buffer>,
+        remote: &Remote,
+        op: &Arc<Op>,
+    ) -> Result<Active> {
+        self.origin.accumulate(&mut process, remote, op, source, former).map(Active::Window)
+    }
+
+    /// Compares and swaps one element (`MPI_Compare_and_swap`).
+    pub fn compare_and_swap(&self, mut process: &Process, swap: Swap, remote: &Remote) -> Result<Active> {
+        let operands = operands(swap.origin, swap.compare);
+        let (operands, former) = (Buffer::Contiguous(operands.lend()), Buffer::Contiguous(swap.result));
+        self.origin.compare_and_swap(&mut process, remote, &operands, &former).map(Active::Window)
+    }
+
+    /// Takes the lock of `rank` and waits until it is held.
+    pub fn lock(&self, process: &Process, rank: usize, kind: lock::Kind) -> Result<()> {
+        let lock = self.origin.lock(&mut { process }, rank as i32, kind);
+        finish(process, &lock)
+    }
+
+    /// Gives the lock of `rank` back. Everything called on it is finished then.
+    pub fn unlock(&self, process: &Process, rank: usize) -> Result<()> {
+        let unlock = self.origin.unlock(&mut { process }, rank as i32);
+        let unlocked = finish(process, &unlock);
+        unlocked.and(self.flush_local(process, rank))
+    }
+
+    /// Waits until everything called on `rank` is finished on both sides.
+    pub fn flush(&self, process: &Process, rank: usize) -> Result<()> {
+        self.origin.flush(&mut { process }, rank as i32);
+        self.settle(process, rank as i32, self.origin.now())
+    }
+
+    /// Waits until everything is finished on both sides.
+    pub fn flush_all(&self, process: &Process) -> Result<()> {
+        for rank in self.origin.unfinished() {
+            self.origin.flush(&mut { process }, rank);
+        }
+        self.flush_local_all(process)
+    }
+
+    /// Waits until everything called on `rank` is finished on this side.
+    pub fn flush_local(&self, process: &Process, rank: usize) -> Result<()> {
+        self.settle(process, rank as i32, self.origin.now())
+    }
+
+    /// Waits until everything is finished on this side.
+    pub fn flush_local_all(&self, process: &Process) -> Result<()> {
+        let moment = self.origin.now();
+        let settled = self.origin.unsettled().into_iter().map(|rank| self.settle(process, rank, moment));
+        // Each is waited for, whatever became of those before.
+        settled.fold(Ok(()), Result::and)
+    }
+
+    fn settle(&self, process: &Process, rank: i32, moment: Moment) -> Result<()> {
+        process.wait(|mut process| self.origin.settle(&mut process, rank, moment))
+    }
+}
+
+/// The new value and the one to compare with, side by side. A request takes them along at once.
+fn operands(new: Region, compare: Region) -> Owned {
+    let operands = Owned::zeroed(new.len() + compare.len());
+    operands.lend().put(0, new);
+    operands.lend().put(new.len(), compare);
+    operands
+}
+
+/// Waits for an operation.
+fn finish(process: &Process, operation: &Operation) -> Result<()> {
+    let outcome = process.wait(|mut process| operation.poll(&mut process));
+    outcome.error.map_or(Ok(()), Err)
+}

@@ -1,0 +1,95 @@
+//! Errors of the service, in words.
+
+use crate::error::{Class, Error};
+use crate::generated::constants as mpi;
+
+const VERSIONS: &str = "the ranks use different versions of the library, or memory was overwritten";
+const REPORT: &str = "let all ranks use one installation; if they do, report this";
+
+/// The error of a request that no origin sends.
+#[cold]
+pub(super) fn garbled(bytes: usize) -> Error {
+    intern("a process asks this window for what makes no sense", format!("a request of {bytes} bytes"))
+}
+
+/// The error of an answer that no target gives.
+#[cold]
+pub(super) fn garbled_answer(bytes: usize) -> Error {
+    intern("the target of an operation answers what makes no sense", format!("an answer of {bytes} bytes"))
+}
+
+/// The error of a payload or an answer that has another length than its request says.
+#[cold]
+pub(super) fn wrong_length(got: u64, wanted: usize) -> Error {
+    intern(
+        "a part of a one-sided operation has another length than was said before",
+        format!("{got} bytes came instead of {wanted}"),
+    )
+}
+
+/// The error of a request from a rank that the window does not have.
+#[cold]
+pub(super) fn no_member(source: i32, size: i32) -> Error {
+    intern(
+        "a request for this window comes from a rank that it does not have",
+        format!("rank {source} of a window of {size} ranks"),
+    )
+}
+
+/// The error of elements whose bytes are not those of the payload.
+#[cold]
+pub(super) fn unlike(bytes: usize, datatype: usize, count: usize) -> Error {
+    intern(
+        "a one-sided operation has other data than its datatype says",
+        format!("{bytes} bytes for {count} elements of {datatype} bytes"),
+    )
+}
+
+/// The error of a request that came when the window was freed.
+#[cold]
+pub(super) fn freed(requests: usize) -> Error {
+    Error::new(
+        mpi::MPI_ERR_RMA_SYNC,
+        "a window was freed while operations on it were under way",
+        format!("{requests} requests of other processes that nobody has finished"),
+        "a process called operations after its last synchronisation, or without one",
+        "close all epochs on every process before MPI_Win_free",
+    )
+}
+
+/// The error of a description of a datatype that is too long.
+#[cold]
+pub(super) fn too_long(bytes: usize, bytes_max: usize) -> Error {
+    Error::new(
+        mpi::MPI_ERR_TYPE,
+        "the datatype is too large to be told to the target",
+        format!("its description has {bytes} bytes, of {bytes_max} at most"),
+        "it was made of millions of blocks",
+        "split the operation into several with smaller datatypes",
+    )
+}
+
+/// The error of a lock that an origin has already, or has not.
+#[cold]
+pub(super) fn lock_state(is_held: bool) -> Error {
+    let (what, on) = match is_held {
+        true => ("a lock of a target was asked for twice", "a window that this origin has locked already"),
+        false => ("a lock of a target was given back twice", "a window that this origin has not locked"),
+    };
+    sync(mpi::MPI_ERR_RMA_SYNC, what, on)
+}
+
+fn sync(class: Class, what: &str, on: &str) -> Error {
+    Error::new(
+        class,
+        what,
+        on,
+        "calls of MPI_Win_lock and MPI_Win_unlock are not paired",
+        "call each of the two once",
+    )
+}
+
+#[cold]
+fn intern(what: &str, on: String) -> Error {
+    Error::new(mpi::MPI_ERR_INTERN, what, on, VERSIONS, REPORT)
+}

@@ -1,0 +1,152 @@
+//! The target's side: it takes requests from the engine and sorts them by origin.
+
+use super::line::{Arrived, Helpers, Line};
+use super::locks::Locks;
+use super::notes::Notes;
+use super::outbox::Outbox;
+use super::request::BYTES_MAX;
+use super::{Addresses, Counts, Exposed, REQUEST_TAG, error};
+use crate::error::Error;
+use crate::process::Access;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use verbena_channel::mark::Mark;
+use verbena_engine::{ANY_SOURCE, Engine, Posted};
+use verbena_memory::{Buffer, Owned};
+
+/// The most requests that a step takes from the engine.
+const TAKEN_MAX: usize = 64;
+/// No more requests are taken while those that cannot begin hold this many bytes.
+const PARKED_BYTES_MAX: usize = 4 << 20;
+
+/// The target's side of a window.
+pub(super) struct Target {
+    addresses: Arc<Addresses>,
+    /// The origins with requests that are not finished.
+    lines: BTreeMap<i32, Line>,
+    locks: Locks,
+    notes: Notes,
+}
+
+impl Target {
+    /// The target's side of the window with these addresses.
+    pub(super) fn new(addresses: Arc<Addresses>) -> Target {
+        Target { addresses, lines: BTreeMap::new(), locks: Locks::default(), notes: Notes::default() }
+    }
+
+    /// Makes a bounded step. Returns whether anything happened.
+    pub(super) fn advance(&mut self, access: &mut impl Access, exposed: &dyn Exposed) -> bool {
+        let mut moved = self.take(access);
+        moved |= self.admit(access, exposed);
+        moved |= self.advance_lines(access, exposed);
+        // A lock may have been given back.
+        if self.admit(access, exposed) {
+            self.advance_lines(access, exposed);
+            moved = true;
+        }
+        self.lines.retain(|_, line| !line.is_idle());
+        moved
+    }
+
+    /// Takes requests from the engine.
+    fn take(&mut self, access: &mut impl Access) -> bool {
+        let parked: usize = self.lines.values().map(Line::parked).sum();
+        if parked > PARKED_BYTES_MAX {
+            self.notes.counts.pauses += 1;
+            return false;
+        }
+        let context = self.addresses.requests;
+        let taken = access.look(|engine| {
+            let mut taken = 0;
+            while taken < TAKEN_MAX
+                && let Some((origin, bytes)) =
+                    engine.probe(context, ANY_SOURCE, REQUEST_TAG).map(|it| (it.source, it.bytes))
+            {
+                self.take_one(engine, origin, bytes);
+                taken += 1;
+            }
+            taken
+        });
+        if taken > 0 {
+            access.begun();
+        }
+        self.notes.counts.requests += taken as u64;
+        taken > 0
+    }
+
+    /// Takes the next request of an origin, which is there. One that is far too long, or of nobody,
+    /// is dropped.
+    fn take_one(&mut self, engine: &mut Engine, origin: i32, bytes: u64) {
+        let context = self.addresses.requests;
+        let Some((message, _)) = engine.match_probe(context, origin, REQUEST_TAG) else { return };
+        let size = self.addresses.group.size();
+        let refusal = match (0..size).contains(&origin) {
+            false => Some(error::no_member(origin, size)),
+            true => (bytes > BYTES_MAX as u64).then(|| error::garbled(bytes as usize)),
+        };
+        let room = if refusal.is_some() { 0 } else { bytes as usize };
+        let bytes = Owned::zeroed(room);
+        let buffer = Buffer::Contiguous(bytes.lend());
+        let receive = match engine.receive_matched(message, Mark::NONE, buffer) {
+            Posted::Pending(id) => Some(id),
+            Posted::Done(_) => None,
+        };
+        if let Some(refusal) = refusal {
+            receive.into_iter().for_each(|id| engine.forget(id));
+            return self.notes.fault(refusal);
+        }
+        let addresses = &self.addresses;
+        let line = self.lines.entry(origin);
+        let line = line.or_insert_with(|| Line::new(Outbox::new(addresses.clone(), origin)));
+        line.push(Arrived { bytes, receive });
+    }
+
+    /// Lets origins have the lock for which they wait, as far as it is their turn.
+    fn admit(&mut self, access: &mut impl Access, exposed: &dyn Exposed) -> bool {
+        let mut admitted = false;
+        while let Some(waiter) = self.locks.admit(exposed) {
+            admitted = true;
+            let line = self.lines.get_mut(&waiter.origin);
+            if !line.is_some_and(|line| line.locked(access, waiter.number)) {
+                self.locks.give(exposed, waiter.origin);
+            }
+        }
+        admitted
+    }
+
+    fn advance_lines(&mut self, access: &mut impl Access, exposed: &dyn Exposed) -> bool {
+        let Target { lines, locks, notes, .. } = self;
+        let mut helpers = Helpers { exposed, locks, notes };
+        lines.values_mut().fold(false, |moved, line| line.advance(access, &mut helpers) | moved)
+    }
+
+    /// Drops requests that came too late, and returns how many.
+    pub(super) fn refuse_rest(&mut self, access: &mut impl Access) -> usize {
+        let context = self.addresses.requests;
+        access.look(|engine| {
+            let mut refused = 0;
+            while let Some((message, _)) = engine.match_probe(context, ANY_SOURCE, REQUEST_TAG) {
+                if let Posted::Pending(id) = engine.receive_matched(message, Mark::NONE, Buffer::EMPTY) {
+                    engine.forget(id);
+                }
+                refused += 1;
+            }
+            refused
+        })
+    }
+
+    /// Takes the first error that no origin can be told.
+    pub(super) fn take_fault(&mut self) -> Option<Error> {
+        self.notes.take_fault()
+    }
+
+    /// Returns the counts.
+    pub(super) fn counts(&self) -> Counts {
+        self.notes.counts
+    }
+
+    /// Returns whether nothing is under way.
+    pub(super) fn is_idle(&self) -> bool {
+        self.lines.is_empty() && self.locks.is_idle()
+    }
+}

@@ -1,0 +1,145 @@
+//! Locks of parts of a target's memory, for elements that no processor changes at once.
+//!
+//! A target has 16 locks, the *stripes*, each a word of 8 bytes: 0 if it is free, else the peer who
+//! holds it, plus 1. An address chooses its stripe by its place within a page of 4 KiB, which is
+//! the same in all processes that have mapped the page. A holder takes all stripes that its bytes
+//! touch, in the order of their numbers, so that no two wait for each other, and gives them back
+//! within microseconds. Whoever waits spins, and yields through a function of the caller.
+//!
+//! The words are behind [`Words`], so that loom can try every interleaving.
+
+#[cfg(test)]
+mod tests;
+
+use verbena_memory::Region;
+
+/// The number of stripes of a target.
+pub const STRIPES: usize = 16;
+/// The bytes that one stripe covers, before the next one's begin.
+pub const GRANULE_BYTES: u64 = 256;
+const WORD: usize = size_of::<u64>();
+/// The looks at a held stripe before its waiter lets others run.
+const SPINS: u32 = 64;
+
+/// The words of a target's stripes.
+pub trait Words {
+    /// Takes a free stripe (acquire), and returns 0; else returns who holds it.
+    fn take(&self, stripe: usize, holder: u64) -> u64;
+    /// Frees a stripe (release).
+    fn free(&self, stripe: usize);
+    /// Reads a stripe's word.
+    fn holder(&self, stripe: usize) -> u64;
+}
+
+impl Words for Region {
+    #[inline]
+    fn take(&self, stripe: usize, holder: u64) -> u64 {
+        self.compare_exchange(stripe * WORD, WORD, 0, holder).err().unwrap_or(0)
+    }
+
+    #[inline]
+    fn free(&self, stripe: usize) {
+        self.word_store(stripe * WORD, 0);
+    }
+
+    #[inline]
+    fn holder(&self, stripe: usize) -> u64 {
+        self.word_load(stripe * WORD)
+    }
+}
+
+/// A function that lets others run while a stripe is held by this peer. It may also look whether
+/// that peer still lives.
+pub type Pause<'a> = &'a (dyn Fn(u32) + Sync);
+
+/// The stripes of a target, as one process takes them.
+#[derive(Clone, Copy)]
+pub struct Stripes<'a, W = Region> {
+    words: W,
+    /// The word of a stripe that this process holds.
+    me: u64,
+    pause: Pause<'a>,
+}
+
+impl<'a, W: Words> Stripes<'a, W> {
+    /// The stripes in these words, which are 0 at first, for process `me`.
+    #[inline]
+    pub fn new(words: W, me: u32, pause: Pause<'a>) -> Stripes<'a, W> {
+        Stripes { words, me: u64::from(me) + 1, pause }
+    }
+
+    /// Takes the stripes of `bytes` bytes from an address on, and keeps them until what is returned
+    /// goes. A thread takes them once at a time.
+    #[inline]
+    pub fn hold(&self, address: u64, bytes: u64) -> Held<'_, W> {
+        let held = Held { words: &self.words, mask: mask(address, bytes) };
+        held.for_each(|stripe| self.take(stripe));
+        held
+    }
+
+    #[inline]
+    fn take(&self, stripe: usize) {
+        let holder = self.words.take(stripe, self.me);
+        if holder != 0 {
+            self.wait(stripe, holder);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wait(&self, stripe: usize, mut holder: u64) {
+        let mut looks = 0;
+        while holder != 0 {
+            looks += 1;
+            if looks % SPINS == 0 {
+                (self.pause)(holder.wrapping_sub(1) as u32);
+            }
+            std::hint::spin_loop();
+            holder = self.words.holder(stripe);
+            if holder == 0 {
+                holder = self.words.take(stripe, self.me);
+            }
+        }
+    }
+}
+
+/// Stripes that are held, until this goes.
+#[must_use]
+pub struct Held<'a, W: Words = Region> {
+    words: &'a W,
+    /// A bit for each.
+    mask: u32,
+}
+
+impl<W: Words> Held<'_, W> {
+    /// Calls `each` with every stripe, from the lowest one on.
+    #[inline]
+    fn for_each(&self, mut each: impl FnMut(usize)) {
+        let mut left = self.mask;
+        while left != 0 {
+            each(left.trailing_zeros() as usize);
+            left &= left - 1;
+        }
+    }
+}
+
+impl<W: Words> Drop for Held<'_, W> {
+    fn drop(&mut self) {
+        self.for_each(|stripe| self.words.free(stripe));
+    }
+}
+
+/// The stripes of these bytes, a bit each.
+#[inline]
+fn mask(address: u64, bytes: u64) -> u32 {
+    let (first, last) = (address / GRANULE_BYTES, address.saturating_add(bytes.max(1) - 1) / GRANULE_BYTES);
+    if last - first >= STRIPES as u64 - 1 {
+        return (1 << STRIPES) - 1;
+    }
+    (first..=last).fold(0, |mask, granule| mask | 1 << (granule % STRIPES as u64))
+}
+
+/// Lets another thread or process run: a [`Pause`] for targets whose processes need not be watched.
+pub fn yield_core(_holder: u32) {
+    std::thread::yield_now();
+}

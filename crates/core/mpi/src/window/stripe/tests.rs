@@ -1,0 +1,105 @@
+//! The stripes under loom, and what they cover.
+
+use super::*;
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicU64, Ordering::*};
+use loom::thread;
+use verbena_memory::Owned;
+
+/// The words of the first three stripes.
+struct Model(Vec<AtomicU64>);
+
+impl Words for Arc<Model> {
+    fn take(&self, stripe: usize, holder: u64) -> u64 {
+        self.0[stripe].compare_exchange(0, holder, AcqRel, Acquire).err().unwrap_or(0)
+    }
+
+    fn free(&self, stripe: usize) {
+        self.0[stripe].store(0, Release);
+    }
+
+    fn holder(&self, stripe: usize) -> u64 {
+        thread::yield_now();
+        self.0[stripe].load(Acquire)
+    }
+}
+
+/// A value of two words for each stripe. Loom lets a thread see old ones if the stripes do not
+/// order them.
+type Values = Arc<Vec<[AtomicU64; 2]>>;
+
+/// Adds one to the values that lie in these bytes.
+fn add(stripes: &Stripes<'_, Arc<Model>>, values: &Values, address: u64, bytes: u64) {
+    let _held = stripes.hold(address, bytes);
+    for granule in address / GRANULE_BYTES..(address + bytes).div_ceil(GRANULE_BYTES) {
+        let [low, high] = &values[granule as usize];
+        let number = low.load(Relaxed);
+        assert_eq!(high.load(Relaxed), number);
+        low.store(number + 1, Relaxed);
+        high.store(number + 1, Relaxed);
+    }
+}
+
+fn check(ranges: &'static [(u64, u64)], sums: &'static [u64]) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(2);
+    model.check(move || {
+        let words = Arc::new(Model((0..sums.len()).map(|_| AtomicU64::new(0)).collect()));
+        let values: Values =
+            Arc::new((0..sums.len()).map(|_| [AtomicU64::new(0), AtomicU64::new(0)]).collect());
+        let work = |me: usize| {
+            let (words, values) = (words.clone(), values.clone());
+            let (address, bytes) = ranges[me];
+            move || add(&Stripes::new(words, me as u32, &yield_core), &values, address, bytes)
+        };
+        let others: Vec<_> = (1..ranges.len()).map(|me| thread::spawn(work(me))).collect();
+        work(0)();
+        others.into_iter().for_each(|other| other.join().unwrap());
+        let found: Vec<u64> = values.iter().map(|value| value[1].load(Relaxed)).collect();
+        assert_eq!(found, sums);
+        assert!(words.0.iter().all(|word| word.load(Relaxed) == 0), "all are free again");
+    });
+}
+
+#[test]
+fn loom_holders_of_a_stripe_exclude_each_other() {
+    check(&[(0, 16), (8, 16)], &[2]);
+}
+
+#[test]
+fn loom_holders_of_several_stripes_do_not_wait_for_each_other_for_ever() {
+    check(&[(0, 512), (255, 2)], &[2, 2]);
+    check(&[(0, 300), (300, 400), (600, 8)], &[1, 2, 2]);
+}
+
+#[test]
+fn bytes_have_the_stripes_of_their_granules() {
+    assert_eq!(mask(0, 1), 1);
+    assert_eq!(mask(0, 0), 1);
+    assert_eq!(mask(255, 1), 1);
+    assert_eq!(mask(255, 2), 0b11);
+    assert_eq!(mask(4096 * 77 + 15 * 256, 256), 1 << 15);
+    assert_eq!(mask(4096 * 77 + 15 * 256, 257), 1 << 15 | 1);
+    assert_eq!(mask(512, 15 * 256), 0xffff & !0b10);
+    assert_eq!(mask(512, 15 * 256 + 1), 0xffff);
+    assert_eq!(mask(7, 1 << 40), 0xffff);
+    assert_eq!(mask(u64::MAX - 1, 100), 1 << 15);
+}
+
+#[test]
+fn a_waiter_yields_to_the_holder_that_it_names() {
+    let owned = Owned::zeroed(STRIPES * WORD);
+    let words = owned.lend();
+    let stripes = Stripes::new(words, 7, &yield_core);
+    let held = stripes.hold(0, 8);
+    assert_eq!(words.holder(0), 8);
+    let asked = std::sync::atomic::AtomicU32::new(0);
+    let pause = |holder: u32| {
+        assert_eq!(holder, 7);
+        asked.fetch_add(1, Relaxed);
+        words.free(0);
+    };
+    drop(Stripes::new(words, 3, &pause).hold(0, 8));
+    assert_eq!(asked.into_inner(), 1);
+    drop(held);
+}

@@ -1,0 +1,101 @@
+//! The memory that a simulated rank exposes, and what is done to it: slowly, by the definition.
+
+use std::sync::Arc;
+use verbena_memory::{Owned, Region};
+use verbena_mpi::generated::constants::MPI_ERR_RMA_RANGE;
+use verbena_mpi::op::Builtin;
+use verbena_mpi::window::service::{Exposed, Place};
+use verbena_mpi::{Datatype, Error, Op, Result};
+
+/// Bytes of a unit of displacement.
+pub(crate) const UNIT: i64 = 4;
+
+/// A rank's window.
+pub(crate) struct Memory {
+    bytes: Owned,
+    lock: Owned,
+}
+
+impl Memory {
+    pub(crate) fn new(bytes: usize) -> Memory {
+        Memory { bytes: Owned::zeroed(bytes), lock: Owned::zeroed(8) }
+    }
+
+    pub(crate) fn bytes(&self) -> Region {
+        self.bytes.lend()
+    }
+}
+
+impl Exposed for Memory {
+    fn place(&self, displacement: i64, (low, high): (i64, i64)) -> Result<Place> {
+        let at = displacement.checked_mul(UNIT).filter(|at| {
+            at.checked_add(low).is_some_and(|first| first >= 0)
+                && at.checked_add(high).is_some_and(|end| end <= self.bytes.len() as i64)
+        });
+        match at {
+            Some(at) => Ok(Place { region: self.bytes(), at }),
+            None => Err(Error::new(MPI_ERR_RMA_RANGE, "out of range", displacement.to_string(), "a", "b")),
+        }
+    }
+
+    fn accumulate(
+        &self,
+        place: Place,
+        op: &Op,
+        (count, datatype): (usize, &Arc<Datatype>),
+        source: Option<Region>,
+        former: Option<Region>,
+    ) -> Result<()> {
+        let target = place.buffer(count, datatype);
+        let mut bytes = vec![0; target.len()];
+        target.copy_out(0, &mut bytes);
+        former.into_iter().for_each(|former| former.write(0, &bytes));
+        if let Some(source) = source {
+            combine(
+                op.builtin().expect("the service knows predefined operations"),
+                &source.to_vec(),
+                &mut bytes,
+            );
+            target.copy_in(0, &bytes);
+        }
+        Ok(())
+    }
+
+    fn compare_and_swap(
+        &self,
+        place: Place,
+        datatype: &Arc<Datatype>,
+        [new, compared]: [&[u8]; 2],
+        former: &mut [u8],
+    ) -> Result<()> {
+        let target = place.buffer(1, datatype);
+        target.copy_out(0, former);
+        if former == compared {
+            target.copy_in(0, new);
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> Region {
+        self.lock.lend()
+    }
+
+    fn wake_waiting(&self) {}
+}
+
+/// Combines words of 8 bytes.
+pub(crate) fn combine(op: Builtin, source: &[u8], target: &mut [u8]) {
+    let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+    for (new, old) in source.chunks(8).zip(target.chunks_mut(8)) {
+        let (a, b) = (word(new), word(old));
+        let result = match op {
+            Builtin::Sum => b.wrapping_add(a),
+            Builtin::Bxor => b ^ a,
+            Builtin::Max => b.max(a),
+            Builtin::Replace => a,
+            Builtin::NoOp => b,
+            other => panic!("{other:?} is not among the operations of this test"),
+        };
+        old.copy_from_slice(&result.to_le_bytes());
+    }
+}

@@ -1,0 +1,218 @@
+/* The errors of windows: wrong arguments, accesses out of range, epochs that are not open or still
+   are. Nothing is written where it should not be, and the window works after each. */
+#include "check.h"
+
+static int rank, size;
+
+static void of_creation(void) {
+    MPI_Win win = MPI_WIN_NULL;
+    int memory[4], *base;
+    CHECK_CLASS(MPI_Win_create(memory, -1, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win), MPI_ERR_SIZE);
+    CHECK_CLASS(MPI_Win_create(memory, 16, 0, MPI_INFO_NULL, MPI_COMM_WORLD, &win), MPI_ERR_DISP);
+    CHECK_CLASS(MPI_Win_create(memory, 16, -4, MPI_INFO_NULL, MPI_COMM_WORLD, &win), MPI_ERR_DISP);
+    CHECK_CLASS(MPI_Win_create(NULL, 16, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &win), MPI_ERR_BUFFER);
+    CHECK_CLASS(MPI_Win_create(memory, 16, 4, MPI_INFO_NULL, MPI_COMM_NULL, &win), MPI_ERR_COMM);
+    CHECK_CLASS(MPI_Win_create(memory, 16, 4, MPI_INFO_NULL, MPI_COMM_WORLD, NULL), MPI_ERR_ARG);
+    CHECK_CLASS(MPI_Win_allocate(-8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win), MPI_ERR_SIZE);
+    CHECK_CLASS(MPI_Win_allocate((MPI_Aint)1 << 60, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win), MPI_ERR_NO_MEM);
+    /* One rank alone is wrong: all hear of it. */
+    CHECK_CLASS(MPI_Win_allocate(rank == size - 1 ? -1 : 8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win),
+                MPI_ERR_SIZE);
+    CHECK(win == MPI_WIN_NULL);
+    CHECK_CLASS(MPI_Win_free(&win), MPI_ERR_WIN);
+    CHECK_CLASS(MPI_Win_fence(0, MPI_WIN_NULL), MPI_ERR_WIN);
+}
+
+static void never(void *in, void *inout, int *count, MPI_Datatype *datatype) {
+    (void)in, (void)inout, (void)count, (void)datatype;
+    CHECK(0);
+}
+
+static void of_arguments(MPI_Win win) {
+    int number = 1, other = 2, result = 3;
+    MPI_Datatype pairs, open;
+    MPI_Op own;
+    MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);
+    CHECK_CLASS(MPI_Put(&number, 1, MPI_INT, size, 0, 1, MPI_INT, win), MPI_ERR_RANK);
+    CHECK_CLASS(MPI_Put(&number, 1, MPI_INT, -7, 0, 1, MPI_INT, win), MPI_ERR_RANK);
+    CHECK_CLASS(MPI_Put(&number, 1, MPI_INT, MPI_ANY_SOURCE, 0, 1, MPI_INT, win), MPI_ERR_RANK);
+    CHECK_CLASS(MPI_Put(&number, -1, MPI_INT, rank, 0, 1, MPI_INT, win), MPI_ERR_COUNT);
+    CHECK_CLASS(MPI_Get(&number, 1, MPI_INT, rank, 0, -1, MPI_INT, win), MPI_ERR_COUNT);
+    CHECK_CLASS(MPI_Get(&number, 1, MPI_DATATYPE_NULL, rank, 0, 1, MPI_INT, win), MPI_ERR_TYPE);
+    CHECK_CLASS(MPI_Get(&number, 1, MPI_INT, rank, 0, 2, MPI_INT, win), MPI_ERR_TYPE);
+    CHECK_CLASS(MPI_Put(NULL, 1, MPI_INT, rank, 0, 1, MPI_INT, win), MPI_ERR_BUFFER);
+    MPI_Type_vector(2, 1, 2, MPI_INT, &open);
+    CHECK_CLASS(MPI_Put(&number, 1, MPI_INT, rank, 0, 1, open, win), MPI_ERR_TYPE);
+    MPI_Type_free(&open);
+    CHECK_CLASS(MPI_Accumulate(&number, 1, MPI_INT, rank, 0, 1, MPI_INT, MPI_MAXLOC, win), MPI_ERR_OP);
+    CHECK_CLASS(MPI_Accumulate(&number, 1, MPI_FLOAT, rank, 0, 1, MPI_FLOAT, MPI_BAND, win), MPI_ERR_OP);
+    CHECK_CLASS(MPI_Accumulate(&number, 1, MPI_INT, rank, 0, 1, MPI_INT, MPI_OP_NULL, win), MPI_ERR_OP);
+    CHECK_CLASS(MPI_Accumulate(&number, 1, MPI_INT, rank, 0, 1, MPI_FLOAT, MPI_SUM, win), MPI_ERR_TYPE);
+    MPI_Op_create(never, 1, &own);
+    CHECK_CLASS(MPI_Accumulate(&number, 1, MPI_INT, rank, 0, 1, MPI_INT, own, win), MPI_ERR_OP);
+    MPI_Op_free(&own);
+    MPI_Type_contiguous(2, MPI_INT, &pairs);
+    MPI_Type_commit(&pairs);
+    CHECK_CLASS(MPI_Fetch_and_op(&number, &result, pairs, rank, 0, MPI_SUM, win), MPI_ERR_TYPE);
+    CHECK_CLASS(MPI_Compare_and_swap(&number, &other, &result, pairs, rank, 0, win), MPI_ERR_TYPE);
+    CHECK_CLASS(MPI_Compare_and_swap(&number, &other, &result, MPI_FLOAT, rank, 0, win), MPI_ERR_TYPE);
+    MPI_Type_free(&pairs);
+    /* To no process, nothing happens. */
+    CHECK(MPI_Put(&number, 1, MPI_INT, MPI_PROC_NULL, 1 << 20, 1, MPI_INT, win) == MPI_SUCCESS);
+    CHECK(MPI_Fetch_and_op(&number, &result, MPI_INT, MPI_PROC_NULL, 0, MPI_SUM, win) == MPI_SUCCESS && result == 3);
+    CHECK(MPI_Win_flush(MPI_PROC_NULL, win) == MPI_SUCCESS);
+    MPI_Win_unlock(rank, win);
+    CHECK_CLASS(MPI_Win_fence(1 << 20, win), MPI_ERR_ASSERT);
+    CHECK_CLASS(MPI_Win_fence(MPI_MODE_NOCHECK, win), MPI_ERR_ASSERT);
+    CHECK_CLASS(MPI_Win_lock(MPI_LOCK_SHARED, rank, MPI_MODE_NOSTORE, win), MPI_ERR_ASSERT);
+    CHECK_CLASS(MPI_Win_lock_all(MPI_MODE_NOPUT, win), MPI_ERR_ASSERT);
+    CHECK_CLASS(MPI_Win_lock(17, rank, 0, win), MPI_ERR_LOCKTYPE);
+    CHECK_CLASS(MPI_Win_lock(MPI_LOCK_SHARED, -1, 0, win), MPI_ERR_RANK);
+    CHECK_CLASS(MPI_Win_attach(win, &number, 4), MPI_ERR_RMA_FLAVOR);
+}
+
+/* The window of each rank has 16 integers; canaries lie around it. */
+static void of_range(MPI_Win win, const int *canaries) {
+    int numbers[32] = {0}, target = (rank + 1) % size, result;
+    MPI_Datatype back, far;
+    MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win);
+    CHECK_CLASS(MPI_Put(numbers, 1, MPI_INT, target, 16, 1, MPI_INT, win), MPI_ERR_RMA_RANGE);
+    CHECK_CLASS(MPI_Put(numbers, 1, MPI_INT, target, -1, 1, MPI_INT, win), MPI_ERR_RMA_RANGE);
+    CHECK_CLASS(MPI_Put(numbers, 17, MPI_INT, target, 0, 17, MPI_INT, win), MPI_ERR_RMA_RANGE);
+    CHECK_CLASS(MPI_Get(numbers, 2, MPI_INT, target, 15, 2, MPI_INT, win), MPI_ERR_RMA_RANGE);
+    CHECK_CLASS(MPI_Put(numbers, 1, MPI_INT, target, (MPI_Aint)1 << 62, 1, MPI_INT, win), MPI_ERR_RMA_RANGE);
+    CHECK_CLASS(MPI_Accumulate(numbers, 1, MPI_INT, target, 16, 1, MPI_INT, MPI_SUM, win), MPI_ERR_RMA_RANGE);
+    CHECK_CLASS(MPI_Get_accumulate(numbers, 1, MPI_INT, &result, 1, MPI_INT, target, 16, 1, MPI_INT, MPI_NO_OP, win),
+                MPI_ERR_RMA_RANGE);
+    CHECK_CLASS(MPI_Fetch_and_op(numbers, &result, MPI_INT, target, -2, MPI_SUM, win), MPI_ERR_RMA_RANGE);
+    CHECK_CLASS(MPI_Compare_and_swap(numbers, numbers, &result, MPI_INT, target, 16, win), MPI_ERR_RMA_RANGE);
+    MPI_Type_create_hindexed_block(1, 1, (MPI_Aint[]){-4}, MPI_INT, &back);
+    MPI_Type_create_hindexed_block(1, 1, (MPI_Aint[]){64}, MPI_INT, &far);
+    MPI_Type_commit(&back);
+    MPI_Type_commit(&far);
+    CHECK_CLASS(MPI_Put(numbers, 1, MPI_INT, target, 0, 1, back, win), MPI_ERR_RMA_RANGE);
+    CHECK_CLASS(MPI_Put(numbers, 1, MPI_INT, target, 0, 1, far, win), MPI_ERR_RMA_RANGE);
+    CHECK(MPI_Put(numbers, 1, MPI_INT, target, 1, 1, back, win) == MPI_SUCCESS);
+    CHECK(MPI_Put(numbers, 0, MPI_INT, target, 100, 0, MPI_INT, win) == MPI_SUCCESS);
+    MPI_Type_free(&back);
+    MPI_Type_free(&far);
+    MPI_Win_unlock(target, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < 16; i++)
+        CHECK(canaries[i] == 0x5a5a && canaries[32 + i] == 0x5a5a);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void of_epochs(MPI_Win win, MPI_Group all) {
+    int number = 5, flag;
+    MPI_Request request;
+    MPI_Win same = win;
+    CHECK_CLASS(MPI_Put(&number, 1, MPI_INT, rank, 0, 1, MPI_INT, win), MPI_ERR_RMA_SYNC);
+    CHECK_CLASS(MPI_Win_unlock(rank, win), MPI_ERR_RMA_SYNC);
+    CHECK_CLASS(MPI_Win_unlock_all(win), MPI_ERR_RMA_SYNC);
+    CHECK_CLASS(MPI_Win_flush(rank, win), MPI_ERR_RMA_SYNC);
+    CHECK_CLASS(MPI_Win_flush_local_all(win), MPI_ERR_RMA_SYNC);
+    CHECK_CLASS(MPI_Win_complete(win), MPI_ERR_RMA_SYNC);
+    CHECK_CLASS(MPI_Win_wait(win), MPI_ERR_RMA_SYNC);
+    CHECK_CLASS(MPI_Win_test(win, &flag), MPI_ERR_RMA_SYNC);
+    MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);
+    CHECK_CLASS(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, win), MPI_ERR_RMA_SYNC);
+    CHECK_CLASS(MPI_Win_lock_all(0, win), MPI_ERR_RMA_SYNC);
+    CHECK_CLASS(MPI_Win_fence(0, win), MPI_ERR_RMA_SYNC);
+    CHECK_CLASS(MPI_Win_start(all, 0, win), MPI_ERR_RMA_SYNC);
+    CHECK_CLASS(size > 1 ? MPI_Get(&number, 1, MPI_INT, (rank + 1) % size, 0, 1, MPI_INT, win) : MPI_ERR_RMA_SYNC,
+                MPI_ERR_RMA_SYNC);
+    /* A window is not freed within an epoch, on all ranks or on one. */
+    CHECK_CLASS(MPI_Win_free(&same), MPI_ERR_RMA_SYNC);
+    if (rank != 0)
+        MPI_Win_unlock(rank, win);
+    CHECK_CLASS(MPI_Win_free(&same), MPI_ERR_RMA_SYNC);
+    CHECK(same == win);
+    if (rank == 0)
+        MPI_Win_unlock(rank, win);
+    CHECK(MPI_Win_lock_all(0, win) == MPI_SUCCESS);
+    CHECK_CLASS(MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win), MPI_ERR_RMA_SYNC);
+    CHECK_CLASS(MPI_Win_unlock(rank, win), MPI_ERR_RMA_SYNC);
+    CHECK_CLASS(MPI_Win_lock_all(0, win), MPI_ERR_RMA_SYNC);
+    CHECK(MPI_Win_unlock_all(win) == MPI_SUCCESS);
+    MPI_Win_fence(0, win);
+    CHECK_CLASS(MPI_Rput(&number, 1, MPI_INT, rank, 0, 1, MPI_INT, win, &request), MPI_ERR_RMA_SYNC);
+    CHECK(MPI_Put(&number, 1, MPI_INT, rank, 0, 1, MPI_INT, win) == MPI_SUCCESS);
+    CHECK_CLASS(MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win), MPI_ERR_RMA_SYNC);
+    CHECK_CLASS(MPI_Win_post(all, 0, win), MPI_ERR_RMA_SYNC);
+    CHECK_CLASS(MPI_Win_free(&same), MPI_ERR_RMA_SYNC);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    CHECK_CLASS(MPI_Put(&number, 1, MPI_INT, rank, 0, 1, MPI_INT, win), MPI_ERR_RMA_SYNC);
+    CHECK(MPI_Win_post(all, 0, win) == MPI_SUCCESS);
+    CHECK_CLASS(MPI_Win_post(all, 0, win), MPI_ERR_RMA_SYNC);
+    CHECK_CLASS(MPI_Win_fence(0, win), MPI_ERR_RMA_SYNC);
+    CHECK(MPI_Win_start(all, 0, win) == MPI_SUCCESS);
+    CHECK_CLASS(MPI_Win_start(all, 0, win), MPI_ERR_RMA_SYNC);
+    CHECK_CLASS(MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win), MPI_ERR_RMA_SYNC);
+    CHECK(MPI_Win_complete(win) == MPI_SUCCESS);
+    CHECK(MPI_Win_wait(win) == MPI_SUCCESS);
+}
+
+/* Memory that was never attached, or is no more. */
+static void of_dynamic(void) {
+    MPI_Win win;
+    MPI_Aint mine, next;
+    int memory[4] = {1, 2, 3, 4}, numbers[2], number = 9, target = (rank + 1) % size;
+    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    MPI_Get_address(memory, &mine);
+    MPI_Sendrecv(&mine, 1, MPI_AINT, (rank + size - 1) % size, 0, &next, 1, MPI_AINT, target, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    for (int round = 0; round < 2; round++) {
+        int code;
+        MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win);
+        code = MPI_Put(&number, 1, MPI_INT, target, next, 1, MPI_INT, win);
+        CHECK_CLASS(code ? code : MPI_Win_flush(target, win), MPI_ERR_RMA_RANGE);
+        code = MPI_Get(&number, 1, MPI_INT, target, 64, 1, MPI_INT, win);
+        CHECK_CLASS(code ? code : MPI_Win_flush(target, win), MPI_ERR_RMA_RANGE);
+        MPI_Win_unlock(target, win);
+        MPI_Barrier(MPI_COMM_WORLD);
+        CHECK(memory[0] == 1 && number == 9);
+        CHECK(MPI_Win_attach(win, memory, sizeof memory) == MPI_SUCCESS);
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win);
+        CHECK(MPI_Get(&number, 1, MPI_INT, target, next + 8, 1, MPI_INT, win) == MPI_SUCCESS);
+        MPI_Win_flush(target, win);
+        CHECK(number == 3);
+        code = MPI_Get(numbers, 2, MPI_INT, target, next + 12, 2, MPI_INT, win);
+        CHECK_CLASS(code ? code : MPI_Win_flush(target, win), MPI_ERR_RMA_RANGE);
+        MPI_Win_unlock(target, win);
+        number = 9;
+        MPI_Barrier(MPI_COMM_WORLD);
+        CHECK(MPI_Win_detach(win, memory) == MPI_SUCCESS);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    CHECK_CLASS(MPI_Win_attach(win, memory, -1), MPI_ERR_SIZE);
+    MPI_Win_free(&win);
+}
+
+int main(int argc, char **argv) {
+    static int memory[64];
+    MPI_Win win;
+    MPI_Group all;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    for (int i = 0; i < 64; i++)
+        memory[i] = 0x5a5a;
+    of_creation();
+    MPI_Win_create(memory + 16, 64, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    of_arguments(win);
+    of_range(win, memory);
+    of_epochs(win, all);
+    MPI_Group_free(&all);
+    CHECK(MPI_Win_free(&win) == MPI_SUCCESS);
+    of_dynamic();
+    report("window_errors", rank, size);
+    MPI_Finalize();
+    return 0;
+}

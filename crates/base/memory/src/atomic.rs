@@ -237,70 +237,47 @@ impl Region {
 /// If `input` or `former` is shorter, `inout` is not aligned, or no word is as wide as a value.
 #[inline(always)]
 pub fn fold<P: Plain>(input: Region, inout: Region, former: Option<Region>, combine: impl Fn(P, P) -> P) {
-    parts_in_wide_words(size_of::<P>(), [input, inout], former, |width, [input, inout], former| {
-        if width > size_of::<P>() {
-            return each(input, inout, former, |at: *mut u64, values: u64| {
-                // SAFETY: `each` gives aligned words of `inout`.
-                unsafe { u64::update(at, |word| of_several(values, word, &combine)) }
-            });
-        }
-        by_width!(size_of::<P>(), W => each(input, inout, former, |at: *mut W, value: P| {
-            // SAFETY: `each` gives aligned words of `inout`; `P` is as wide as `W`, and any bits
-            // are a value of either.
-            unsafe { W::update(at, |word| cast(combine(value, cast(word)))) }
-        }));
-    });
+    by_width!(size_of::<P>(), W => each(input, inout, former, |at: *mut W, value: P| {
+        // SAFETY: `each` gives aligned words of `inout`; `P` is as wide as `W`, and any bits are a
+        // value of either.
+        unsafe { W::update(at, |word| cast(combine(value, cast(word)))) }
+    }))
 }
 
-/// Changes all integers of `inout` by those of `input`, several by one instruction where they share
-/// a wide word. `former` gets what was there.
+/// Changes all integers of `inout` by those of `input`, as many at once as a word holds. `former`
+/// gets what was there.
 ///
 /// # Panics
 /// If `input` or `former` is shorter, `inout` is not aligned, or no word has this width.
-#[inline(always)]
 pub fn apply(native: Native, width: usize, input: Region, inout: Region, former: Option<Region>) {
-    parts_in_wide_words(width, [input, inout], former, |wide, [input, inout], former| {
-        if wide > width && native == Native::Add {
-            return each(input, inout, former, |at: *mut u64, values: u64| {
+    assert!(inout.is_empty() || inout.is_aligned(0, width), "{inout:?} is not aligned to {width}");
+    in_wide_words(width, inout, |word, first, len| {
+        let former = former.map(|former| former.part(first, len));
+        let (input, inout) = (input.part(first, len), inout.part(first, len));
+        match native {
+            Native::Add if word > width => each(input, inout, former, |at: *mut u64, value: u64| {
                 // SAFETY: `each` gives aligned words of `inout`.
-                unsafe { u64::update(at, |word| sum_of_several(width, values, word)) }
-            });
+                unsafe { u64::update(at, |were| sums(width, were, value)) }
+            }),
+            // Bits do not know how many of them are an integer.
+            _ => by_width!(word, W => each(input, inout, former, |at: *mut W, value: W| {
+                // SAFETY: as above.
+                unsafe { W::change(native, at, value) }
+            })),
         }
-        // Bits do not know how wide their integer is.
-        by_width!(wide, W => each(input, inout, former, |at: *mut W, value: W| {
-            // SAFETY: as above.
-            unsafe { W::change(native, at, value) }
-        }));
     });
 }
 
-/// Combines each value in the bits of a word with its like.
+/// The sums of the integers of this width in two words, each by itself.
 #[inline(always)]
-fn of_several<P: Plain>(values: u64, word: u64, combine: impl Fn(P, P) -> P) -> u64 {
-    let (mut combined, step) = (word.to_ne_bytes(), size_of::<P>());
-    let values = values.to_ne_bytes();
-    for at in (0..WORD_BYTES_MAX).step_by(step) {
-        // SAFETY: the width of a value divides that of a word, so both lie within; any bits are a
-        // value, and the value is written to the bytes that it was read from.
-        unsafe {
-            let place = combined.as_mut_ptr().add(at).cast::<P>();
-            let value = values.as_ptr().add(at).cast::<P>().read_unaligned();
-            place.write_unaligned(combine(value, place.read_unaligned()));
-        }
-    }
-    u64::from_ne_bytes(combined)
-}
-
-/// Adds integers of `width` bytes, each within its own bits.
-#[inline(always)]
-fn sum_of_several(width: usize, values: u64, word: u64) -> u64 {
-    let highest: u64 = match width {
+fn sums(width: usize, a: u64, b: u64) -> u64 {
+    // The highest bit of each integer is added apart, so that nothing is carried into the next one.
+    let highest = match width {
         1 => 0x8080_8080_8080_8080,
         2 => 0x8000_8000_8000_8000,
         _ => 0x8000_0000_8000_0000,
     };
-    // Without the highest bits no sum carries into the next integer; those bits add without carry.
-    ((values & !highest) + (word & !highest)) ^ ((values ^ word) & highest)
+    ((a & !highest) + (b & !highest)) ^ ((a ^ b) & highest)
 }
 
 /// Writes `input` to `inout` so that no element of this width is ever seen in part. `former` gets
@@ -309,16 +286,21 @@ fn sum_of_several(width: usize, values: u64, word: u64) -> u64 {
 /// # Panics
 /// If `input` or `former` is shorter, `inout` is not aligned, or no word has this width.
 pub fn replace(width: usize, input: Region, inout: Region, former: Option<Region>) {
-    parts_in_wide_words(width, [input, inout], former, |width, [input, inout], former| match former {
-        Some(_) => by_width!(width, W => {
-            // SAFETY: `each` gives aligned words of `inout`.
-            each(input, inout, former, |at: *mut W, value: W| unsafe { W::swap(at, value) })
-        }),
-        None => by_width!(width, W => each(input, inout, None, |at: *mut W, value: W| {
-            // SAFETY: as above.
-            unsafe { W::store(at, value) };
-            value
-        })),
+    in_wide_words(width, inout, |width, first, len| {
+        let (input, inout) = (input.part(first, len), inout.part(first, len));
+        match former {
+            Some(former) => by_width!(width, W => {
+                each(input, inout, Some(former.part(first, len)), |at: *mut W, value: W| {
+                    // SAFETY: `each` gives aligned words of `inout`.
+                    unsafe { W::swap(at, value) }
+                })
+            }),
+            None => by_width!(width, W => each(input, inout, None, |at: *mut W, value: W| {
+                // SAFETY: as above.
+                unsafe { W::store(at, value) };
+                value
+            })),
+        }
     });
 }
 
@@ -331,20 +313,6 @@ pub fn load(width: usize, from: Region, into: Region) {
         let (from, into) = (from.part(first, len), into.part(first, len));
         // SAFETY: `each` gives aligned words of `from`.
         by_width!(width, W => each(into, from, Some(into), |at: *mut W, _: W| unsafe { W::load(at) }))
-    });
-}
-
-/// Calls `each` with word width and operands of the parts of `inout`, which [`in_wide_words`] finds.
-#[inline(always)]
-fn parts_in_wide_words(
-    width: usize,
-    [input, inout]: [Region; 2],
-    former: Option<Region>,
-    mut each: impl FnMut(usize, [Region; 2], Option<Region>),
-) {
-    in_wide_words(width, inout, |width, first, len| {
-        let operands = [input, inout].map(|operand| operand.part(first, len));
-        each(width, operands, former.map(|former| former.part(first, len)));
     });
 }
 

@@ -203,3 +203,32 @@ fn no_word_is_seen_in_part() {
     });
     assert!(!is_torn.into_inner());
 }
+
+#[test]
+fn integers_in_one_word_are_added_each_by_itself() {
+    for (width, skew, len) in [(1, 0, 64), (1, 3, 61), (2, 2, 62), (2, 6, 10), (4, 4, 60), (8, 0, 64)] {
+        let bytes = |seed: usize| (0..64).map(|i| (i * i * 37 + seed * 101) as u8).collect::<Vec<u8>>();
+        let (input, inout, former) =
+            (Owned::from(&bytes(1)[..]), Owned::from(&bytes(2)[..]), Owned::zeroed(64));
+        let (given, changed, was) = (input.lend(), inout.lend().part(skew, len), former.lend());
+        let before = changed.to_vec();
+        apply(Native::Add, width, given, changed, Some(was));
+        for at in (0..len).step_by(width) {
+            let number = |bytes: &[u8]| {
+                let mut wide = [0; 8];
+                wide[..width].copy_from_slice(&bytes[at..at + width]);
+                u64::from_le_bytes(wide)
+            };
+            let sum = number(&before).wrapping_add(number(&bytes(1))) & ones(width);
+            assert_eq!(number(&changed.to_vec()), sum, "width {width} at {at}");
+        }
+        assert_eq!(was.to_vec()[..len], before);
+        assert_eq!(inout.lend().to_vec()[..skew], bytes(2)[..skew]);
+        let sums = changed.to_vec();
+        apply(Native::Xor, width, given, changed, None);
+        let exclusive: Vec<u8> = sums.iter().zip(bytes(1)).map(|(sum, given)| sum ^ given).collect();
+        assert_eq!(changed.to_vec(), exclusive);
+        apply(Native::Xor, width, given, changed, Some(was));
+        assert_eq!((changed.to_vec(), &was.to_vec()[..len]), (sums, &exclusive[..]));
+    }
+}

@@ -81,6 +81,69 @@ fn no_change_of_a_loop_is_lost() {
     assert!((0..8).all(|i| counts.load::<u32>(4 * i) == 0x0101_0101u32.wrapping_mul(calls as u32)));
 }
 
+/// Words of several widths at one place are no memory model's, but every processor's; Miri refuses
+/// them.
+#[test]
+#[cfg(not(miri))]
+fn wide_words_lose_no_change_of_a_narrow_one() {
+    let (target, ones) = (Owned::zeroed(64), Owned::from(&[1; 64][..]));
+    let (all, ones) = (target.lend(), ones.lend());
+    let calls = at_once(|_| {
+        apply(Native::Add, 1, ones, all, None);
+        (1..64).step_by(8).for_each(|at| _ = all.fetch_add(at, 1, 1));
+        fold(ones.part(0, 60), all.part(4, 60), None, |a: u8, b: u8| a.wrapping_add(b));
+    });
+    let changes = |at: usize| calls * (1 + u64::from(at % 8 == 1) + u64::from(at >= 4));
+    let expected: Vec<u8> = (0..64).map(|at| changes(at) as u8).collect();
+    assert_eq!(all.to_vec(), expected, "{calls} calls");
+}
+
+/// Integers of each width, at every place that it allows, beside a sum of one after another.
+#[test]
+fn several_integers_of_a_word_change_as_each_alone() {
+    let pattern: Vec<u8> = (0..64u8).map(|i| i.wrapping_mul(0x9d) ^ 0xa5).collect();
+    let natives = [Native::Add, Native::And, Native::Or, Native::Xor];
+    for (width, first, len) in WIDTHS.into_iter().flat_map(|width| {
+        (0..16).step_by(width).flat_map(move |f| (0..40).step_by(width).map(move |l| (width, f, l)))
+    }) {
+        for native in natives {
+            let [target, alone] = [(); 2].map(|()| Owned::from(&pattern[..]));
+            let (input, former) = (Owned::from(&pattern[7..]), Owned::zeroed(64));
+            let keep = former.lend().part(3, len);
+            apply(native, width, input.lend().part(1, len), target.lend().part(first, len), Some(keep));
+            assert_eq!(keep.to_vec(), pattern[first..first + len]);
+            for at in (0..len).step_by(width) {
+                let mut value = [0; 8];
+                value[..width].copy_from_slice(&pattern[8 + at..8 + at + width]);
+                alone.lend().fetch(native, first + at, width, u64::from_le_bytes(value));
+            }
+            assert_eq!(
+                target.lend().to_vec(),
+                alone.lend().to_vec(),
+                "{native:?}: {len} at {first} by {width}"
+            );
+        }
+    }
+}
+
+#[test]
+fn several_values_of_a_word_are_combined_each_with_its_like() {
+    let floats =
+        |first: u8| (first..first + 16).flat_map(|i| f32::from(i).to_le_bytes()).collect::<Vec<u8>>();
+    for (first, count) in (0..4).flat_map(|first| (0..8).map(move |count| (first, count))) {
+        let (target, input, former) =
+            (Owned::from(&floats(0)[..]), Owned::from(&floats(50)[..]), Owned::zeroed(64));
+        let (inout, keep) = (target.lend().part(4 * first, 4 * count), former.lend().part(1, 4 * count));
+        fold(input.lend().part(0, 4 * count), inout, Some(keep), |a: f32, b: f32| 100.0 * a + b);
+        for i in 0..16 {
+            let is_changed = (first..first + count).contains(&i);
+            let added = if is_changed { 100.0 * (50 + i - first) as f32 } else { 0.0 };
+            assert_eq!(target.lend().load::<f32>(4 * i), i as f32 + added, "{count} at {first}");
+        }
+        assert!((0..count).all(|i| keep.load::<f32>(4 * i) == (first + i) as f32));
+    }
+}
+
 #[test]
 fn every_value_is_somebodys_former_one() {
     let owned = Owned::zeroed(8);

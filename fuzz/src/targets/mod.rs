@@ -183,7 +183,7 @@ static ALL: &[Target] = &[
         &[b"\x04\x0a\x00\x00\x01", b"\x03tcp"],
         "notices and contacts of ofi"
     ),
-    target!("shm_card", 5_000, shm::fuzzing::card, &[&[2; 25]], "cards of shm"),
+    target!("shm_card", 5_000, shm::fuzzing::card, &[&[3; 25]], "cards of shm"),
     target!("assembly", 3_000, reliable::assembly, &[], "groups of fragments"),
     target!("incoming", 3_000, reliable::incoming, &[], "numbers of fragments"),
     target!("outgoing", 3_000, reliable::outgoing, &[], "acknowledgements of fragments"),

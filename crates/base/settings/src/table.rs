@@ -50,6 +50,10 @@ settings! {
     CMA_BYTES_MIN: Number(12 << 10, 1..=1 << 40), Channel, Bytes, Process, Start, "measured with verbena bench";
     /// size of each ring in shared memory; the next power of two counts
     SHM_RING_BYTES: Automatic("by the number of ranks on the node and the free memory", 1..=1 << 28), Channel, Bytes, Node, Start, "";
+    /// 0: windows have no memory that all ranks of a node have mapped. MPI_Win_allocate and
+    /// MPI_Alloc_mem then take private memory, and processes reach each other's windows by system
+    /// calls or messages
+    WINDOW_HEAP: Flag(true), Channel, None, Node, Start, "MPI-5.0, 12.2.2 and 12.2.3";
     /// the verbs device of the channel rc, with a port if need be, as in mlx5_0:1; of several,
     /// separated by commas, the first RC_RAILS that work
     RC_DEVICE: Text("the active port with the highest rate that works"), Channel, None, Process, Start, "";

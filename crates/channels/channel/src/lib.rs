@@ -13,6 +13,7 @@ pub mod board;
 pub mod conformance;
 mod connections;
 mod failover;
+pub mod heap;
 pub mod key;
 pub mod look;
 pub mod loopback;

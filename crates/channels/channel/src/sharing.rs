@@ -3,6 +3,7 @@
 
 use crate::Peer;
 use crate::board::Boards;
+use crate::heap::Heap;
 use crate::neighbor::Neighbors;
 use std::sync::Arc;
 use verbena_waiting::Waiter;
@@ -16,6 +17,8 @@ pub struct Shared {
     pub boards: Option<Arc<dyn Boards>>,
     /// Access to the memory of other processes of the node.
     pub neighbors: Option<Arc<dyn Neighbors>>,
+    /// Memory that all processes of the node have mapped.
+    pub heap: Option<Arc<dyn Heap>>,
 }
 
 impl Shared {
@@ -26,6 +29,7 @@ impl Shared {
             waiter: self.waiter.or(other.waiter),
             boards: self.boards.or(other.boards),
             neighbors: self.neighbors.or(other.neighbors),
+            heap: self.heap.or(other.heap),
         }
     }
 }

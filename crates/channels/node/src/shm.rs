@@ -5,7 +5,7 @@
 //! left behind when a job is killed, and `/dev/shm` may be small or full. The sender makes the ring
 //! to a receiver at its first packet, without the receiver's help ([`outgoing`], [`incoming`]);
 //! [`ring`] is the protocol. Beside each ring stand words by which both ends divide the copying of
-//! long messages ([`division`]).
+//! long messages ([`division`]). Windows have memory of their own ([`heap`]).
 //!
 //! A packet of up to 24 bytes takes one cache line. A process that waits sleeps at a bell
 //! ([`verbena_waiting`]).
@@ -19,6 +19,7 @@ mod division;
 pub mod fuzzing;
 mod handover;
 pub mod headroom;
+mod heap;
 mod incoming;
 mod mapped;
 mod outgoing;
@@ -28,12 +29,15 @@ mod segment;
 pub use connect::{ShmOpening, open};
 
 use boards::NodeBoards;
+use connect::Memory;
 use control::{Control, MappedRankWords};
+use heap::NodeHeap;
 use incoming::Inbox;
 use mapped::MappedRing;
 pub use outgoing::Lane;
 use std::sync::Arc;
 use std::time::Duration;
+use verbena_channel::heap::Heap;
 use verbena_channel::packet::Header;
 use verbena_channel::{
     Channel, Division, End, Payload, Peer, PollCost, Reach, Report, SendError, Shared, Sharing, Sink, look,
@@ -59,6 +63,8 @@ const INSPECT_EVERY: u32 = 8;
 #[derive(Debug)]
 pub struct ShmChannel {
     control: Arc<Control>,
+    /// The heap of the node, or why there is none.
+    heap: Result<Arc<NodeHeap>, String>,
     /// This process's rank on the node.
     me: u32,
     /// The ranks of the node as processes of the job.
@@ -92,8 +98,10 @@ enum Link {
 }
 
 impl ShmChannel {
-    fn new(control: Arc<Control>, me: u32, peers: Vec<Peer>, load: Load, job_size: usize) -> ShmChannel {
+    fn new(memory: Memory, me: u32, peers: Vec<Peer>, load: Load, job_size: usize) -> ShmChannel {
         let fence_always = bell::register().is_err();
+        let control = memory.control;
+        let heap = memory.heap.map(|heap| NodeHeap::new(heap, &control, me, &peers, fence_always));
         // A rank without a core of its own sleeps often, and the barrier interrupts every core: 5
         // microseconds a sleep, against 10 nanoseconds for the fence of a sender.
         if fence_always || load.oversubscribed() {
@@ -111,6 +119,7 @@ impl ShmChannel {
         let empty_ns = look::empty_look_ns(|| inbox.is_silent());
         ShmChannel {
             control,
+            heap: heap.map(Arc::new),
             me,
             peers,
             links,
@@ -276,7 +285,8 @@ impl Channel for ShmChannel {
     fn shared(&self) -> Shared {
         let (control, peers) = (self.control.clone(), self.peers.clone());
         let boards = Arc::new(NodeBoards { control, peers, fence_always: self.fence_always });
-        Shared { waiter: Some(self.waiter.clone()), boards: Some(boards), neighbors: None }
+        let heap = self.heap.as_ref().ok().map(|heap| heap.clone() as Arc<dyn Heap>);
+        Shared { waiter: Some(self.waiter.clone()), boards: Some(boards), neighbors: None, heap }
     }
 
     fn report(&self) -> Report {
@@ -288,6 +298,10 @@ impl Channel for ShmChannel {
             format!("rings of {ring_bytes} bytes, packets of up to {}", self.packet_bytes_max),
             format!("sleeping ranks are woken with {wake}"),
             look::finding(self.empty_ns),
+            match &self.heap {
+                Ok(heap) => format!("heap for windows: {} bytes for each rank at most", heap.slice_bytes()),
+                Err(why) => format!("no heap for windows: {why}"),
+            },
         ];
         Report { findings, absence: None }
     }

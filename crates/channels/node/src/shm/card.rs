@@ -9,7 +9,7 @@
 //!
 //! Integers are little-endian.
 
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 /// A decoded card.
 #[derive(Clone, Debug, PartialEq, Eq)]

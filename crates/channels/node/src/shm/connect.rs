@@ -5,7 +5,7 @@ use super::control::{BOARDS_MAX, Control, Measures};
 use super::handover::{self, Gift, Offer};
 use super::mapped::RING_LOG2_MIN;
 use super::segment::{self, Segment};
-use super::{ShmChannel, headroom};
+use super::{ShmChannel, headroom, heap};
 use std::io::{Error, ErrorKind};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixListener;
@@ -54,29 +54,35 @@ impl ShmOpening {
         let me = mates.iter().position(|&(p, c)| p == self.me && *c == self.card);
         let me = me.ok_or_else(|| no_own_card(self.me))? as u32;
         let peers: Vec<Peer> = mates.iter().map(|&(p, _)| p).collect();
-        let control = if me == 0 { self.provide(&peers)? } else { self.obtain(me, &mates)? };
+        let memory = if me == 0 { self.provide(&peers)? } else { self.obtain(me, &mates)? };
         // Ranks of other nodes on the same cores are left out: to sleep earlier for their sake
         // costs ranks that talk over a network more than it gives (kernels of four ranks on two
         // nodes of one emulated machine took 1.3 times as long).
         let load = Load { local_ranks: peers.len() as u32, ..*load };
-        Ok(ShmChannel::new(control, me, peers, load, cards.len()))
+        Ok(ShmChannel::new(memory, me, peers, load, cards.len()))
     }
 
-    /// Makes the segment and serves the others, as the lowest rank; tells them too if that fails.
-    fn provide(&self, peers: &[Peer]) -> Result<Arc<Control>, Fault> {
-        let made = create(peers.len() as u32, ring_log2(peers.len() as u32), self.card.secret);
+    /// Makes segment and heap and serves the others, as the lowest rank; tells them too if there is
+    /// no segment.
+    fn provide(&self, peers: &[Peer]) -> Result<Memory, Fault> {
+        let ranks = peers.len() as u32;
+        let made = create(ranks, ring_log2(ranks), self.card.secret);
+        let heap = heap::create(ranks);
         let regret = made.as_ref().err().map_or_else(String::new, Fault::to_string);
         let offer = match &made {
-            Ok((_, memory)) => Offer::Memory(memory.as_fd()),
+            Ok((_, segment)) => Offer::Memory(
+                segment.as_fd(),
+                heap.as_ref().map(|(_, heap)| heap.as_fd()).map_err(|why| &**why),
+            ),
             Err(_) => Offer::Regret(&regret),
         };
-        let ranks = peers.len() as u32;
         let missing =
             handover::serve(&self.listener, self.card.secret, ranks, offer, Instant::now() + self.limit)
                 .map_err(|e| no_socket(self.me, &e))?;
-        let (control, _closed_now) = made?;
+        // All descriptors are closed now.
+        let (control, _) = made?;
         match missing.is_empty() {
-            true => Ok(control),
+            true => Ok(Memory { control, heap: heap.map(|(heap, _)| heap) }),
             false => {
                 let missing: Vec<Peer> = missing.iter().map(|&rank| peers[rank as usize]).collect();
                 Err(absent(&missing, self.limit))
@@ -84,18 +90,27 @@ impl ShmOpening {
         }
     }
 
-    /// Asks the lowest rank for the segment.
-    fn obtain(&self, me: u32, mates: &[(Peer, &Card)]) -> Result<Arc<Control>, Fault> {
+    /// Asks the lowest rank for segment and heap.
+    fn obtain(&self, me: u32, mates: &[(Peer, &Card)]) -> Result<Memory, Fault> {
         let (server, card) = mates[0];
         let gift = handover::ask(card.socket, card.secret, me, Instant::now() + self.limit);
         match gift.map_err(|e| no_answer(self.me, server, &e, self.limit))? {
             Gift::Regret(text) => Err(refused(server, &text)),
-            Gift::Memory(memory) => {
-                let segment = Segment::adopt(memory).map_err(|e| no_segment(0, &e))?;
-                Control::adopt(segment, mates.len() as u32, card.secret).ok_or_else(|| wrong_memory(server))
+            Gift::Memory(segment, heap) => {
+                let segment = Segment::adopt(segment).map_err(|e| no_segment(0, &e))?;
+                let control = Control::adopt(segment, mates.len() as u32, card.secret);
+                let control = control.ok_or_else(|| wrong_memory(server))?;
+                Ok(Memory { control, heap: heap.and_then(heap::adopt) })
             }
         }
     }
+}
+
+/// The memory that the ranks of a node share.
+pub(super) struct Memory {
+    pub(super) control: Arc<Control>,
+    /// The heap, or why there is none.
+    pub(super) heap: Result<Segment, String>,
 }
 
 impl Opening for ShmOpening {

@@ -86,6 +86,8 @@ struct Pool {
     next: AtomicU64,
     /// A bit for each board in use.
     boards: AtomicU64,
+    /// Bytes of the heap that ranks are about to take.
+    reserving: AtomicU64,
 }
 
 /// The line of one rank: its senders read it after every packet, and it is seldom written.
@@ -200,6 +202,11 @@ impl Control {
     /// Gives back a board, whose memory is zero.
     pub(crate) fn give_board(&self, board: u32) {
         self.head().pool.boards.fetch_and(!(1 << board), AcqRel);
+    }
+
+    /// The bytes of the heap that the ranks of the node are about to take, all together.
+    pub(crate) fn reserving(&self) -> &AtomicU64 {
+        &self.head().pool.reserving
     }
 
     /// Offset of a board in the segment.

@@ -1,10 +1,10 @@
-//! Hands the segment's descriptor from the rank that made it to the others of its node.
+//! Hands the descriptors of segment and heap from the rank that made it to the others of its node.
 //!
 //! Every process listens on an abstract socket of random name from the moment it opens the channel
 //! (before the cards travel), so a process that reads the card can connect at once. The lowest rank
 //! then serves the rest; the others drop their sockets. Abstract sockets leave no file behind.
 
-use std::io::{Error, ErrorKind, Read, Result, Write};
+use std::io::{Error, ErrorKind, Read, Write};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
@@ -13,12 +13,16 @@ use std::time::{Duration, Instant};
 /// A client's first words: the secret from the server's card and its own rank on the node.
 const HELLO_BYTES: usize = 12;
 const TEXT_BYTES_MAX: usize = 2000;
+/// The text that goes with both descriptors: the kernel drops those that a client has no room for.
+const UNTAKEN: &str = "no descriptor is left to take it (ulimit -n)";
+
+type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The server's answer to each client.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Offer<'a> {
-    /// The segment.
-    Memory(BorrowedFd<'a>),
+    /// The segment, and the heap or why there is none.
+    Memory(BorrowedFd<'a>, Result<BorrowedFd<'a>, &'a str>),
     /// There is none, for this reason.
     Regret(&'a str),
 }
@@ -26,8 +30,8 @@ pub(crate) enum Offer<'a> {
 /// The answer that a client got.
 #[derive(Debug)]
 pub(crate) enum Gift {
-    /// The segment.
-    Memory(OwnedFd),
+    /// The segment, and the heap or why there is none.
+    Memory(OwnedFd, Result<OwnedFd, String>),
     /// The server's reason for having none.
     Regret(String),
 }
@@ -137,10 +141,9 @@ impl Client {
             return Err(ErrorKind::PermissionDenied.into());
         }
         match offer {
-            Offer::Memory(fd) => send_descriptor(&self.stream, fd)?,
-            Offer::Regret(text) => {
-                self.stream.write_all(&text.as_bytes()[..text.len().min(TEXT_BYTES_MAX)])?
-            }
+            Offer::Memory(segment, Ok(heap)) => send_descriptors(&self.stream, &[segment, heap], UNTAKEN)?,
+            Offer::Memory(segment, Err(why)) => send_descriptors(&self.stream, &[segment], why)?,
+            Offer::Regret(text) => self.stream.write_all(cut(text))?,
         }
         Ok(Some(u32::from_le_bytes(self.hello[8..].try_into().expect("four bytes"))))
     }
@@ -196,14 +199,23 @@ fn raw_address(name: u64) -> (libc::sockaddr_un, libc::socklen_t) {
     (raw, bytes as libc::socklen_t)
 }
 
-/// Reads the answer: one byte with a descriptor, or a text.
+/// Reads the answer: a text, with the descriptors of the segment and of the heap, of the segment
+/// alone, or with none.
 fn receive(server: &mut UnixStream) -> Result<Gift> {
-    let (text, fd) = receive_descriptor(server)?;
-    match fd {
-        Some(fd) => Ok(Gift::Memory(fd)),
-        None if text.is_empty() => Err(ErrorKind::UnexpectedEof.into()),
-        None => Ok(Gift::Regret(String::from_utf8_lossy(&text).into_owned())),
+    let (text, fds) = receive_descriptors(server)?;
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let mut fds = fds.into_iter();
+    match (fds.next(), fds.next()) {
+        (Some(segment), heap) => Ok(Gift::Memory(segment, heap.ok_or(text))),
+        (None, _) if text.is_empty() => Err(ErrorKind::UnexpectedEof.into()),
+        (None, _) => Ok(Gift::Regret(text)),
     }
+}
+
+/// The part of a text that a client reads, and a word instead of an empty one.
+fn cut(text: &str) -> &[u8] {
+    let text = if text.is_empty() { "no reason" } else { text };
+    &text.as_bytes()[..text.len().min(TEXT_BYTES_MAX)]
 }
 
 fn left(deadline: Instant) -> Result<Duration> {
@@ -249,37 +261,49 @@ fn same_user(stream: &UnixStream) -> Result<()> {
     Err(ErrorKind::PermissionDenied.into())
 }
 
-/// Room for one descriptor in a control message, aligned as the kernel wants it.
+/// Room for a few descriptors in a control message, aligned as the kernel wants it.
 #[repr(C, align(8))]
 struct ControlBytes([u8; 64]);
 
-fn send_descriptor(stream: &UnixStream, fd: BorrowedFd<'_>) -> Result<()> {
-    let mut byte = [1u8];
+/// The most descriptors of a message.
+const DESCRIPTORS_MAX: usize = 2;
+
+fn send_descriptors(stream: &UnixStream, fds: &[BorrowedFd<'_>], text: &str) -> Result<()> {
+    let (text, bytes) = (cut(text), size_of_val(fds) as u32);
+    assert!((1..=DESCRIPTORS_MAX).contains(&fds.len()));
     let mut control = ControlBytes([0; 64]);
-    let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
-    // SAFETY: the structure may be zero; all that it points to lives until the call is over, and
-    // the control area is larger than one descriptor needs.
+    let mut part = libc::iovec { iov_base: text.as_ptr() as *mut _, iov_len: text.len() };
+    // SAFETY: the structure may be zero; all that it points to lives until the call is over, which
+    // only reads the text, and the control area is larger than the descriptors need.
     let sent = unsafe {
         let mut message: libc::msghdr = std::mem::zeroed();
         message.msg_iov = &mut part;
         message.msg_iovlen = 1;
         message.msg_control = control.0.as_mut_ptr().cast();
-        message.msg_controllen = libc::CMSG_SPACE(4) as usize;
+        message.msg_controllen = libc::CMSG_SPACE(bytes) as usize;
         let head = libc::CMSG_FIRSTHDR(&message);
         (*head).cmsg_level = libc::SOL_SOCKET;
         (*head).cmsg_type = libc::SCM_RIGHTS;
-        (*head).cmsg_len = libc::CMSG_LEN(4) as usize;
-        libc::CMSG_DATA(head).cast::<libc::c_int>().write_unaligned(fd.as_raw_fd());
+        (*head).cmsg_len = libc::CMSG_LEN(bytes) as usize;
+        let numbers = libc::CMSG_DATA(head).cast::<libc::c_int>();
+        for (at, fd) in fds.iter().enumerate() {
+            numbers.add(at).write_unaligned(fd.as_raw_fd());
+        }
         libc::sendmsg(stream.as_raw_fd(), &message, libc::MSG_NOSIGNAL)
     };
-    if sent == 1 { Ok(()) } else { Err(Error::last_os_error()) }
+    match usize::try_from(sent) {
+        Ok(sent) if sent == text.len() => Ok(()),
+        Ok(_) => Err(ErrorKind::WriteZero.into()),
+        Err(_) => Err(Error::last_os_error()),
+    }
 }
 
-fn receive_descriptor(stream: &UnixStream) -> Result<(Vec<u8>, Option<OwnedFd>)> {
+fn receive_descriptors(stream: &UnixStream) -> Result<(Vec<u8>, Vec<OwnedFd>)> {
     let mut text = vec![0u8; TEXT_BYTES_MAX];
     let mut control = ControlBytes([0; 64]);
     let mut part = libc::iovec { iov_base: text.as_mut_ptr().cast(), iov_len: text.len() };
-    // SAFETY: as in `send_descriptor`; a descriptor that arrives is ours alone.
+    // SAFETY: as in `send_descriptors`; descriptors that arrive are ours alone, and the kernel says
+    // how many they are.
     unsafe {
         let mut message: libc::msghdr = std::mem::zeroed();
         message.msg_iov = &mut part;
@@ -292,10 +316,12 @@ fn receive_descriptor(stream: &UnixStream) -> Result<(Vec<u8>, Option<OwnedFd>)>
         }
         text.truncate(got as usize);
         let head = libc::CMSG_FIRSTHDR(&message);
-        let fd = (!head.is_null()
-            && (*head).cmsg_level == libc::SOL_SOCKET
-            && (*head).cmsg_type == libc::SCM_RIGHTS)
-            .then(|| OwnedFd::from_raw_fd(libc::CMSG_DATA(head).cast::<libc::c_int>().read_unaligned()));
-        Ok((text, fd))
+        if head.is_null() || (*head).cmsg_level != libc::SOL_SOCKET || (*head).cmsg_type != libc::SCM_RIGHTS {
+            return Ok((text, Vec::new()));
+        }
+        let count = ((*head).cmsg_len as usize - libc::CMSG_LEN(0) as usize) / size_of::<libc::c_int>();
+        let numbers = libc::CMSG_DATA(head).cast::<libc::c_int>();
+        let fds = (0..count).map(|at| OwnedFd::from_raw_fd(numbers.add(at).read_unaligned()));
+        Ok((text, fds.collect()))
     }
 }

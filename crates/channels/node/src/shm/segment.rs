@@ -9,6 +9,7 @@
 //! Only kernels that cannot do that (before Linux 5.14) need the descriptor, which is then compared
 //! before each use ([`Kept`]).
 
+use std::ffi::CStr;
 use std::io::{Error, Result};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
@@ -16,6 +17,8 @@ use verbena_machine::kept::{self, Kept};
 
 /// Bytes of a page, the granule of reservation.
 pub(crate) const PAGE_BYTES: usize = 4096;
+
+const READ_WRITE: libc::c_int = libc::PROT_READ | libc::PROT_WRITE;
 
 /// Shared memory mapped into this process.
 #[derive(Debug)]
@@ -36,49 +39,40 @@ impl Segment {
     /// process that holds the descriptor can shrink it under the others. The descriptor is for
     /// them, and is closed then.
     pub(crate) fn create(len: usize) -> Result<(Segment, OwnedFd)> {
-        within_file_limit(len)?;
-        // SAFETY: the name is a C string; the call makes a descriptor and touches no memory of
-        // ours.
-        let fd =
-            unsafe { libc::memfd_create(c"verbena".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
-        if fd < 0 {
-            return Err(Error::last_os_error());
-        }
-        // SAFETY: the descriptor is new and ours.
-        let memory = unsafe { OwnedFd::from_raw_fd(fd) };
-        // SAFETY: calls on our own descriptor.
-        let sized = unsafe {
-            libc::ftruncate(fd, len as libc::off_t) == 0
-                && libc::fcntl(
-                    fd,
-                    libc::F_ADD_SEALS,
-                    libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL,
-                ) == 0
-        };
-        if !sized {
-            return Err(Error::last_os_error());
-        }
-        Ok((Segment::map(&memory, len)?, memory))
+        let memory = create_memory(c"verbena", len)?;
+        Ok((Segment::map(&memory, len, READ_WRITE)?, memory))
+    }
+
+    /// Creates memory as [`Segment::create`], of which nothing can be touched before it is opened
+    /// ([`Segment::open`]), and which core dumps leave out.
+    pub(crate) fn create_closed(name: &CStr, len: usize) -> Result<(Segment, OwnedFd)> {
+        let memory = create_memory(name, len)?;
+        Ok((Segment::map_closed(&memory, len)?, memory))
     }
 
     /// Maps memory that another process created.
     pub(crate) fn adopt(memory: OwnedFd) -> Result<Segment> {
-        // SAFETY: a stat structure may be all zero, and the call fills it.
-        let mut stat: libc::stat = unsafe { std::mem::zeroed() };
-        // SAFETY: the descriptor is open and `stat` is ours.
-        if unsafe { libc::fstat(memory.as_raw_fd(), &mut stat) } != 0 {
-            return Err(Error::last_os_error());
-        }
-        Segment::map(&memory, stat.st_size as usize)
+        Segment::map(&memory, bytes_of(&memory)?, READ_WRITE)
     }
 
-    fn map(memory: &OwnedFd, len: usize) -> Result<Segment> {
+    /// Maps memory that another process created, closed as by [`Segment::create_closed`].
+    pub(crate) fn adopt_closed(memory: OwnedFd) -> Result<Segment> {
+        Segment::map_closed(&memory, bytes_of(&memory)?)
+    }
+
+    fn map_closed(memory: &OwnedFd, len: usize) -> Result<Segment> {
+        let segment = Segment::map(memory, len, libc::PROT_NONE)?;
+        segment.advise(0, len, libc::MADV_DONTDUMP)?;
+        Ok(segment)
+    }
+
+    fn map(memory: &OwnedFd, len: usize, protection: libc::c_int) -> Result<Segment> {
         // SAFETY: a fresh mapping at an address that the kernel chooses.
         let at = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
                 len,
-                libc::PROT_READ | libc::PROT_WRITE,
+                protection,
                 libc::MAP_SHARED | libc::MAP_NORESERVE,
                 memory.as_raw_fd(),
                 0,
@@ -147,6 +141,34 @@ impl Segment {
         }
     }
 
+    /// Makes the pages of a range usable in this process, whole pages of a closed segment. `dumped`
+    /// says whether a core dump of this process has them.
+    ///
+    /// # Errors
+    /// The kernel keeps no more ranges apart (`vm.max_map_count`).
+    pub(crate) fn open(&self, offset: usize, len: usize, dumped: bool) -> Result<()> {
+        self.protect(offset, len, READ_WRITE)?;
+        if dumped { self.advise(offset, len, libc::MADV_DODUMP) } else { Ok(()) }
+    }
+
+    /// Takes back [`Segment::open`]: touching the pages in this process raises a signal.
+    ///
+    /// # Errors
+    /// The kernel keeps no more ranges apart.
+    pub(crate) fn close(&self, offset: usize, len: usize) -> Result<()> {
+        self.protect(offset, len, libc::PROT_NONE)?;
+        self.advise(offset, len, libc::MADV_DONTDUMP)
+    }
+
+    fn protect(&self, offset: usize, len: usize, protection: libc::c_int) -> Result<()> {
+        let at = self.at(offset, len).ok_or(std::io::ErrorKind::InvalidInput)?;
+        // SAFETY: a range of our own mapping, which the callers say nobody uses if it is closed.
+        match unsafe { libc::mprotect(at.as_ptr().cast(), len, protection) } {
+            0 => Ok(()),
+            _ => Err(Error::last_os_error()),
+        }
+    }
+
     /// The number of the descriptor, if it is kept.
     #[cfg(test)]
     pub(crate) fn kept_descriptor(&self) -> Option<libc::c_int> {
@@ -176,6 +198,36 @@ impl Drop for Segment {
     fn drop(&mut self) {
         // SAFETY: our own mapping; every holder of a pointer into it holds the segment too.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
+    }
+}
+
+/// Creates zeroed memory of `len` bytes that has this name in `/proc/PID/maps` only, and whose size
+/// is fixed.
+fn create_memory(name: &CStr, len: usize) -> Result<OwnedFd> {
+    within_file_limit(len)?;
+    // SAFETY: the name is a C string; the call makes a descriptor and touches no memory of ours.
+    let fd = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
+    if fd < 0 {
+        return Err(Error::last_os_error());
+    }
+    // SAFETY: the descriptor is new and ours.
+    let memory = unsafe { OwnedFd::from_raw_fd(fd) };
+    let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+    // SAFETY: calls on our own descriptor.
+    let sized = unsafe {
+        libc::ftruncate(fd, len as libc::off_t) == 0 && libc::fcntl(fd, libc::F_ADD_SEALS, seals) == 0
+    };
+    if sized { Ok(memory) } else { Err(Error::last_os_error()) }
+}
+
+/// The size of memory that another process created.
+fn bytes_of(memory: &OwnedFd) -> Result<usize> {
+    // SAFETY: a stat structure may be all zero, and the call fills it.
+    let mut stat: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: the descriptor is open and `stat` is ours.
+    match unsafe { libc::fstat(memory.as_raw_fd(), &mut stat) } {
+        0 => Ok(stat.st_size as usize),
+        _ => Err(Error::last_os_error()),
     }
 }
 

@@ -288,6 +288,7 @@ fn overwritten_words_are_found_while_nothing_moves() {
     assert!(drain(&mut b).broken.is_empty(), "told once");
 }
 
+mod heap;
 mod shortage;
 
 /// The next packet is taken straight to its place, either way; an unwanted one stays for the poll.

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
+use verbena_channel::heap::{Block, Heap, TICKET_BYTES, Ticket};
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{
     Access, Channel, Key, Opening, Payload, Peer, Place, RemoteMemory, SendError, Sink, Transfer,
@@ -59,6 +60,7 @@ fn pattern(from: Peer, sequence: u32, len: usize) -> Vec<u8> {
 }
 
 pub(crate) fn main(args: Vec<String>) {
+    verbena_settings::load();
     let (me, size) = (args[1].parse().unwrap(), args[2].parse().unwrap());
     match (args[0].as_str(), connect(me, size)) {
         ("findings", result) => findings(result),
@@ -68,6 +70,8 @@ pub(crate) fn main(args: Vec<String>) {
                 "exchange" => rank.exchange(400),
                 "barrier" => rank.barriers(50),
                 "memory" => rank.memory(),
+                "heap" => rank.use_heap(),
+                "heir" => rank.inherit(),
                 "chatter" => rank.chatter(),
                 "survivor" => rank.survive(),
                 _ => panic!("no role {role}"),
@@ -207,6 +211,72 @@ impl Rank {
         region.fill(self.me as u8 + 1);
         let at = part * (1 + self.me as usize);
         assert_eq!(self.cma.put(peer, &key, at as u64, region, 0), Ok(Transfer::Done));
+    }
+
+    fn heap(&self) -> Arc<dyn Heap> {
+        self.shm.shared().heap.expect("this machine has room for a heap")
+    }
+
+    /// Tells all others of a block. Keys are as long as a ticket, or longer.
+    fn tell(&mut self, block: &Block) {
+        let mut key = Key::default();
+        key.0[..TICKET_BYTES].copy_from_slice(&block.ticket().emit());
+        for to in self.others() {
+            self.shm.send(to, &Header::new(Kind::RequestToSend), Payload::Bytes(&key.0)).unwrap();
+        }
+    }
+
+    /// The memory that `peer` told of, once it has.
+    fn told(&mut self, peer: Peer) -> Region {
+        while self.inbox.keys[peer as usize].is_none() {
+            self.progress();
+        }
+        let key = self.inbox.keys[peer as usize].unwrap();
+        let ticket = Ticket::parse(key.0[..TICKET_BYTES].try_into().unwrap());
+        self.heap().at(ticket).expect("it lies in the heap")
+    }
+
+    /// Writes into its part of every rank's block, and looks what all have written into its own.
+    fn use_heap(mut self) {
+        const PART: usize = 100_000;
+        let block = self.heap().claim(PART * self.size as usize, 1).unwrap();
+        block.touch(0, PART * self.size as usize).unwrap();
+        self.tell(&block);
+        for peer in self.others() {
+            let part = self.told(peer).part(PART * self.me as usize, PART);
+            part.fill(self.me as u8 + 1);
+            self.send(peer, 0, 0);
+        }
+        while self.others().iter().any(|&peer| self.inbox.next[peer as usize] == 0) {
+            self.progress();
+        }
+        for peer in self.others() {
+            let part = block.region().part(PART * peer as usize, PART);
+            assert!(part.to_vec().iter().all(|&byte| byte == peer as u8 + 1), "written by {peer}");
+        }
+    }
+
+    /// Rank 1 lends a block and waits to be killed; rank 0 uses it afterwards.
+    fn inherit(mut self) {
+        let block = self.heap().allocate(1 << 20).unwrap();
+        block.region().fill(7);
+        self.tell(&block);
+        if self.me == 1 {
+            say("running");
+            std::thread::sleep(Duration::from_secs(60));
+            return;
+        }
+        let theirs = self.told(1);
+        say("running");
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        say(&maps.lines().find_map(crate::heap_inode).expect("the heap is mapped"));
+        std::io::stdin().read_line(&mut String::new()).unwrap();
+        theirs.write(5, &[8; 5]);
+        assert!(
+            theirs.to_vec().iter().enumerate().all(|(i, &byte)| byte == 7 + u8::from((5..10).contains(&i)))
+        );
+        say("used");
+        std::thread::sleep(Duration::from_secs(60));
     }
 
     /// Sends and receives until killed.

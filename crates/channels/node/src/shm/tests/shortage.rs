@@ -8,7 +8,7 @@ use verbena_testing::files::take_over;
 use verbena_testing::refusal::{Call, refuse};
 
 /// Runs in a thread of its own, since a seccomp filter stays.
-fn apart(work: impl FnOnce() + Send + 'static) {
+pub(super) fn apart(work: impl FnOnce() + Send + 'static) {
     std::thread::spawn(work).join().unwrap();
 }
 
@@ -66,7 +66,7 @@ fn an_old_kernel_needs_the_descriptor_and_meets_no_other_file() {
 }
 
 /// An unnamed file with this many sevens.
-fn data_file(bytes: usize) -> std::fs::File {
+pub(super) fn data_file(bytes: usize) -> std::fs::File {
     // SAFETY: makes a descriptor, which the file owns.
     let mut file = unsafe {
         <std::fs::File as std::os::fd::FromRawFd>::from_raw_fd(libc::memfd_create(c"data".as_ptr(), 0))
@@ -75,7 +75,7 @@ fn data_file(bytes: usize) -> std::fs::File {
     file
 }
 
-fn whole(file: &std::fs::File) -> Vec<u8> {
+pub(super) fn whole(file: &std::fs::File) -> Vec<u8> {
     let mut bytes = vec![0; file.metadata().unwrap().len() as usize];
     std::os::unix::fs::FileExt::read_exact_at(file, &mut bytes, 0).unwrap();
     bytes
@@ -137,10 +137,11 @@ fn a_stranger_without_the_secret_gets_nothing() {
     let deadline = Instant::now() + Duration::from_secs(20);
     let (_segment, memory) = segment::Segment::create(4096).unwrap();
     std::thread::scope(|s| {
-        let offer = handover::Offer::Memory(std::os::fd::AsFd::as_fd(&memory));
+        let offer = handover::Offer::Memory(std::os::fd::AsFd::as_fd(&memory), Err("none here"));
         let server = s.spawn(move || handover::serve(&listener, 7, 2, offer, deadline));
         assert!(handover::ask(name, 8, 1, deadline).is_err());
-        assert!(matches!(handover::ask(name, 7, 1, deadline), Ok(Gift::Memory(_))));
+        let gift = handover::ask(name, 7, 1, deadline).unwrap();
+        assert!(matches!(gift, Gift::Memory(_, Err(why)) if why == "none here"));
         assert!(server.join().unwrap().unwrap().is_empty());
     });
 }

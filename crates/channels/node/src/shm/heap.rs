@@ -1,0 +1,328 @@
+//! The heap of a node: shared memory for windows, which every rank has mapped as a whole.
+//!
+//! The heap is sparse memory of its own, made and handed over with the segment and like that
+//! without a name. Each rank owns a slice of its address space and allocates from there alone, so
+//! that no state of the allocator is shared ([`extents`]). A slice is as large as the machine's
+//! memory, or as limits allow ([`slices`]).
+//!
+//! The mapping is closed: nothing can be touched outside of blocks, neither by a wild pointer nor
+//! by a call that takes whatever is mapped (`mlockall`, a core dump). A block is opened in its
+//! owner when it is made and in others when they ask for it, and closed in its owner when it is
+//! given back. The pages are reserved before they are used and given back to the machine, so that
+//! the memory of a heap without blocks is nothing.
+
+mod extents;
+mod faults;
+mod slices;
+
+use super::control::Control;
+use super::headroom;
+use super::segment::Segment;
+use extents::Extents;
+use slices::{Bounds, SLICE_BYTES_MIN, page_bytes};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering::*};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use verbena_channel::Peer;
+use verbena_channel::heap::{Block, Heap, Lender, Ticket};
+use verbena_fault::Fault;
+use verbena_memory::Region;
+
+/// From this size on it is compared with what is free before pages are taken. That costs some ten
+/// microseconds, and shorter blocks fail as any memory of a program does.
+const CHECKED_BYTES_MIN: u64 = 1 << 20;
+
+/// The bytes that are reserved at a time, and are no longer announced to the others then.
+const PIECE_BYTES: usize = 16 << 20;
+
+/// Makes the heap for `ranks` ranks of this node; the descriptor is for the others. Else says why
+/// there is none.
+pub(super) fn create(ranks: u32) -> Result<(Segment, OwnedFd), String> {
+    if !verbena_settings::WINDOW_HEAP.get() {
+        return Err("VERBENA_WINDOW_HEAP is 0".into());
+    }
+    if ranks < 2 {
+        return Err("no other rank is on this node".into());
+    }
+    let bounds = Bounds::here();
+    let mut slice = bounds.slice_bytes(ranks).ok_or_else(|| format!("limits forbid it ({bounds})"))?;
+    loop {
+        match Segment::create_closed(c"verbena-heap", (slice * u64::from(ranks)) as usize) {
+            Ok(made) => return Ok(made),
+            // Some processors, and Valgrind, have less address space. Other ranks may have less
+            // of it free than this one.
+            Err(error) if error.raw_os_error() == Some(libc::ENOMEM) && slice >= 4 * SLICE_BYTES_MIN => {
+                slice = slice / 4 / SLICE_BYTES_MIN * SLICE_BYTES_MIN;
+            }
+            Err(error) => return Err(format!("memory for it cannot be made: {error} ({bounds})")),
+        }
+    }
+}
+
+/// Maps the heap that another process made, or says why not.
+pub(super) fn adopt(memory: OwnedFd) -> Result<Segment, String> {
+    let bounds = Bounds::here();
+    let mapped = Segment::adopt_closed(memory);
+    let heap = mapped.map_err(|error| format!("it cannot be mapped: {error} ({bounds})"))?;
+    // The process that made it may have had other limits.
+    match bounds.addresses {
+        Some(limit) if heap.len() as u64 > limit / 4 => {
+            Err(format!("its {} bytes take too much of this process's addresses ({bounds})", heap.len()))
+        }
+        _ => Ok(heap),
+    }
+}
+
+/// The heap as one process sees it.
+#[derive(Debug)]
+pub(super) struct NodeHeap {
+    slice: Arc<Slice>,
+}
+
+impl NodeHeap {
+    /// The heap in `memory`, for rank `me` of the node whose ranks are these processes of the job.
+    pub(super) fn new(
+        memory: Segment,
+        control: &Arc<Control>,
+        me: u32,
+        peers: &[Peer],
+        fence_always: bool,
+    ) -> NodeHeap {
+        let page = page_bytes();
+        let bytes = memory.len() as u64 / peers.len() as u64 / page * page;
+        let state = State { extents: Extents::new(bytes * u64::from(me), bytes), ..State::default() };
+        let slice = Slice {
+            memory,
+            control: control.clone(),
+            me,
+            peers: peers.to_vec(),
+            fence_always,
+            bytes,
+            page,
+            owner: std::process::id(),
+            state: Mutex::new(state),
+        };
+        NodeHeap { slice: Arc::new(slice) }
+    }
+
+    /// Bytes of a rank's slice.
+    pub(super) fn slice_bytes(&self) -> u64 {
+        self.slice.bytes
+    }
+
+    /// The address of the heap in this process.
+    #[cfg(test)]
+    pub(super) fn base(&self) -> u64 {
+        self.slice.base()
+    }
+
+    /// The number of the descriptor, if it is kept.
+    #[cfg(test)]
+    pub(super) fn kept_descriptor(&self) -> Option<libc::c_int> {
+        self.slice.memory.kept_descriptor()
+    }
+}
+
+impl Heap for NodeHeap {
+    fn unites(&self, peer: Peer) -> bool {
+        self.slice.peers.binary_search(&peer).is_ok()
+    }
+
+    fn claim(&self, bytes: usize, alignment: usize) -> Result<Block, Fault> {
+        let ticket = self.slice.claim(bytes as u64, alignment as u64)?;
+        let region = self.slice.region(ticket).expect("a block lies in the heap");
+        Ok(Block::new(region, ticket, self.slice.clone()))
+    }
+
+    fn at(&self, ticket: Ticket) -> Option<Region> {
+        self.slice.open(ticket)
+    }
+
+    fn touch(&self, ticket: Ticket) -> Result<Region, Fault> {
+        self.slice.touch(ticket)
+    }
+
+    fn find(&self, address: u64, bytes: usize) -> Option<Ticket> {
+        self.slice.find(address, bytes as u64)
+    }
+
+    fn covers(&self, address: u64) -> bool {
+        self.slice.offset_of(address).is_some()
+    }
+
+    fn wake(&self, peer: Peer) {
+        if let Ok(rank) = self.slice.peers.binary_search(&peer) {
+            self.slice.control.words(rank as u32).bell.notify(self.slice.fence_always);
+        }
+    }
+}
+
+/// This process's slice, and the mapping of all.
+#[derive(Debug)]
+struct Slice {
+    memory: Segment,
+    control: Arc<Control>,
+    me: u32,
+    /// The ranks of the node as processes of the job.
+    peers: Vec<Peer>,
+    /// True if the kernel refused `membarrier`: then this process fences before it wakes others.
+    fence_always: bool,
+    /// Bytes of each slice.
+    bytes: u64,
+    /// Bytes of a page.
+    page: u64,
+    /// The system's number of this process.
+    owner: u32,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    extents: Extents,
+    /// The bytes of each block as asked for, by its first byte.
+    blocks: BTreeMap<u64, u64>,
+    /// Bytes that the kernel would not take back, and its reason: they are not used again.
+    lost: Option<(u64, String)>,
+}
+
+impl Slice {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn base(&self) -> u64 {
+        self.memory.at(0, 0).map_or(0, |base| base.as_ptr() as u64)
+    }
+
+    /// The offset of an address in the heap.
+    fn offset_of(&self, address: u64) -> Option<u64> {
+        address.checked_sub(self.base()).filter(|&offset| offset < self.memory.len() as u64)
+    }
+
+    /// The whole pages that a block of `bytes` bytes takes, at least one.
+    fn room(&self, bytes: u64) -> Option<u64> {
+        bytes.max(1).checked_next_multiple_of(self.page)
+    }
+
+    /// The whole pages that hold some of this memory.
+    fn pages(&self, ticket: Ticket) -> Option<Range<usize>> {
+        let end = ticket.offset.checked_add(ticket.bytes)?.checked_next_multiple_of(self.page)?;
+        let first = ticket.offset / self.page * self.page;
+        (end <= self.memory.len() as u64).then_some(first as usize..end as usize)
+    }
+
+    fn region(&self, ticket: Ticket) -> Option<Region> {
+        let at = self.memory.at(usize::try_from(ticket.offset).ok()?, usize::try_from(ticket.bytes).ok()?)?;
+        // SAFETY: within the mapping, which lives as long as this does, and blocks hold this. The
+        // users of a block agree on who writes when, and touch it first.
+        Some(unsafe { Region::new(at.as_ptr(), ticket.bytes as usize) })
+    }
+
+    fn claim(&self, bytes: u64, alignment: u64) -> Result<Ticket, Fault> {
+        let alignment = alignment.max(self.page);
+        let room = self.room(bytes).ok_or_else(|| self.no_room(bytes))?;
+        let taken = self.state().extents.take(room, alignment, self.base());
+        let offset = taken.ok_or_else(|| self.no_room(bytes))?;
+        if let Err(error) = self.memory.open(offset as usize, room as usize, true) {
+            let closed = self.memory.close(offset as usize, room as usize);
+            self.take_back(offset, room, closed);
+            return Err(self.no_range(bytes, &error));
+        }
+        self.state().blocks.insert(offset, bytes);
+        Ok(Ticket { offset, bytes })
+    }
+
+    /// Makes an extent free again if the kernel took its pages.
+    fn take_back(&self, offset: u64, room: u64, outcome: std::io::Result<()>) {
+        let mut state = self.state();
+        match outcome {
+            Ok(()) => state.extents.give(offset, room),
+            Err(error) => {
+                let before = state.lost.as_ref().map_or(0, |lost| lost.0);
+                state.lost = Some((before + room, error.to_string()));
+            }
+        }
+    }
+
+    /// The memory of a ticket, opened in this process.
+    fn open(&self, ticket: Ticket) -> Option<Region> {
+        let pages = self.pages(ticket)?;
+        self.memory.open(pages.start, pages.len(), false).ok()?;
+        self.region(ticket)
+    }
+
+    fn find(&self, address: u64, bytes: u64) -> Option<Ticket> {
+        let offset = self.offset_of(address)?;
+        let (first, len) = self.state().blocks.range(..=offset).next_back().map(|(&at, &len)| (at, len))?;
+        Ticket { offset: first, bytes: len }.part(offset - first, bytes)
+    }
+
+    fn reserve(&self, ticket: Ticket) -> Result<Region, Fault> {
+        let (region, pages) =
+            self.open(ticket).zip(self.pages(ticket)).ok_or_else(|| self.outside(ticket))?;
+        let bytes = pages.len() as u64;
+        let mut announced = Announced::new(self.control.reserving(), bytes);
+        if bytes >= CHECKED_BYTES_MIN {
+            self.compare_with_free(ticket.bytes, bytes)?;
+        }
+        for at in pages.clone().step_by(PIECE_BYTES) {
+            let piece = PIECE_BYTES.min(pages.end - at);
+            self.memory.reserve(at, piece).map_err(|error| self.no_pages(ticket.bytes, &error))?;
+            announced.pass(piece as u64);
+        }
+        Ok(region)
+    }
+
+    /// Refuses to take pages where they are not free: at a control group's limit the kernel would
+    /// end a process instead.
+    fn compare_with_free(&self, asked: u64, bytes: u64) -> Result<(), Fault> {
+        let (free, wanted) = (headroom::bytes(), self.control.reserving().load(SeqCst));
+        if wanted <= free { Ok(()) } else { Err(self.no_memory(asked, free, wanted.saturating_sub(bytes))) }
+    }
+}
+
+impl Lender for Slice {
+    fn touch(&self, ticket: Ticket) -> Result<Region, Fault> {
+        self.reserve(ticket)
+    }
+
+    fn give_back(&self, ticket: Ticket) {
+        // A child after `fork` has the memory of its parent, and frees none of it.
+        if std::process::id() != self.owner {
+            return;
+        }
+        let Some(bytes) = self.state().blocks.remove(&ticket.offset) else { return };
+        let room = self.room(bytes).expect("it was taken");
+        let (at, len) = (ticket.offset as usize, room as usize);
+        let emptied = self.memory.release(at, len);
+        self.take_back(ticket.offset, room, emptied.and(self.memory.close(at, len)));
+    }
+}
+
+/// Bytes that this process is about to take, as the other ranks of the node see them: all may
+/// allocate at the same time, and what is free is free for one of them only.
+struct Announced<'a> {
+    word: &'a AtomicU64,
+    bytes: u64,
+}
+
+impl Announced<'_> {
+    fn new(word: &AtomicU64, bytes: u64) -> Announced<'_> {
+        word.fetch_add(bytes, SeqCst);
+        Announced { word, bytes }
+    }
+
+    /// Says that some of the bytes have been taken.
+    fn pass(&mut self, bytes: u64) {
+        self.word.fetch_sub(bytes, SeqCst);
+        self.bytes -= bytes;
+    }
+}
+
+impl Drop for Announced<'_> {
+    fn drop(&mut self) {
+        self.word.fetch_sub(self.bytes, SeqCst);
+    }
+}

@@ -36,6 +36,18 @@ fn a_long_message_arrives_while_its_receiver_computes() {
     }
 }
 
+/// Memory of `MPI_Alloc_mem` is of the node's heap, if there is one and the job has one node.
+#[test]
+fn memory_is_allocated() {
+    let program = program("allocated");
+    for (ranks, wanted, heap) in
+        [(1, "private", "1"), (2, "heap", "1"), (4, "heap", "1"), (2, "private", "0")]
+    {
+        let ended = job(ranks, &program).arg(wanted).env("VERBENA_WINDOW_HEAP", heap).run().ok();
+        assert!(ended.stdout.contains(&format!("allocated: ok with {ranks} ranks")), "{ended:?}");
+    }
+}
+
 #[test]
 fn collectives() {
     passes("collectives", &[1, 2, 3, 4, 7, 8]);

@@ -3,10 +3,13 @@
 //! Nothing here knows of C or of handles. The library has one [`Process`]. Locks are taken in the
 //! order task list, task, engine; user callbacks run with the engine unlocked.
 
+mod allocated;
+mod failure;
 pub mod task;
-use crate::datatype::sort;
-use crate::error::{Error, Result};
 use crate::threads;
+use allocated::Allocated;
+pub use allocated::Freed;
+pub use failure::{checked, completion_error, failure_error};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -14,11 +17,9 @@ use std::time::{Duration, Instant};
 use task::TaskList;
 use verbena_channel::Peer;
 use verbena_channel::board::Boards;
-use verbena_channel::mark::Mark;
+use verbena_channel::heap::Heap;
 use verbena_channel::neighbor::Neighbors;
-use verbena_engine::{
-    Completion, Engine, Envelope, Failure, MaySend, Plain, Posted, RequestId, SendRequest, Taken,
-};
+use verbena_engine::{Completion, Engine, Envelope, MaySend, Plain, Posted, RequestId, SendRequest, Taken};
 use verbena_waiting::lock::{Lock, SingleThread, SingleThreadGuard, is_shared};
 use verbena_waiting::{SLEEP_MAX, Step, ThreadPlacement, Waiter};
 
@@ -32,6 +33,8 @@ pub struct Process {
     shares_cores: bool,
     boards: Option<Arc<dyn Boards>>,
     neighbors: Option<Arc<dyn Neighbors>>,
+    heap: Option<Arc<dyn Heap>>,
+    allocated: Allocated,
     tasks: TaskList,
     sleepers: AtomicUsize,
     /// Set while the progress thread sleeps, or is about to.
@@ -111,6 +114,8 @@ impl Process {
             sleep_max: SLEEP_MAX,
             boards: None,
             neighbors: None,
+            heap: None,
+            allocated: Allocated::default(),
             tasks: TaskList::default(),
             sleepers: AtomicUsize::new(0),
             progress_thread_sleeps: AtomicBool::new(false),
@@ -135,6 +140,11 @@ impl Process {
         Process { neighbors, ..self }
     }
 
+    /// Gives the process memory that all processes of its node have mapped.
+    pub fn with_heap(self, heap: Option<Arc<dyn Heap>>) -> Process {
+        Process { heap, ..self }
+    }
+
     /// Makes receives from any source fail if a process that may send to them is lost.
     pub fn with_senders(self, may_send: MaySend) -> Process {
         self.engine.lock().set_senders(may_send);
@@ -144,6 +154,12 @@ impl Process {
     /// Access to the memory of other processes.
     pub(crate) fn neighbors(&self) -> Option<&dyn Neighbors> {
         self.neighbors.as_deref()
+    }
+
+    /// Memory that all processes of this node have mapped, if there are several and it is not
+    /// turned off.
+    pub fn heap(&self) -> Option<&Arc<dyn Heap>> {
+        self.heap.as_ref()
     }
 
     /// Memory that this process can share with others.
@@ -284,7 +300,7 @@ impl Process {
     /// Starts a send. Returns `Ok(None)` if it is complete already, else its request, or the
     /// completion of one that failed.
     #[inline]
-    pub fn start_send(&self, send: SendRequest) -> std::result::Result<Option<RequestId>, Box<Completion>> {
+    pub fn start_send(&self, send: SendRequest) -> Result<Option<RequestId>, Box<Completion>> {
         self.command(|engine| match engine.send(send) {
             Posted::Pending(id) => Ok(Some(id)),
             Posted::Done(completion) if completion.failure.is_none() => Ok(None),
@@ -451,50 +467,4 @@ fn by_state<R>(found: Plain, ended: impl Fn(Option<(i32, i32, u64)>) -> R, pendi
         Plain::Unusual => ended(None),
         Plain::Pending => pending(),
     }
-}
-
-/// The error of a failure whose message is not known.
-#[cold]
-pub fn failure_error(failure: Failure) -> Error {
-    error_of(failure, None)
-}
-
-/// The error of a completion, if it failed: with the message's source and tag.
-#[inline]
-pub fn completion_error(completion: &Completion) -> Option<Error> {
-    let failure = completion.failure.clone()?;
-    Some(error_of(failure, Some((completion.source, completion.tag))))
-}
-
-#[cold]
-fn error_of(failure: Failure, message: Option<(i32, i32)>) -> Error {
-    use crate::generated::constants::{MPI_ERR_TRUNCATE, MPI_ERR_TYPE};
-    let whence =
-        message.map_or(String::new(), |(source, tag)| format!(", from rank {source} with tag {tag}"));
-    match failure {
-        Failure::Channel(fault) => Error::channel(*fault),
-        Failure::Truncated { sent, room } => Error::new(
-            MPI_ERR_TRUNCATE,
-            "a message was longer than the receive buffer and was cut",
-            format!("{sent} bytes were sent, the receive has room for {room}{whence}"),
-            "the receive's count or datatype is smaller than the send's, or it matched a message that was meant for another receive",
-            "receive with room for the longest message, or ask with MPI_Probe and MPI_Get_count first",
-        ),
-        Failure::Unlike { mine, theirs } => {
-            let [mine, theirs] = [mine, theirs].map(|mark| sort::name(mark.0 & Mark::TYPE));
-            Error::new(
-                MPI_ERR_TYPE,
-                "a message has elements of another type than its receive, and was not received",
-                format!("{theirs} were sent, the receive is for {mine}{whence}"),
-                "the datatypes of the send and the receive do not match (MPI-5.0, 3.3.1)",
-                "use the same basic datatypes on both sides, or MPI_BYTE on both",
-            )
-        }
-    }
-}
-
-/// Returns a completion, or the error in it.
-#[inline]
-pub fn checked(completion: Completion) -> Result<Completion> {
-    completion_error(&completion).map_or(Ok(completion), Err)
 }

@@ -75,8 +75,9 @@ pub fn start() -> Result<Started, Error> {
     };
     let process = Process::new(place.me, place.size, engine, waiter)
         .with_boards(shared.boards)
-        .with_neighbors(shared.neighbors);
-    let process = process.with_sleep_max(sleep_max);
+        .with_neighbors(shared.neighbors)
+        .with_heap(shared.heap)
+        .with_sleep_max(sleep_max);
     Ok(Started { process, launch })
 }
 

@@ -3,9 +3,12 @@
 use crate::args::{Out, OutString};
 use crate::generated::types::MPI_Aint;
 use crate::host::host_name;
+use crate::state;
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
+use verbena_fault::Fault;
 use verbena_mpi::generated::constants as mpi;
+use verbena_mpi::process::Freed;
 use verbena_mpi::{Error, Info, Result};
 
 /// Alignment of allocated memory in bytes, if the program does not ask for more: a cache line.
@@ -31,22 +34,30 @@ pub fn get_processor_name(name: OutString<'_>, resultlen: Out<'_, c_int>) -> Res
     Ok(())
 }
 
-/// `MPI_Alloc_mem` (9.2).
+/// `MPI_Alloc_mem` (9.2): memory of the node's heap, so that windows on it are reached by load and
+/// store; else private memory, which is less to the system as long as it is not used.
 pub fn alloc_mem(size: MPI_Aint, info: Option<&Arc<Info>>, baseptr: *mut c_void) -> Result<()> {
     let bytes = usize::try_from(size).map_err(|_| negative_size(size))?;
     if baseptr.is_null() {
         return Err(null_place());
     }
-    let mut memory = std::ptr::null_mut();
-    // SAFETY: the place for the address is ours; the alignment is a power of two and a multiple of
-    // a pointer's.
-    let failed = unsafe { libc::posix_memalign(&mut memory, alignment(info)?, bytes.max(1)) };
-    if failed != 0 {
-        return Err(no_memory(bytes));
-    }
+    let alignment = alignment(info)?;
+    let memory = match state::process().allocate(bytes, alignment) {
+        Some(Ok(region)) => region.pointer().cast(),
+        Some(Err(fault)) => private_memory(bytes, alignment).ok_or_else(|| no_memory(bytes, Some(&fault)))?,
+        None => private_memory(bytes, alignment).ok_or_else(|| no_memory(bytes, None))?,
+    };
     // SAFETY: the program passes the address of a pointer as `void *` (MPI-5.0, 9.2).
     unsafe { baseptr.cast::<*mut c_void>().write_unaligned(memory) };
     Ok(())
+}
+
+fn private_memory(bytes: usize, alignment: usize) -> Option<*mut c_void> {
+    let mut memory = std::ptr::null_mut();
+    // SAFETY: the place for the address is ours; the alignment is a power of two and a multiple of
+    // a pointer's.
+    let failed = unsafe { libc::posix_memalign(&mut memory, alignment, bytes.max(1)) };
+    (failed == 0).then_some(memory)
 }
 
 /// The alignment that the hint `mpi_minimum_memory_alignment` asks for, at least a cache line.
@@ -58,9 +69,15 @@ fn alignment(info: Option<&Arc<Info>>) -> Result<usize> {
 
 /// `MPI_Free_mem` (9.2).
 pub fn free_mem(base: *mut c_void) -> Result<()> {
-    // SAFETY: the program passes what `MPI_Alloc_mem` gave it, or null (MPI-5.0, 9.2).
-    unsafe { libc::free(base) };
-    Ok(())
+    match state::try_process().map_or(Freed::Elsewhere, |process| process.free(base as u64)) {
+        Freed::Block => Ok(()),
+        Freed::NoBlock => Err(not_allocated(base)),
+        Freed::Elsewhere => {
+            // SAFETY: the program passes what `MPI_Alloc_mem` gave it, or null (MPI-5.0, 9.2).
+            unsafe { libc::free(base) };
+            Ok(())
+        }
+    }
 }
 
 #[cold]
@@ -86,12 +103,23 @@ fn null_place() -> Error {
 }
 
 #[cold]
-fn no_memory(bytes: usize) -> Error {
+fn no_memory(bytes: usize, heap: Option<&Fault>) -> Error {
     Error::new(
         mpi::MPI_ERR_NO_MEM,
         format!("{bytes} bytes of memory cannot be allocated"),
-        "this process",
+        heap.map_or("this process".into(), |fault| format!("{} ({})", fault.on, fault.what)),
         "the memory of the machine or a limit (ulimit -v, a cgroup) is used up",
         "allocate less, or raise the limit",
+    )
+}
+
+#[cold]
+fn not_allocated(base: *mut c_void) -> Error {
+    Error::new(
+        mpi::MPI_ERR_BASE,
+        "MPI_Free_mem was called for memory that is not there to be freed",
+        format!("{base:p}, an address of the memory that the processes of the node share"),
+        "it was freed before, is not the beginning of what MPI_Alloc_mem gave, or belongs to a window",
+        "pass each address that MPI_Alloc_mem gave once; MPI_Win_free frees the memory of a window",
     )
 }

@@ -1,0 +1,52 @@
+//! The errors of completions, in the words of MPI.
+
+use crate::datatype::sort;
+use crate::error::{Error, Result};
+use verbena_channel::mark::Mark;
+use verbena_engine::{Completion, Failure};
+
+/// The error of a failure whose message is not known.
+#[cold]
+pub fn failure_error(failure: Failure) -> Error {
+    error_of(failure, None)
+}
+
+/// The error of a completion, if it failed: with the message's source and tag.
+#[inline]
+pub fn completion_error(completion: &Completion) -> Option<Error> {
+    let failure = completion.failure.clone()?;
+    Some(error_of(failure, Some((completion.source, completion.tag))))
+}
+
+#[cold]
+fn error_of(failure: Failure, message: Option<(i32, i32)>) -> Error {
+    use crate::generated::constants::{MPI_ERR_TRUNCATE, MPI_ERR_TYPE};
+    let whence =
+        message.map_or(String::new(), |(source, tag)| format!(", from rank {source} with tag {tag}"));
+    match failure {
+        Failure::Channel(fault) => Error::channel(*fault),
+        Failure::Truncated { sent, room } => Error::new(
+            MPI_ERR_TRUNCATE,
+            "a message was longer than the receive buffer and was cut",
+            format!("{sent} bytes were sent, the receive has room for {room}{whence}"),
+            "the receive's count or datatype is smaller than the send's, or it matched a message that was meant for another receive",
+            "receive with room for the longest message, or ask with MPI_Probe and MPI_Get_count first",
+        ),
+        Failure::Unlike { mine, theirs } => {
+            let [mine, theirs] = [mine, theirs].map(|mark| sort::name(mark.0 & Mark::TYPE));
+            Error::new(
+                MPI_ERR_TYPE,
+                "a message has elements of another type than its receive, and was not received",
+                format!("{theirs} were sent, the receive is for {mine}{whence}"),
+                "the datatypes of the send and the receive do not match (MPI-5.0, 3.3.1)",
+                "use the same basic datatypes on both sides, or MPI_BYTE on both",
+            )
+        }
+    }
+}
+
+/// Returns a completion, or the error in it.
+#[inline]
+pub fn checked(completion: Completion) -> Result<Completion> {
+    completion_error(&completion).map_or(Ok(completion), Err)
+}

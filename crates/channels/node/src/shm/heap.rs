@@ -51,9 +51,10 @@ pub(super) fn create(ranks: u32) -> Result<(Segment, OwnedFd), String> {
     loop {
         match Segment::create_closed(c"verbena-heap", (slice * u64::from(ranks)) as usize) {
             Ok(made) => return Ok(made),
-            // Some processors, and Valgrind, have less address space.
-            Err(error) if error.raw_os_error() == Some(libc::ENOMEM) && slice >= 2 * SLICE_BYTES_MIN => {
-                slice /= 2;
+            // Some processors, and Valgrind, have less address space. Other ranks may have less
+            // of it free than this one.
+            Err(error) if error.raw_os_error() == Some(libc::ENOMEM) && slice >= 4 * SLICE_BYTES_MIN => {
+                slice = slice / 4 / SLICE_BYTES_MIN * SLICE_BYTES_MIN;
             }
             Err(error) => return Err(format!("memory for it cannot be made: {error} ({bounds})")),
         }

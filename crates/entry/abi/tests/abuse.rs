@@ -114,6 +114,23 @@ fn wrong_requests() {
 fn what_is_not_written_says_so() {
     begin();
     // SAFETY: the body does not exist, so nothing is looked at.
-    let code = unsafe { mpi_abi::generated::rma::MPI_Win_fence(0, MPI_WIN_NULL) };
+    let code = unsafe { mpi_abi::generated::dynamic::MPI_Comm_disconnect(null_mut()) };
     assert_eq!(code, MPI_ERR_UNSUPPORTED_OPERATION);
+}
+
+#[test]
+fn wrong_windows() {
+    begin();
+    for handle in
+        [0, MPI_WIN_NULL, MPI_COMM_WORLD, usize::MAX, encode(Kind::Win, Place { index: 7, generation: 9 })]
+    {
+        let mut win = handle;
+        // SAFETY: no window is behind the handle, so nothing else is looked at.
+        let codes = unsafe {
+            use mpi_abi::generated::rma::*;
+            [MPI_Win_fence(0, win), MPI_Win_free(&mut win), MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win)]
+        };
+        assert_eq!(codes, [MPI_ERR_WIN; 3], "{handle:#x}");
+        assert_eq!(win, handle);
+    }
 }

@@ -124,7 +124,7 @@ fn wrong_windows() {
     for handle in
         [0, MPI_WIN_NULL, MPI_COMM_WORLD, usize::MAX, encode(Kind::Win, Place { index: 7, generation: 9 })]
     {
-        let mut win: MPI_Win = handle;
+        let mut win = handle;
         // SAFETY: no window is behind the handle, so nothing else is looked at.
         let codes = unsafe {
             use mpi_abi::generated::rma::*;

@@ -211,6 +211,27 @@ fn errors_of_windows() {
     passes_on_every_way("window_errors");
 }
 
+/// Operations are counted by the way that they went: in allocated windows, on memory of the
+/// program, and atomically; a lock that is not free is counted where it is waited for.
+#[test]
+fn operations_of_windows_are_counted_by_their_way() {
+    let expected = [
+        ["mapped", "neighbor", "plain", "window_locks_awaited"],
+        ["neighbor", "neighbor", "messages", "window_locks_queued"],
+        ["messages", "messages", "messages", "window_locks_queued"],
+        ["mapped", "messages", "plain", "window_locks_awaited"],
+    ];
+    let program = program("window_counts");
+    for (variables, arguments) in WAYS_TO_A_TARGET.iter().zip(expected) {
+        for ranks in [2, 3] {
+            let job = variables.iter().fold(job(ranks, &program), |job, (name, value)| job.env(name, value));
+            let ended = arguments.iter().fold(job, |job, argument| job.arg(argument)).run().ok();
+            let line = format!("window_counts: ok with {ranks} ranks");
+            assert!(ended.stdout.contains(&line), "{arguments:?}: {ended:?}");
+        }
+    }
+}
+
 /// A window that was never freed holds nobody up, nor does a target that calls nothing; a rank that
 /// dies with a lock ends the job.
 #[test]

@@ -48,6 +48,9 @@ pub(crate) struct Args {
     /// Only these contenders, as in mpich,intel (Verbena always takes part)
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// Only these points of those that would be measured, as in put:8,fence
+    #[arg(long, value_delimiter = ',')]
+    points: Vec<String>,
     /// The longest that one point may take, in seconds
     #[arg(long, default_value_t = 20.0)]
     limit_s: f64,
@@ -84,6 +87,9 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     if args.rounds == 0 || args.ranks.iter().any(|&ranks| ranks < 2) {
         bail!("there must be at least one round, and at least two ranks");
+    }
+    if parts(args).iter().all(|part| part.points.is_empty()) {
+        bail!("none of the points of --points is measured at these ranks");
     }
     let top = top();
     let peers = || {
@@ -136,10 +142,13 @@ fn rounds(args: &Args, worker: &Path, contenders: &[Contender]) -> Result<Summar
 
 fn parts(args: &Args) -> Vec<Part> {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    match args.page {
+    let mut parts = match args.page {
         true => plan::of_page(args.busy.unwrap_or_else(cores)),
         false => plan::usual(&args.ranks, args.busy.unwrap_or(0)),
-    }
+    };
+    let is_wanted = |point: &str| args.points.is_empty() || args.points.iter().any(|wanted| wanted == point);
+    parts.iter_mut().for_each(|part| part.points.retain(|point| is_wanted(point)));
+    parts
 }
 
 fn write(args: &Args, summary: &Summary) -> Result<()> {

@@ -36,6 +36,27 @@ const AT_MORE: &[&str] = &[
     "alltoall:1024",
 ];
 
+/// The points of one-sided communication at two ranks.
+const ONE_SIDED: &[&str] = &[
+    "put:8",
+    "get:65536",
+    "put_bandwidth:1048576",
+    "created_put:8",
+    "created_put_bandwidth:1048576",
+    "accumulate:8192",
+    "fetch_and_op",
+    "compare_and_swap",
+    "lock_put_unlock",
+    "fence",
+    "pscw",
+    "window",
+    "accumulate_computing",
+    "created_accumulate_computing",
+];
+
+/// Those with more ranks.
+const ONE_SIDED_AT_MORE: &[&str] = &["created_put:8", "fetch_and_op", "lock_put_unlock", "fence", "pscw"];
+
 /// The largest number of ranks for which start-up is measured.
 const STARTUP_RANKS_MAX: usize = 4;
 
@@ -109,11 +130,12 @@ pub(super) fn of_page(busy: usize) -> Vec<Part> {
 }
 
 fn points(ranks: usize) -> Vec<&'static str> {
-    match ranks {
-        2 => AT_TWO.to_vec(),
-        more if more <= STARTUP_RANKS_MAX => AT_MORE.iter().copied().chain(["startup"]).collect(),
-        _ => AT_MORE.to_vec(),
-    }
+    let (of_messages, one_sided) = match ranks {
+        2 => (AT_TWO, ONE_SIDED),
+        _ => (AT_MORE, ONE_SIDED_AT_MORE),
+    };
+    let startup: &[&str] = if (3..=STARTUP_RANKS_MAX).contains(&ranks) { &["startup"] } else { &[] };
+    [of_messages, one_sided, startup].concat()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | [`mpi`], [`buffer`] | an MPI library, opened at run time, and memory for its messages |
 //! | [`metric`] | what can be measured, units, points |
-//! | `pair`, `pairs`, `threads`, `collective`, `overlap`, `everyone` | the loops |
+//! | `pair`, `pairs`, `threads`, `collective`, `one_sided`, `overlap`, `everyone` | the loops |
 //! | `mixed`, `discovery`, `few_talk` | the loops about polling |
 //! | `turns` | ranks that wait without a processor until it is their turn |
 //! | [`kernels`], [`floor`] | small computations; what the machine can do without MPI |
@@ -41,6 +41,7 @@ pub mod kernels;
 pub mod metric;
 mod mixed;
 pub mod mpi;
+mod one_sided;
 pub mod output;
 mod overlap;
 mod pair;

@@ -1,11 +1,13 @@
 //! The metrics, their units, and how a point of a measurement is written on a command line.
 
+mod point;
+
+pub use point::{Point, format_size, parse_size};
+
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::str::FromStr;
 
 /// A quantity that the benchmarks measure. The methods are stated where the loops are: `pair`,
-/// `collective`, `kernel`, `floor`.
+/// `collective`, `kernel`, `one_sided`, `floor`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
@@ -128,6 +130,44 @@ pub enum Metric {
     Processor,
     /// The time by which the computation takes longer.
     OverlapTime,
+    /// `MPI_Put` and `MPI_Win_flush`, by one rank.
+    Put,
+    /// `MPI_Get` and `MPI_Win_flush`.
+    Get,
+    /// Many puts before each flush.
+    PutBandwidth,
+    /// Many gets before each flush.
+    GetBandwidth,
+    /// Puts per second, with many before each flush.
+    PutRate,
+    /// Gets per second, with many before each flush.
+    GetRate,
+    /// [`Put`](Metric::Put) to memory of the program (`MPI_Win_create`).
+    CreatedPut,
+    /// [`Get`](Metric::Get) from memory of the program.
+    CreatedGet,
+    /// Many puts to memory of the program.
+    CreatedPutBandwidth,
+    /// Many gets from memory of the program.
+    CreatedGetBandwidth,
+    /// `MPI_Accumulate` of doubles and a flush, by all ranks at one.
+    Accumulate,
+    /// `MPI_Fetch_and_op` and a flush, by all ranks at one.
+    FetchAndOp,
+    /// `MPI_Compare_and_swap` and a flush, by all ranks at one.
+    CompareAndSwap,
+    /// An exclusive lock, a put of 8 bytes, and the unlock, by all ranks at one.
+    LockPutUnlock,
+    /// A put of 8 bytes to a neighbour and `MPI_Win_fence`, by all ranks.
+    Fence,
+    /// A post, a start, a put of 8 bytes, a complete and a wait, by neighbours.
+    Pscw,
+    /// `MPI_Win_allocate` and `MPI_Win_free`, by all ranks.
+    Window,
+    /// An accumulate and a flush at a target that computes meanwhile.
+    AccumulateComputing,
+    /// An accumulate at memory of the program, of a target that computes meanwhile.
+    CreatedAccumulateComputing,
 }
 
 /// The ways to measure a metric.
@@ -153,129 +193,106 @@ pub enum Family {
     FewTalk,
     /// The point is measured between two ranks; one of them computes.
     Overlap,
+    /// Measured on a window of all ranks.
+    OneSided,
     /// Measured from outside, around the launcher.
     Startup,
     /// Measured in this process (and its children), without MPI.
     Floor,
 }
 
+/// Every metric with its name, in the order of their declarations.
+const NAMES: [(Metric, &str); 73] = [
+    (Metric::Latency, "latency"),
+    (Metric::Bandwidth, "bandwidth"),
+    (Metric::Bidirectional, "bidirectional"),
+    (Metric::PingPong, "ping_pong"),
+    (Metric::PingPongStaying, "ping_pong_staying"),
+    (Metric::PingPongMoving, "ping_pong_moving"),
+    (Metric::MultiPingPong, "multi_ping_pong"),
+    (Metric::Rate, "rate"),
+    (Metric::Rate1Thread, "rate_1_thread"),
+    (Metric::Rate2Threads, "rate_2_threads"),
+    (Metric::Rate4Threads, "rate_4_threads"),
+    (Metric::Barrier, "barrier"),
+    (Metric::Bcast, "bcast"),
+    (Metric::Reduce, "reduce"),
+    (Metric::Allreduce, "allreduce"),
+    (Metric::ReduceScatter, "reduce_scatter"),
+    (Metric::Scan, "scan"),
+    (Metric::Gather, "gather"),
+    (Metric::Scatter, "scatter"),
+    (Metric::Allgather, "allgather"),
+    (Metric::Alltoall, "alltoall"),
+    (Metric::FanOut, "fan_out"),
+    (Metric::KernelIs, "kernel_is"),
+    (Metric::KernelCg, "kernel_cg"),
+    (Metric::KernelMg, "kernel_mg"),
+    (Metric::KernelLu, "kernel_lu"),
+    (Metric::KernelFt, "kernel_ft"),
+    (Metric::KernelSp, "kernel_sp"),
+    (Metric::KernelBt, "kernel_bt"),
+    (Metric::KernelSmg, "kernel_smg"),
+    (Metric::Connect, "connect"),
+    (Metric::ConnectProcessor, "connect_processor"),
+    (Metric::ConnectMemory, "connect_memory"),
+    (Metric::Startup, "startup"),
+    (Metric::CacheLine, "cache_line"),
+    (Metric::Copy, "copy"),
+    (Metric::PipeFanOut, "pipe_fan_out"),
+    (Metric::CopyBoth, "copy_both"),
+    (Metric::Read, "read"),
+    (Metric::ReadBoth, "read_both"),
+    (Metric::Pipe, "pipe"),
+    (Metric::PollingSet, "polling_set"),
+    (Metric::NodeLatency, "node_latency"),
+    (Metric::NetworkLatency, "network_latency"),
+    (Metric::NodeLatencyAny, "node_latency_any"),
+    (Metric::NetworkLatencyAny, "network_latency_any"),
+    (Metric::DiscoveryNamed, "discovery_named"),
+    (Metric::DiscoveryAny, "discovery_any"),
+    (Metric::FewTalk, "few_talk"),
+    (Metric::Discovery100, "discovery_100"),
+    (Metric::Discovery200, "discovery_200"),
+    (Metric::OverlapLoss, "overlap_loss"),
+    (Metric::Processor, "processor"),
+    (Metric::OverlapTime, "overlap_time"),
+    (Metric::Put, "put"),
+    (Metric::Get, "get"),
+    (Metric::PutBandwidth, "put_bandwidth"),
+    (Metric::GetBandwidth, "get_bandwidth"),
+    (Metric::PutRate, "put_rate"),
+    (Metric::GetRate, "get_rate"),
+    (Metric::CreatedPut, "created_put"),
+    (Metric::CreatedGet, "created_get"),
+    (Metric::CreatedPutBandwidth, "created_put_bandwidth"),
+    (Metric::CreatedGetBandwidth, "created_get_bandwidth"),
+    (Metric::Accumulate, "accumulate"),
+    (Metric::FetchAndOp, "fetch_and_op"),
+    (Metric::CompareAndSwap, "compare_and_swap"),
+    (Metric::LockPutUnlock, "lock_put_unlock"),
+    (Metric::Fence, "fence"),
+    (Metric::Pscw, "pscw"),
+    (Metric::Window, "window"),
+    (Metric::AccumulateComputing, "accumulate_computing"),
+    (Metric::CreatedAccumulateComputing, "created_accumulate_computing"),
+];
+
 impl Metric {
     /// Every metric.
-    pub const ALL: [Metric; 54] = [
-        Metric::Latency,
-        Metric::Bandwidth,
-        Metric::Bidirectional,
-        Metric::PingPong,
-        Metric::PingPongStaying,
-        Metric::PingPongMoving,
-        Metric::MultiPingPong,
-        Metric::Rate,
-        Metric::Rate1Thread,
-        Metric::Rate2Threads,
-        Metric::Rate4Threads,
-        Metric::Barrier,
-        Metric::Bcast,
-        Metric::Reduce,
-        Metric::Allreduce,
-        Metric::ReduceScatter,
-        Metric::Scan,
-        Metric::Gather,
-        Metric::Scatter,
-        Metric::Allgather,
-        Metric::Alltoall,
-        Metric::FanOut,
-        Metric::KernelIs,
-        Metric::KernelCg,
-        Metric::KernelMg,
-        Metric::KernelLu,
-        Metric::KernelFt,
-        Metric::KernelSp,
-        Metric::KernelBt,
-        Metric::KernelSmg,
-        Metric::Connect,
-        Metric::ConnectProcessor,
-        Metric::ConnectMemory,
-        Metric::Startup,
-        Metric::CacheLine,
-        Metric::Copy,
-        Metric::PipeFanOut,
-        Metric::CopyBoth,
-        Metric::Read,
-        Metric::ReadBoth,
-        Metric::Pipe,
-        Metric::PollingSet,
-        Metric::NodeLatency,
-        Metric::NetworkLatency,
-        Metric::NodeLatencyAny,
-        Metric::NetworkLatencyAny,
-        Metric::DiscoveryNamed,
-        Metric::DiscoveryAny,
-        Metric::FewTalk,
-        Metric::Discovery100,
-        Metric::Discovery200,
-        Metric::OverlapLoss,
-        Metric::Processor,
-        Metric::OverlapTime,
-    ];
+    pub const ALL: [Metric; NAMES.len()] = {
+        let mut all = [Metric::Latency; NAMES.len()];
+        let mut at = 0;
+        while at < all.len() {
+            all[at] = NAMES[at].0;
+            at += 1;
+        }
+        all
+    };
 
     /// The name in reports and on the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            Metric::Latency => "latency",
-            Metric::Bandwidth => "bandwidth",
-            Metric::Bidirectional => "bidirectional",
-            Metric::PingPong => "ping_pong",
-            Metric::PingPongStaying => "ping_pong_staying",
-            Metric::PingPongMoving => "ping_pong_moving",
-            Metric::MultiPingPong => "multi_ping_pong",
-            Metric::Rate => "rate",
-            Metric::Rate1Thread => "rate_1_thread",
-            Metric::Rate2Threads => "rate_2_threads",
-            Metric::Rate4Threads => "rate_4_threads",
-            Metric::Barrier => "barrier",
-            Metric::Bcast => "bcast",
-            Metric::Reduce => "reduce",
-            Metric::Allreduce => "allreduce",
-            Metric::ReduceScatter => "reduce_scatter",
-            Metric::Scan => "scan",
-            Metric::Gather => "gather",
-            Metric::Scatter => "scatter",
-            Metric::Allgather => "allgather",
-            Metric::Alltoall => "alltoall",
-            Metric::FanOut => "fan_out",
-            Metric::KernelIs => "kernel_is",
-            Metric::KernelCg => "kernel_cg",
-            Metric::KernelMg => "kernel_mg",
-            Metric::KernelLu => "kernel_lu",
-            Metric::KernelFt => "kernel_ft",
-            Metric::KernelSp => "kernel_sp",
-            Metric::KernelBt => "kernel_bt",
-            Metric::KernelSmg => "kernel_smg",
-            Metric::Connect => "connect",
-            Metric::ConnectProcessor => "connect_processor",
-            Metric::ConnectMemory => "connect_memory",
-            Metric::Startup => "startup",
-            Metric::CacheLine => "cache_line",
-            Metric::Copy => "copy",
-            Metric::PipeFanOut => "pipe_fan_out",
-            Metric::CopyBoth => "copy_both",
-            Metric::Read => "read",
-            Metric::ReadBoth => "read_both",
-            Metric::Pipe => "pipe",
-            Metric::PollingSet => "polling_set",
-            Metric::NodeLatency => "node_latency",
-            Metric::NetworkLatency => "network_latency",
-            Metric::NodeLatencyAny => "node_latency_any",
-            Metric::NetworkLatencyAny => "network_latency_any",
-            Metric::DiscoveryNamed => "discovery_named",
-            Metric::DiscoveryAny => "discovery_any",
-            Metric::FewTalk => "few_talk",
-            Metric::Discovery100 => "discovery_100",
-            Metric::Discovery200 => "discovery_200",
-            Metric::OverlapLoss => "overlap_loss",
-            Metric::Processor => "processor",
-            Metric::OverlapTime => "overlap_time",
-        }
+        NAMES[self as usize].1
     }
 
     /// The unit of its values.
@@ -285,6 +302,9 @@ impl Metric {
             Metric::Bandwidth | Metric::Bidirectional | Metric::PingPong | Metric::MultiPingPong => "GB/s",
             Metric::PingPongStaying | Metric::PingPongMoving => "GB/s",
             Metric::Copy | Metric::CopyBoth | Metric::Read | Metric::ReadBoth => "GB/s",
+            Metric::PutBandwidth | Metric::GetBandwidth => "GB/s",
+            Metric::CreatedPutBandwidth | Metric::CreatedGetBandwidth => "GB/s",
+            Metric::PutRate | Metric::GetRate => "Mop/s",
             Metric::Startup | Metric::Connect | Metric::ConnectProcessor => "ms",
             Metric::ConnectMemory => "MiB",
             Metric::OverlapLoss | Metric::Processor => "%",
@@ -294,7 +314,7 @@ impl Metric {
 
     /// Returns whether the values are amounts in a time, not times.
     pub fn is_speed(self) -> bool {
-        matches!(self.unit(), "Mmsg/s" | "GB/s")
+        matches!(self.unit(), "Mmsg/s" | "Mop/s" | "GB/s")
     }
 
     /// Returns how the metric is measured.
@@ -317,6 +337,14 @@ impl Metric {
             Metric::OverlapLoss | Metric::Processor | Metric::OverlapTime => Family::Overlap,
             Metric::CacheLine | Metric::Pipe | Metric::PipeFanOut | Metric::PollingSet => Family::Floor,
             Metric::Copy | Metric::CopyBoth | Metric::Read | Metric::ReadBoth => Family::Floor,
+            Metric::Put | Metric::PutBandwidth | Metric::PutRate => Family::OneSided,
+            Metric::Get | Metric::GetBandwidth | Metric::GetRate => Family::OneSided,
+            Metric::CreatedPut | Metric::CreatedPutBandwidth => Family::OneSided,
+            Metric::CreatedGet | Metric::CreatedGetBandwidth => Family::OneSided,
+            Metric::Accumulate | Metric::FetchAndOp | Metric::CompareAndSwap => Family::OneSided,
+            Metric::LockPutUnlock | Metric::Fence | Metric::Pscw => Family::OneSided,
+            Metric::AccumulateComputing | Metric::CreatedAccumulateComputing => Family::OneSided,
+            Metric::Window => Family::OneSided,
             _ => Family::Collective,
         }
     }
@@ -337,6 +365,14 @@ impl Metric {
                 | Connect
                 | ConnectProcessor
                 | ConnectMemory
+                | FetchAndOp
+                | CompareAndSwap
+                | LockPutUnlock
+                | Fence
+                | Pscw
+                | Window
+                | AccumulateComputing
+                | CreatedAccumulateComputing
         )
     }
 
@@ -355,144 +391,13 @@ impl Metric {
         let by_all = matches!(self.family(), Family::Collective | Family::Kernel | Family::Mixed);
         let by_few = matches!(self.family(), Family::Discovery | Family::FewTalk);
         let by_job = matches!(self.family(), Family::Startup | Family::Everyone | Family::Pairs);
-        by_all || by_few || by_job || self == Metric::PipeFanOut
+        let is_one_sided = self.family() == Family::OneSided;
+        by_all || by_few || by_job || is_one_sided || self == Metric::PipeFanOut
     }
 
     /// Returns whether it adds doubles, so that its size must be a multiple of eight bytes.
     pub fn adds_doubles(self) -> bool {
         matches!(self, Metric::Reduce | Metric::Allreduce | Metric::ReduceScatter | Metric::Scan)
-    }
-}
-
-/// A point: a metric and the message size in bytes (0 where the metric has none). Written
-/// `latency:8`, `bcast:1M`, `barrier`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Point {
-    /// The metric to measure.
-    pub metric: Metric,
-    /// Bytes a message, or bytes a rank (and pair of ranks, for alltoall) in a collective; the
-    /// number of rings for [`Metric::PollingSet`], the messages of a burst for those of discovery.
-    pub bytes: usize,
-}
-
-impl fmt::Display for Point {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.metric.has_size() {
-            true => write!(f, "{}:{}", self.metric.name(), self.bytes),
-            false => write!(f, "{}", self.metric.name()),
-        }
-    }
-}
-
-impl FromStr for Point {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Point, String> {
-        let (name, size) = text.split_once(':').map_or((text, None), |(name, size)| (name, Some(size)));
-        let metric = Metric::ALL.into_iter().find(|metric| metric.name() == name);
-        let metric =
-            metric.ok_or_else(|| format!("there is no metric named \"{name}\"; choose among {}", names()))?;
-        let bytes = match (metric.has_size(), size) {
-            (true, Some(size)) => parse_size(size)?,
-            (true, None) => return Err(format!("{name} needs a size, as in {name}:1024")),
-            (false, None) => 0,
-            (false, Some(_)) => return Err(format!("{name} has no size")),
-        };
-        Point { metric, bytes }.checked()
-    }
-}
-
-impl Point {
-    /// The size for people: bytes, rings where the metric counts those, nothing where it has none.
-    pub fn size_words(self) -> String {
-        match self.metric {
-            Metric::PollingSet if self.bytes == 1 => "1 ring".into(),
-            Metric::PollingSet => format!("{} rings", self.bytes),
-            Metric::DiscoveryNamed | Metric::DiscoveryAny => format!("bursts of {}", self.bytes),
-            _ if self.metric.has_size() => format_size(self.bytes),
-            _ => String::new(),
-        }
-    }
-
-    /// Refuses sizes that the metric cannot have.
-    pub fn checked(self) -> Result<Point, String> {
-        if self.metric.adds_doubles() && (self.bytes == 0 || !self.bytes.is_multiple_of(size_of::<f64>())) {
-            return Err(format!(
-                "{} adds doubles: its size must be a multiple of 8, not {}",
-                self.metric.name(),
-                self.bytes
-            ));
-        }
-        if self.bytes > i32::MAX as usize {
-            return Err(format!("a message of {} bytes does not fit in an int", self.bytes));
-        }
-        Ok(self)
-    }
-}
-
-fn names() -> String {
-    Metric::ALL.map(Metric::name).join(", ")
-}
-
-/// Reads `8`, `64K`, `1M`, `1MiB`, `2G`: powers of 1024.
-pub fn parse_size(text: &str) -> Result<usize, String> {
-    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (digits, suffix) = text.split_at(split);
-    let number: usize = digits.parse().map_err(|_| format!("\"{text}\" is no size; write 8, 64K or 1M"))?;
-    let factor = match suffix.to_ascii_lowercase().as_str() {
-        "" | "b" => 1,
-        "k" | "kib" => 1 << 10,
-        "m" | "mib" => 1 << 20,
-        "g" | "gib" => 1 << 30,
-        _ => return Err(format!("\"{suffix}\" is no unit of size; write K, M or G (powers of 1024)")),
-    };
-    number.checked_mul(factor).ok_or_else(|| format!("\"{text}\" is too large"))
-}
-
-/// Writes a size the way people say it: `8 B`, `64 KiB`, `1 MiB`.
-pub fn format_size(bytes: usize) -> String {
-    match bytes {
-        b if b >= 1 << 20 && b.is_multiple_of(1 << 20) => format!("{} MiB", b >> 20),
-        b if b >= 1 << 10 && b.is_multiple_of(1 << 10) => format!("{} KiB", b >> 10),
-        b => format!("{b} B"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn points_read_as_they_are_written() {
-        for text in ["latency:8", "bcast:1048576", "barrier", "startup", "copy:65536"] {
-            assert_eq!(text.parse::<Point>().expect(text).to_string(), text);
-        }
-        assert_eq!("alltoall:1KiB".parse(), Ok(Point { metric: Metric::Alltoall, bytes: 1024 }));
-    }
-
-    #[test]
-    fn senseless_points_are_refused_with_the_reason() {
-        for (text, reason) in [
-            ("warp:8", "no metric named \"warp\""),
-            ("latency", "needs a size"),
-            ("barrier:8", "has no size"),
-            ("allreduce:12", "multiple of 8"),
-            ("latency:3X", "no unit"),
-            ("latency:4G", "does not fit"),
-        ] {
-            let refused = text.parse::<Point>().expect_err(text);
-            assert!(refused.contains(reason), "{text}: {refused}");
-        }
-    }
-
-    #[test]
-    fn rings_are_no_bytes() {
-        let words = |text: &str| text.parse::<Point>().expect(text).size_words();
-        assert_eq!(["polling_set:128", "latency:65536", "barrier"].map(words), ["128 rings", "64 KiB", ""]);
-    }
-
-    #[test]
-    fn sizes_read_well() {
-        assert_eq!([8, 65536, 4 << 20, 1500].map(format_size), ["8 B", "64 KiB", "4 MiB", "1500 B"]);
+            || self == Metric::Accumulate
     }
 }

@@ -20,12 +20,6 @@ use std::ffi::{c_char, c_int, c_void};
 use std::path::Path;
 use std::sync::Mutex;
 
-mod counters;
-mod items;
-mod window;
-pub use counters::Counters;
-pub use window::{Message, Window};
-
 /// A handle of either ABI: both pass it as a pointer.
 type Handle = usize;
 /// A buffer's address as MPI takes it.
@@ -37,14 +31,14 @@ const VERSION_BYTES_MAX: usize = 8192;
 /// The tag of every message of the benchmarks.
 const TAG: c_int = 7;
 
-/// Declares the table of MPI functions in use and how to look each of them up.
+/// Declares a table of MPI functions in use and how to look each of them up.
 macro_rules! calls {
-    ($($field:ident = $name:literal ($($argument:ty),*);)*) => {
-        struct Calls { $($field: unsafe extern "C" fn($($argument),*) -> c_int,)* }
+    ($table:ident: $($field:ident = $name:literal ($($argument:ty),*);)*) => {
+        struct $table { $($field: unsafe extern "C" fn($($argument),*) -> c_int,)* }
 
-        impl Calls {
-            fn load(library: &Library) -> Result<Calls> {
-                Ok(Calls { $(
+        impl $table {
+            fn load(library: &Library) -> Result<$table> {
+                Ok($table { $(
                     // SAFETY: the type is the C signature that the MPI standard gives this
                     // function; handles are pointer-sized in both ABIs.
                     $field: *unsafe { library.get::<unsafe extern "C" fn($($argument),*) -> c_int>($name) }
@@ -55,7 +49,15 @@ macro_rules! calls {
     };
 }
 
-calls! {
+mod counters;
+mod items;
+mod one_sided;
+mod window;
+pub use counters::Counters;
+pub use one_sided::{Exposed, Exposure, Windows};
+pub use window::{Message, Window};
+
+calls! { Calls:
     init_thread = "MPI_Init_thread"(*mut c_int, *mut *mut *mut c_char, c_int, *mut c_int);
     finalize = "MPI_Finalize"();
     comm_rank = "MPI_Comm_rank"(Handle, *mut c_int);

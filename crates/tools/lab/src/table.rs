@@ -19,6 +19,7 @@ pub fn render(report: &Report) -> String {
         Family::Pairs,
         Family::Threads,
         Family::Collective,
+        Family::OneSided,
         Family::Kernel,
         Family::Mixed,
         Family::Discovery,

@@ -6,7 +6,8 @@
 
 use super::metric::{Family, Point};
 use super::timing::Effort;
-use super::{collective, discovery, everyone, few_talk, kernels, mixed, overlap, pair, pairs, threads};
+use super::{collective, discovery, everyone, few_talk, kernels, mixed, one_sided, overlap};
+use super::{pair, pairs, threads};
 use crate::mpi::{Identity, World};
 use crate::witness::Witness;
 use anyhow::{Context, Result, bail};
@@ -101,6 +102,10 @@ fn measure(world: &World, point: Point, effort: Effort) -> Result<Line> {
             let reason = format!("measured between two ranks, not {}", world.size());
             return Ok(Line::Failed { point, reason });
         }
+        Family::OneSided if world.size() < 2 => {
+            let reason = "measured between ranks: start two at least".into();
+            return Ok(Line::Failed { point, reason });
+        }
         Family::Pair => pair::run(world, point, effort),
         Family::Pairs => pairs::run(world, point, effort),
         Family::Everyone => everyone::run(world, point),
@@ -114,6 +119,7 @@ fn measure(world: &World, point: Point, effort: Effort) -> Result<Line> {
         Family::Discovery => discovery::run(world, point, effort),
         Family::FewTalk => few_talk::run(world, point, effort),
         Family::Overlap => overlap::run(world, point, effort),
+        Family::OneSided => one_sided::run(world, point, effort),
         Family::Startup | Family::Floor => bail!("{point} is not measured by a rank"),
     };
     let (samples, iterations) = measured.with_context(|| format!("measuring {point}"))?;

@@ -28,6 +28,9 @@ pub(crate) enum What {
     Rate,
     /// Barrier, bcast, reduce, allreduce, ... on all ranks
     Collectives,
+    /// One-sided communication on windows of all ranks: puts, gets, atomic operations, locks,
+    /// fences
+    Rma,
     /// Small messages a second between threads of two ranks
     Threads,
     /// Small computations with the communication of the NAS parallel benchmarks and SMG, on all
@@ -50,7 +53,7 @@ pub(crate) struct BenchArgs {
     /// Measurement to make
     #[arg(value_enum, default_value = "all")]
     what: What,
-    /// Ranks for the collectives and the start-up, as in 2,4 (pairs are measured at 2)
+    /// Ranks for collectives, windows and the start-up, as in 2,4 (pairs are measured at 2)
     #[arg(short = 'n', long, value_delimiter = ',', default_value = "2")]
     ranks: Vec<usize>,
     /// Message sizes, as in 8,1K,64K,1M (powers of 1024)
@@ -222,6 +225,7 @@ fn asked(what: What, metric: Metric) -> bool {
         What::Bandwidth => matches!(metric, Metric::Bandwidth | Metric::Bidirectional | Metric::PingPong),
         What::Rate => metric == Metric::Rate,
         What::Collectives => metric.family() == Family::Collective,
+        What::Rma => metric.family() == Family::OneSided,
         What::Threads => metric.family() == Family::Threads,
         What::Startup => metric == Metric::Startup,
         What::Floor => metric.family() == Family::Floor,
@@ -237,7 +241,8 @@ fn sizes(args: &BenchArgs, metric: Metric) -> Vec<usize> {
         _ if !metric.has_size() => vec![0],
         Metric::PollingSet => powers(0, 7, 1),
         _ if !args.sizes.is_empty() => args.sizes.clone(),
-        Metric::Rate => vec![8, 1024],
+        Metric::Rate | Metric::PutRate | Metric::GetRate => vec![8, 1024],
+        _ if metric.family() == Family::OneSided => sizes_one_sided(args, metric),
         _ if metric.threads().is_some() => vec![8],
         _ if metric.family() == Family::Floor && args.quick => vec![64 << 10],
         _ if metric.family() == Family::Floor => powers(12, 22, 2),
@@ -247,6 +252,16 @@ fn sizes(args: &BenchArgs, metric: Metric) -> Vec<usize> {
         _ if metric.family() == Family::Kernel => vec![16 << 10],
         Metric::Alltoall | Metric::Allgather | Metric::Gather | Metric::Scatter => powers(3, 17, 2),
         _ => powers(3, 21, 2),
+    }
+}
+
+/// The sizes for a metric of one-sided communication.
+fn sizes_one_sided(args: &BenchArgs, metric: Metric) -> Vec<usize> {
+    match (metric.is_speed(), args.quick) {
+        (true, true) => vec![64 << 10, 1 << 20],
+        (true, false) => (12..=22).step_by(2).map(|power| 1 << power).collect(),
+        (false, true) => vec![8, 64 << 10],
+        (false, false) => (3..=18).step_by(3).map(|power| 1 << power).collect(),
     }
 }
 

@@ -142,6 +142,20 @@ fn every_metric_is_measured_on_the_staged_library() {
 }
 
 #[test]
+fn every_metric_of_windows_is_measured_on_the_staged_library() {
+    let report = json(&run(&mut bench(&["rma", "-n", "2,3", "--sizes", "8,64K", "--point-ms", "2"])));
+    let entries = report["entries"].as_array().expect("entries");
+    // Eleven metrics with two sizes and eight without, at two and at three ranks.
+    assert_eq!(entries.len(), (11 * 2 + 8) * 2);
+    let unmeasured: Vec<&Value> =
+        entries.iter().filter(|entry| entry["value"].as_f64() <= Some(0.0)).collect();
+    assert!(unmeasured.is_empty(), "{unmeasured:#?}");
+    let alone = json(&run(&mut bench(&["-n", "1", "--points", "fence"])));
+    let words = alone["entries"][0]["failure"].as_str().expect("refused");
+    assert!(words.contains("start two at least"), "{words}");
+}
+
+#[test]
 fn info_describes_the_staged_library() {
     let mut command = verbena(&["info", "--json"]);
     let info = json(&run(command.arg("--library").arg(staged("lib/libmpi_abi.so.1"))));

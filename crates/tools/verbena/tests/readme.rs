@@ -25,7 +25,7 @@ enum End {
 }
 
 /// The commands `verbena ...` and how they end.
-const COMMANDS: [(&str, End); 10] = [
+const COMMANDS: [(&str, End); 11] = [
     ("verbena info", End::Success),
     ("verbena info --settings", End::Success),
     ("verbena bench", End::Success),
@@ -34,6 +34,7 @@ const COMMANDS: [(&str, End); 10] = [
     ("verbena bench -n 8 --points allreduce:8", End::Success),
     ("verbena bench -n 2 --points startup", End::Success),
     ("verbena bench -n 4 --points barrier --busy 2", End::Success),
+    ("verbena bench rma", End::Success),
     ("verbena bench verbs", End::Device),
     // On a machine that tests keep busy it would refuse.
     ("verbena tune --busy-ok", End::Long),

@@ -25,6 +25,7 @@ pub static ALL: &[Category] = &[
     Category { name: "matching", help: "receives and messages that wait for each other", subject: Some(Subject::Matching) },
     Category { name: "wait", help: "waiting", subject: Some(Subject::Wait) },
     Category { name: "collective", help: "the choice of algorithms for collectives", subject: Some(Subject::Collective) },
+    Category { name: "window", help: "one-sided communication", subject: Some(Subject::Window) },
 ];
 
 fn subject_of(category: set::Category) -> Subject {

@@ -15,6 +15,7 @@ use super::{lock, refusal};
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use crate::process::Process;
+use crate::window::counts::{self, Kind, Way};
 use std::sync::{Arc, LazyLock, Mutex, Weak};
 use verbena_engine::{ChannelCounters, Counters};
 use verbena_wires::registry;
@@ -45,6 +46,8 @@ enum Read {
     Engine(fn(&Counters) -> u64),
     Channel(&'static str, fn(&ChannelCounters) -> u64),
     Slept,
+    Operations(Kind, Way),
+    Windows(fn() -> u64),
 }
 
 impl Variable {
@@ -78,11 +81,14 @@ impl Variable {
                 counters().channels.iter().find(|counters| counters.name == name).map_or(0, of)
             }
             Read::Slept => process.slept(),
+            Read::Operations(kind, way) => counts::operations(kind, way),
+            Read::Windows(of) => of(),
         }
     }
 }
 
-/// All variables: those of matching, of the protocols, of waiting, then those of each channel.
+/// All variables: those of matching, of the protocols, of waiting, of windows, then those of each
+/// channel.
 pub static ALL: LazyLock<Vec<Variable>> = LazyLock::new(|| {
     let of_engine = ENGINE.iter().map(|&(name, class, subject, help, read)| Variable {
         name: name.into(),
@@ -114,8 +120,46 @@ pub static ALL: LazyLock<Vec<Variable>> = LazyLock::new(|| {
             read: Read::Channel(channel, read),
         })
     };
-    of_engine.chain([slept]).chain(registry::names().flat_map(of_channel)).collect()
+    let of_channels = registry::names().flat_map(of_channel);
+    of_engine.chain([slept]).chain(of_windows()).chain(of_channels).collect()
 });
+
+/// The variables of windows: operations by kind and way, then the rest.
+fn of_windows() -> impl Iterator<Item = Variable> {
+    let variable =
+        |name, help, read| Variable { name, help, subject: Subject::Window, class: Class::Counter, read };
+    let pairs = KINDS.iter().flat_map(|kind| WAYS.iter().map(move |way| (kind, way)));
+    let of_kind = pairs.map(move |(&(kind, kind_name, calls), &(way, way_name, means))| {
+        let (name, help) = (format!("window_{kind_name}_{way_name}"), format!("{calls} {means}"));
+        variable(name, help, Read::Operations(kind, way))
+    });
+    let rest =
+        WINDOWS.iter().map(move |&(name, help, of)| variable(name.into(), help.into(), Read::Windows(of)));
+    of_kind.chain(rest)
+}
+
+const KINDS: &[(Kind, &str, &str)] = &[
+    (Kind::Put, "puts", "puts"),
+    (Kind::Get, "gets", "gets"),
+    (Kind::Accumulate, "accumulates", "accumulates, with or without a result,"),
+    (Kind::Fetch, "fetches", "calls of MPI_Fetch_and_op"),
+    (Kind::Swap, "swaps", "calls of MPI_Compare_and_swap"),
+];
+
+const WAYS: &[(Way, &str, &str)] = &[
+    (Way::Mapped, "mapped", "in memory that is mapped at the origin"),
+    (Way::Neighbor, "neighbor", "that the kernel copied between two processes"),
+    (Way::Messages, "messages", "that went to the target as messages"),
+];
+
+type OfWindows = (&'static str, &'static str, fn() -> u64);
+
+#[rustfmt::skip]
+const WINDOWS: &[OfWindows] = &[
+    ("window_locks_awaited", "locks of targets, in mapped memory, that were not free when they were asked for", counts::locks_awaited),
+    ("window_locks_queued", "locks of this process that were not free when they were asked for by messages", counts::locks_queued),
+    ("window_requests", "requests of others on this process's windows that came as messages", counts::served),
+];
 
 type OfEngine = (&'static str, Class, Subject, &'static str, fn(&Counters) -> u64);
 

@@ -16,4 +16,6 @@ pub enum Subject {
     Wait,
     /// Collectives.
     Collective,
+    /// One-sided communication.
+    Window,
 }

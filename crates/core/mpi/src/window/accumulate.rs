@@ -1,6 +1,7 @@
 //! Accumulates, fetches and swaps (MPI-5.0, 12.3.4): what changes the target's elements atomically.
 
 use super::apply::{self, Guard, TargetMemory};
+use super::counts::{self, Kind, Way};
 use super::operate::{COMPLETE, Call};
 use super::place::{Place, Remote};
 use super::stripe::{Stripes, yield_core};
@@ -56,7 +57,7 @@ impl Win {
         op: &Arc<Op>,
         request: bool,
     ) -> Result<Active> {
-        let call = Call::of(["MPI_Accumulate", "MPI_Raccumulate"], request);
+        let call = Call::of(Kind::Accumulate, ["MPI_Accumulate", "MPI_Raccumulate"], request);
         self.combine(process, Some(source), None, remote, op, call)
     }
 
@@ -71,7 +72,7 @@ impl Win {
         op: &Arc<Op>,
         request: bool,
     ) -> Result<Active> {
-        let call = Call::of(["MPI_Get_accumulate", "MPI_Rget_accumulate"], request);
+        let call = Call::of(Kind::Accumulate, ["MPI_Get_accumulate", "MPI_Rget_accumulate"], request);
         remote.check_length(former.len() as u64, call.name)?;
         self.combine(process, source, Some(former), remote, op, call)
     }
@@ -86,7 +87,7 @@ impl Win {
         remote: Remote,
         op: &Arc<Op>,
     ) -> Result<Active> {
-        let call = Call { name: "MPI_Fetch_and_op", has_request: false };
+        let call = Call { kind: Kind::Fetch, name: "MPI_Fetch_and_op", has_request: false };
         check_single(remote.datatype, call.name)?;
         let origin = source.map_or(Some(Region::EMPTY), |(buffer, _)| buffer.region());
         let (Some(origin), Some(result)) = (origin, former.region()) else {
@@ -97,6 +98,7 @@ impl Win {
         if let Place::Mapped(region, at) = self.place(process, &remote, rank)?
             && let Some(guard) = self.guard(process, rank)
         {
+            counts::operation(call.kind, Way::Mapped);
             apply::fetch_and_op(op, region, at as usize, remote.datatype, origin, result, &guard)?;
             return Ok(COMPLETE);
         }
@@ -125,9 +127,11 @@ impl Win {
         }
         let place = self.place(process, &remote, rank)?;
         let Some(guard) = self.guard(process, rank).filter(|_| !matches!(place, Place::Messages)) else {
+            counts::operation(call.kind, Way::Messages);
             let source = source.map(|(buffer, _)| buffer);
             return self.service.accumulate(process, source, former, &remote, op);
         };
+        place.count(call.kind);
         let source = source.map(|(buffer, _)| Packed::of(buffer, true));
         let packed = former.map(|former| Packed::of(former, false));
         let operands = [source.as_ref(), packed.as_ref()].map(|packed| packed.map(Packed::region));
@@ -146,13 +150,15 @@ impl Win {
     /// that it had (`MPI_Compare_and_swap`). `MPI_ERR_TYPE` unless the element is an integer, a
     /// logical value or a byte.
     pub fn compare_and_swap(&self, process: &Process, swap: Swap, remote: Remote) -> Result<Active> {
-        let call = Call { name: "MPI_Compare_and_swap", has_request: false };
+        let call = Call { kind: Kind::Swap, name: "MPI_Compare_and_swap", has_request: false };
         check_swappable(remote.datatype)?;
         let Some(rank) = self.enter(process, remote.rank, call)? else { return Ok(COMPLETE) };
         let place = self.place(process, &remote, rank)?;
         let Some(guard) = self.guard(process, rank).filter(|_| !matches!(place, Place::Messages)) else {
+            counts::operation(call.kind, Way::Messages);
             return self.service.compare_and_swap(process, swap, &remote);
         };
+        place.count(call.kind);
         at_place(&place, |memory, at| {
             let Swap { origin, compare, result } = swap;
             apply::compare_and_swap(memory, at, remote.datatype, origin, compare, result, &guard)

@@ -12,6 +12,7 @@
 //! | `epoch` | which epochs are open, and what may be called |
 //! | `fence`, `pscw`, `passive` | the three ways to synchronise |
 //! | `operate`, `accumulate` | the operations |
+//! | `counts` | how many went which way |
 //! | [`apply`] | what accumulate calls do to the memory of a target |
 //! | [`stripe`] | locks of parts of that memory, for what no processor changes at once |
 //! | [`lock`] | the lock of a whole target |
@@ -28,6 +29,7 @@ mod accumulate;
 pub mod apply;
 mod attached;
 mod control;
+pub(crate) mod counts;
 mod create;
 mod epoch;
 mod error;

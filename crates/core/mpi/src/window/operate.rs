@@ -1,6 +1,7 @@
 //! Puts and gets (MPI-5.0, 12.3), and what all operations begin with.
 
 use super::Win;
+use super::counts::Kind;
 use super::place::{Place, Remote, elements};
 use crate::error::{Error, Result};
 use crate::process::Process;
@@ -9,17 +10,18 @@ use crate::window::epoch::Entry;
 use verbena_channel::neighbor::Neighbor;
 use verbena_memory::Buffer;
 
-/// The name of a call, and whether it gives a request.
+/// The kind and the name of a call, and whether it gives a request.
 #[derive(Clone, Copy)]
 pub(super) struct Call {
+    pub kind: Kind,
     pub name: &'static str,
     pub has_request: bool,
 }
 
 impl Call {
     /// A call without a request (`names.0`) or with one (`names.1`).
-    pub(super) fn of(names: [&'static str; 2], has_request: bool) -> Call {
-        Call { name: names[usize::from(has_request)], has_request }
+    pub(super) fn of(kind: Kind, names: [&'static str; 2], has_request: bool) -> Call {
+        Call { kind, name: names[usize::from(has_request)], has_request }
     }
 }
 
@@ -46,13 +48,15 @@ impl Win {
 
     /// Copies from the origin to the target (`MPI_Put`, `MPI_Rput`).
     pub fn put(&self, process: &Process, origin: &Buffer, remote: Remote, request: bool) -> Result<Active> {
-        let call = Call::of(["MPI_Put", "MPI_Rput"], request);
+        let call = Call::of(Kind::Put, ["MPI_Put", "MPI_Rput"], request);
         remote.check_length(origin.len() as u64, call.name)?;
         let Some(rank) = self.enter(process, remote.rank, call)? else { return Ok(COMPLETE) };
         if origin.is_empty() {
             return Ok(COMPLETE);
         }
-        match self.place(process, &remote, rank)? {
+        let place = self.place(process, &remote, rank)?;
+        place.count(call.kind);
+        match place {
             Place::Mapped(region, at) => elements(region, at, &remote).copy_from(origin),
             Place::Neighbor(neighbor, address) => write(&*neighbor, origin, address, &remote)?,
             Place::Messages => return self.service.put(process, origin, &remote),
@@ -62,13 +66,15 @@ impl Win {
 
     /// Copies from the target to the origin (`MPI_Get`, `MPI_Rget`).
     pub fn get(&self, process: &Process, origin: &Buffer, remote: Remote, request: bool) -> Result<Active> {
-        let call = Call::of(["MPI_Get", "MPI_Rget"], request);
+        let call = Call::of(Kind::Get, ["MPI_Get", "MPI_Rget"], request);
         remote.check_length(origin.len() as u64, call.name)?;
         let Some(rank) = self.enter(process, remote.rank, call)? else { return Ok(COMPLETE) };
         if origin.is_empty() {
             return Ok(COMPLETE);
         }
-        match self.place(process, &remote, rank)? {
+        let place = self.place(process, &remote, rank)?;
+        place.count(call.kind);
+        match place {
             Place::Mapped(region, at) => origin.copy_from(&elements(region, at, &remote)),
             Place::Neighbor(neighbor, address) => read(&*neighbor, origin, address, &remote)?,
             Place::Messages => return self.service.get(process, origin, &remote),

@@ -6,7 +6,7 @@
 use super::control::Words;
 use super::epoch::{Hold, Meeting};
 use super::lock::{Attempt, Kind, Lock};
-use super::{Win, error};
+use super::{Win, counts, error};
 use crate::error::Result;
 use crate::generated::constants as mpi;
 use crate::process::Process;
@@ -153,6 +153,7 @@ impl Win {
         if lock.try_lock(kind) {
             return;
         }
+        counts::lock_awaited();
         let ticket = lock.ticket();
         words.set_waiting(self.rank(), true);
         let wakes = process.wait(|_| match lock.try_enter(ticket, kind) {

@@ -9,6 +9,7 @@ use super::{Exposed, Place, error, payload_tag, piece_bytes};
 use crate::datatype::{Datatype, wire};
 use crate::error::Result;
 use crate::process::{Access, failure_error};
+use crate::window::counts;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use verbena_engine::RequestId;
@@ -310,6 +311,7 @@ impl Line {
         }
         if !helpers.locks.take(helpers.exposed, origin, number, kind) {
             helpers.notes.counts.queued_locks += 1;
+            counts::lock_queued();
             self.head = Head::Locking;
         } else if !self.outbox.done(access, number) {
             helpers.locks.give(helpers.exposed, origin);

@@ -8,6 +8,7 @@ use super::request::BYTES_MAX;
 use super::{Addresses, Counts, Exposed, REQUEST_TAG, error};
 use crate::error::Error;
 use crate::process::Access;
+use crate::window::counts;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use verbena_channel::mark::Mark;
@@ -71,6 +72,7 @@ impl Target {
             access.begun();
         }
         self.notes.counts.requests += taken as u64;
+        counts::requests_served(taken as u64);
         taken > 0
     }
 

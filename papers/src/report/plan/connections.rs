@@ -7,7 +7,7 @@ use verbena_lab::experiment::variant::{How, Variant};
 use verbena_lab::experiment::{Experiment, points};
 use verbena_lab::metric::Metric;
 
-/// The kernels whose messages pass the paper's threshold of 2 KiB with arrays of [`SHARE`]: LU's
+/// The kernels whose messages pass the paper's threshold of 2 KiB with arrays of `SHARE`: LU's
 /// have 320 B at most, SMG's 2 KiB.
 const LARGE_KERNELS: [Metric; 6] = [
     Metric::KernelIs,

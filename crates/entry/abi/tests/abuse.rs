@@ -114,7 +114,7 @@ fn wrong_requests() {
 fn what_is_not_written_says_so() {
     begin();
     // SAFETY: the body does not exist, so nothing is looked at.
-    let code = unsafe { mpi_abi::generated::dynamic::MPI_Comm_disconnect(null_mut()) };
+    let code = unsafe { mpi_abi::generated::dynamic::MPI_Close_port(std::ptr::null()) };
     assert_eq!(code, MPI_ERR_UNSUPPORTED_OPERATION);
 }
 

@@ -67,7 +67,7 @@ static void of_arguments(MPI_Win win) {
     CHECK_CLASS(MPI_Win_lock(MPI_LOCK_SHARED, rank, MPI_MODE_NOSTORE, win), MPI_ERR_ASSERT);
     CHECK_CLASS(MPI_Win_lock_all(MPI_MODE_NOPUT, win), MPI_ERR_ASSERT);
     CHECK_CLASS(MPI_Win_lock(17, rank, 0, win), MPI_ERR_LOCKTYPE);
-    CHECK_CLASS(MPI_Win_lock(MPI_LOCK_SHARED, -1, 0, win), MPI_ERR_RANK);
+    CHECK_CLASS(MPI_Win_lock(MPI_LOCK_SHARED, -77, 0, win), MPI_ERR_RANK);
     CHECK_CLASS(MPI_Win_attach(win, &number, 4), MPI_ERR_RMA_FLAVOR);
 }
 

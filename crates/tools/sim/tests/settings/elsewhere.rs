@@ -146,7 +146,7 @@ const SHOWN: &[Shown] = &[
             ("RC_CACHE", Count("VERBENA_RC_CACHE=0", "count_of(&said, \"rc_registration_hits\"), 0")),
             (
                 "RC_WORK_MAX",
-                Values("echo short queue && VERBENA_RC_WORK_MAX=2", "(short, \"rc_full\") > count_of(usual"),
+                Values("echo short queue && VERBENA_RC_WORK_MAX=2", "count_of(short, \"rc_full\") > least"),
             ),
         ],
     },

@@ -122,7 +122,8 @@ pub(super) fn of_page(busy: usize) -> Vec<Part> {
     let mut parts = usual(&[2, 4, 8], 0);
     let metric = |point: &str| point.split(':').next().map(String::from);
     let bytes = |point: &str| point.split_once(':').and_then(|(_, bytes)| bytes.parse::<usize>().ok());
-    let place = |point: &str| AT_TWO.iter().position(|usual| metric(usual) == metric(point));
+    let order = [AT_TWO, ONE_SIDED].concat();
+    let place = |point: &str| order.iter().position(|usual| metric(usual) == metric(point));
     parts[0].points.extend(CURVES);
     parts[0].points.sort_by_key(|point| (place(point), bytes(point)));
     parts.extend(usual(&[RANKS_BESIDE], busy));

@@ -267,6 +267,30 @@ static void requests(void) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* ARMCI and those above it take for granted that operations of one origin on one target keep their
+   order, whatever carries them. The standard promises it of accumulates only. */
+static void in_order(void) {
+    static int ones[LONG], seen[LONG];
+    int target = (rank + 1) % size;
+    for (int i = 0; i < LONG; i++)
+        ones[i] = 1;
+    clear();
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win);
+    for (int round = 0; round < 20; round++) {
+        MPI_Put(ones, LONG, MPI_INT, target, 0, LONG, MPI_INT, win);
+        MPI_Accumulate(ones, LONG, MPI_INT, target, 0, LONG, MPI_INT, MPI_SUM, win);
+        MPI_Get(seen, LONG, MPI_INT, target, 0, LONG, MPI_INT, win);
+        MPI_Win_flush_local(target, win);
+        int wrong = 0;
+        for (int i = 0; i < LONG; i++)
+            wrong += seen[i] != 2;
+        CHECK(wrong == 0);
+    }
+    MPI_Win_unlock(target, win);
+    MPI_Win_fence(0, win);
+}
+
 static void all_operations(void) {
     MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
     layouts();
@@ -280,6 +304,7 @@ static void all_operations(void) {
     CHAIN(unsigned char, MPI_BYTE);
     CHAIN(short, MPI_SHORT);
     requests();
+    in_order();
     MPI_Win_free(&win);
 }
 

@@ -8,8 +8,12 @@
 //! | [`hypre`] | structured multigrid solvers, by hypre's own tests |
 //! | [`fftw`] | distributed transforms, by FFTW's own tests |
 //! | [`scalapack`] | ScaLAPACK's own testers, as Debian ships them for MPICH or Open MPI |
+//! | [`coarrays`] | OpenCoarrays' own tests, as Debian ships them for MPICH or Open MPI |
 //! | [`npb`] | the NAS Parallel Benchmarks that the user has built |
+//! | [`armci`] | ARMCI-MPI's own tests that the user has built |
 
+pub mod armci;
+pub mod coarrays;
 pub mod fftw;
 pub mod hpcc;
 pub mod hypre;
@@ -114,8 +118,9 @@ pub struct App {
     pub runs: Runs,
 }
 
-/// Returns all applications. `npb` is the folder of the NAS Parallel Benchmarks, if there is one.
-pub fn all(npb: Option<PathBuf>) -> Vec<App> {
+/// Returns all applications. `npb` is the folder of the NAS Parallel Benchmarks and `armci` that of
+/// ARMCI-MPI, if there is one.
+pub fn all(npb: Option<PathBuf>, armci: Option<PathBuf>) -> Vec<App> {
     let app = |name, runs: fn(&World, Purpose) -> Vec<Run>| App { name, runs: Box::new(runs) };
     let mut all = vec![
         app("netpipe", netpipe::runs),
@@ -123,10 +128,15 @@ pub fn all(npb: Option<PathBuf>) -> Vec<App> {
         app("hypre", hypre::runs),
         app("fftw", fftw::runs),
         app("scalapack", scalapack::runs),
+        app("coarrays", coarrays::runs),
     ];
     all.extend(npb.map(|home| App {
         name: "npb",
         runs: Box::new(move |world, purpose| npb::runs(&home, world, purpose)),
+    }));
+    all.extend(armci.map(|home| App {
+        name: "armci",
+        runs: Box::new(move |world, purpose| armci::runs(&home, world, purpose)),
     }));
     all
 }

@@ -37,6 +37,9 @@ pub(crate) struct Args {
     /// bin/, built by mpifort and mpicc
     #[arg(long, value_name = "DIR")]
     npb: Option<PathBuf>,
+    /// A folder in which ARMCI-MPI was built: configure MPICC=mpicc, make, make checkprogs
+    #[arg(long, value_name = "DIR")]
+    armci: Option<PathBuf>,
     /// Time them beside MPICH and Open MPI, in turns, instead of checking them
     #[arg(long)]
     peers: bool,
@@ -83,10 +86,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 
 fn chosen(args: &Args) -> Result<Vec<App>> {
     let npb = args.npb.as_ref().map(std::path::absolute).transpose()?;
-    let mut apps = apps::all(npb);
+    let armci = args.armci.as_ref().map(std::path::absolute).transpose()?;
+    let mut apps = apps::all(npb, armci);
     let known: Vec<&str> = apps.iter().map(|app| app.name).collect();
     if let Some(wrong) = args.only.iter().find(|name| !known.contains(&name.as_str())) {
-        bail!("there is no application {wrong}; there are {} (npb with --npb DIR)", known.join(", "));
+        bail!("there is no application {wrong}; there are {} (npb with --npb DIR, armci with --armci DIR)", known.join(", "));
     }
     apps.retain(|app| args.only.is_empty() || args.only.iter().any(|name| name == app.name));
     Ok(apps)

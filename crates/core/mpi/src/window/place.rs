@@ -76,6 +76,8 @@ impl Win {
         let at = at.ok_or_else(|| error::range(self.access(remote, span), part))?;
         Ok(match &target.way {
             Way::Mapped(region) => Place::Mapped(*region, at),
+            // Nothing overtakes an accumulate, which messages carry if there are no words.
+            Way::Neighbor(_) if target.words.is_none() && self.service.is_busy_with(rank) => Place::Messages,
             Way::Neighbor(neighbor) => Place::Neighbor(neighbor.clone(), part.base.wrapping_add_signed(at)),
             Way::Messages => self.by_messages(remote)?,
         })

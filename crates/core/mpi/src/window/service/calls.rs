@@ -53,6 +53,11 @@ impl Service {
         unlocked.and(self.flush_local(process, rank))
     }
 
+    /// Returns whether something called on `rank` may not be finished on both sides.
+    pub fn is_busy_with(&self, rank: usize) -> bool {
+        self.origin.is_busy_with(rank as i32)
+    }
+
     /// Waits until everything called on `rank` is finished on both sides.
     pub fn flush(&self, process: &Process, rank: usize) -> Result<()> {
         self.origin.flush(&mut { process }, rank as i32);

@@ -144,6 +144,12 @@ impl Origin {
         }
     }
 
+    /// Returns whether something may be unfinished at the target, or waits for its answer.
+    pub fn is_busy_with(&self, target: i32) -> bool {
+        let state = self.state.lock();
+        state.unfinished.contains(&target) || state.under_way.contains_key(&target)
+    }
+
     /// The targets that may have something to finish.
     pub fn unfinished(&self) -> Vec<i32> {
         self.state.lock().unfinished.iter().copied().collect()

@@ -26,8 +26,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Fetch, build, run and check applications: HPCC, NetPIPE, hypre, FFTW, ScaLAPACK, coarrays, the
-    /// NAS Parallel Benchmarks and ARMCI-MPI.
+    /// Fetch, build, run and check applications: HPCC, NetPIPE, hypre, FFTW, ScaLAPACK, coarrays,
+    /// the NAS Parallel Benchmarks and ARMCI-MPI.
     Apps(apps::Args),
     /// Write BENCHMARKS.md, its charts and the figures of the README from a result of
     /// `peers --page`.

@@ -75,15 +75,18 @@ pub fn runs(home: &Path, world: &World, purpose: Purpose) -> Vec<Run> {
 
 /// The programs that were built, sorted.
 fn programs(home: &Path) -> Vec<PathBuf> {
-    let entries = FOLDERS.iter().filter_map(|folder| fs::read_dir(home.join(folder)).ok()).flatten().flatten();
-    let mut programs: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| is_program(path)).collect();
+    let entries =
+        FOLDERS.iter().filter_map(|folder| fs::read_dir(home.join(folder)).ok()).flatten().flatten();
+    let mut programs: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|path| is_program(path)).collect();
     programs.sort();
     programs
 }
 
 fn is_program(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let is_executable = fs::metadata(path).is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o100 != 0);
+    let is_executable =
+        fs::metadata(path).is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o100 != 0);
     is_executable && !name.contains('.') && !LEFT_OUT.contains(&&*name)
 }
 

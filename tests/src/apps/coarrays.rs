@@ -73,7 +73,8 @@ fn is_run(name: &str) -> bool {
 fn run(world: &World, tests: &Path, name: &str) -> Run {
     let other = OTHERS.iter().find(|other| other.0 == name);
     let (images, argument) = other.map_or((IMAGES, ""), |&(_, images, argument)| (images, argument));
-    let folders: Vec<String> = world.stock.folders.iter().map(|folder| folder.display().to_string()).collect();
+    let folders: Vec<String> =
+        world.stock.folders.iter().map(|folder| folder.display().to_string()).collect();
     let (folders, program) = (folders.join(":"), tests.join(name));
     Run {
         name: format!("coarrays-{name}"),

@@ -90,7 +90,10 @@ fn chosen(args: &Args) -> Result<Vec<App>> {
     let mut apps = apps::all(npb, armci);
     let known: Vec<&str> = apps.iter().map(|app| app.name).collect();
     if let Some(wrong) = args.only.iter().find(|name| !known.contains(&name.as_str())) {
-        bail!("there is no application {wrong}; there are {} (npb with --npb DIR, armci with --armci DIR)", known.join(", "));
+        bail!(
+            "there is no application {wrong}; there are {} (npb with --npb DIR, armci with --armci DIR)",
+            known.join(", ")
+        );
     }
     apps.retain(|app| args.only.is_empty() || args.only.iter().any(|name| name == app.name));
     Ok(apps)

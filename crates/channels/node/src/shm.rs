@@ -116,7 +116,7 @@ impl ShmChannel {
         let ring_bytes = 1 << control.measures().ring_log2;
         let packet_bytes_max = PACKET_BYTES_MAX.min(ring::payload_bytes_max(ring_bytes));
         let (inbox, faults, arms) = (Inbox::new(&control, me), Vec::new(), 0);
-        let empty_ns = look::empty_look_ns(|| inbox.is_silent());
+        let empty_ns = inbox.look_ns();
         ShmChannel {
             control,
             heap: heap.map(Arc::new),

@@ -4,10 +4,11 @@ use super::control::Control;
 use super::division::{self, DivisionWords};
 use super::mapped::{MappedRing, line_at};
 use super::ring::{Consumer, Found, Lines, payload_of_line};
+use std::hint::black_box;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 use verbena_channel::packet::{HEADER_BYTES, Header};
-use verbena_channel::{Division, End, Peer, Sink};
+use verbena_channel::{Division, End, Peer, Sink, look};
 use verbena_fault::Fault;
 use verbena_memory::Region;
 use verbena_waiting::bell::Bell;
@@ -90,6 +91,15 @@ impl Inbox {
     #[inline(always)]
     pub(super) fn is_silent(&self) -> bool {
         self.rings.iter().all(Incoming::is_silent) && !self.is_behind()
+    }
+
+    /// Measures the price of a look, which is the same whether the others, who may be ahead of this
+    /// process, have sent something already.
+    pub(super) fn look_ns(&self) -> Option<u32> {
+        look::empty_look_ns(|| {
+            black_box(self.is_silent());
+            true
+        })
     }
 
     /// Takes a packet of one line, as [`verbena_channel::Channel::take_direct`]: it calls nothing,

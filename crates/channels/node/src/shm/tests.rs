@@ -82,6 +82,16 @@ fn packets_arrive_whole_and_in_order() {
     }
 }
 
+/// The others may be connected earlier and send at once.
+#[test]
+fn a_look_has_a_price_though_something_is_there_already() {
+    let (mut a, b) = pair();
+    assert!(send(&mut a, 1, 0, 8));
+    let inbox = Inbox::new(&b.control, 1);
+    assert!(!inbox.is_silent());
+    assert!(inbox.look_ns().is_some());
+}
+
 /// Takes everything that is on its way to `end`.
 fn drain(end: &mut ShmChannel) -> Basket {
     let mut basket = Basket::default();

@@ -77,7 +77,9 @@ impl Win {
         Ok(match &target.way {
             Way::Mapped(region) => Place::Mapped(*region, at),
             // Nothing overtakes an accumulate, which messages carry if there are no words.
-            Way::Neighbor(_) if target.words.is_none() && self.service.is_busy_with(rank) => Place::Messages,
+            Way::Neighbor(_) if target.words.is_none() && self.service.is_busy_with(process, rank) => {
+                Place::Messages
+            }
             Way::Neighbor(neighbor) => Place::Neighbor(neighbor.clone(), part.base.wrapping_add_signed(at)),
             Way::Messages => self.by_messages(remote)?,
         })

@@ -54,8 +54,8 @@ impl Service {
     }
 
     /// Returns whether something called on `rank` may not be finished on both sides.
-    pub fn is_busy_with(&self, rank: usize) -> bool {
-        self.origin.is_busy_with(rank as i32)
+    pub fn is_busy_with(&self, mut process: &Process, rank: usize) -> bool {
+        self.origin.is_busy_with(&mut process, rank as i32)
     }
 
     /// Waits until everything called on `rank` is finished on both sides.

@@ -145,8 +145,9 @@ impl Origin {
     }
 
     /// Returns whether something may be unfinished at the target, or waits for its answer.
-    pub fn is_busy_with(&self, target: i32) -> bool {
-        let state = self.state.lock();
+    pub fn is_busy_with(&self, access: &mut impl Access, target: i32) -> bool {
+        let mut state = self.state.lock();
+        state.reap(access, target);
         state.unfinished.contains(&target) || state.under_way.contains_key(&target)
     }
 

@@ -49,9 +49,9 @@ impl Section {
     pub(super) fn weight(self) -> u32 {
         match self {
             Section::Sim | Section::Trace | Section::Rails => 1,
-            Section::Polling | Section::Bulk | Section::Threshold | Section::Smg => 2,
-            Section::Node => 3,
-            Section::Verbs => 6,
+            Section::Polling | Section::Bulk => 2,
+            Section::Node | Section::Verbs | Section::Smg => 3,
+            Section::Threshold => 4,
             Section::Ud | Section::Npb => 8,
             Section::Rc => 14,
         }

@@ -122,11 +122,11 @@ impl Results {
     }
 }
 
-/// The comparison that a command ran: its second word; none for this report's own measurements,
-/// which are named in full.
+/// The comparison that a command ran: its second word; none for this report's own measurements and
+/// those of `cargo xtask papers`, which are named in full.
 fn comparison(command: &str) -> &str {
     match command.split_whitespace().nth(1) {
-        Some("report") | None => "",
+        Some("report" | "xtask") | None => "",
         Some(word) => word,
     }
 }
@@ -268,6 +268,16 @@ mod tests {
         let first = &results.series[0];
         assert_eq!((first.command.as_str(), first.points[0].value), ("mpiexec ...", Some(2.5)));
         assert_eq!(first.points[0].label, "8 B");
+    }
+
+    /// As `cargo xtask papers --instructions` writes it.
+    #[test]
+    fn counted_instructions_are_named_in_full() {
+        let mut results = Results::default();
+        results.add(&json!({"command": "cargo xtask papers --instructions", "machine": "",
+            "experiments": [{"experiment": "counted instructions", "columns": ["call", "RDMA eager"],
+                "metric": "instructions", "rows": [{"name": "send", "values": [9.0]}]}]}));
+        assert_eq!(results.series[0].experiment, "counted instructions");
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //!
 //! It decides which channels are worth a look in each round, so it is no constant: an empty
 //! completion queue costs tens of nanoseconds where it is a load, and hundreds where the look is a
-//! system call. A channel looks at its queue before anybody can have sent anything to it, or else does
-//! not care whether there was something.
+//! system call. A channel looks at its queue before anybody can have sent anything to it, or else
+//! does not care whether there was something.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

@@ -266,7 +266,8 @@ mod tests {
     #[test]
     fn a_bound_that_is_narrowly_missed_is_told_apart() {
         let figures = inventory::all();
-        let item = figures.iter().find(|item| (item.paper, item.place) == (1, "figure 13")).expect("figure 13");
+        let item =
+            figures.iter().find(|item| (item.paper, item.place) == (1, "figure 13")).expect("figure 13");
         let row = rows(item, &Results::default()).remove(0);
         let row = |ratio, outcome| Row { seen: Some(ratio), outcome, ..row.clone() };
         assert_eq!(seen(&row(2.0376, Outcome::Missed)), "2.0376");

@@ -197,6 +197,7 @@ mod tests {
     use crate::report::results::Results;
     use crate::report::rows::{Row, rows};
     use crate::report::verdict::Outcome;
+    use std::sync::OnceLock;
 
     fn played(metric: Metric, bytes: usize, nodes: usize, rung: Rung) -> (Vec<Vec<Step>>, replay::Outcome) {
         let scripts = steps(&script(metric, bytes, nodes).expect("a script"));
@@ -242,7 +243,7 @@ mod tests {
 
     #[test]
     fn each_kernel_has_a_row_for_each_number_of_nodes_that_it_can_use_and_each_start() {
-        let results = recorded(64 << 10);
+        let results = recorded();
         for experiment in EXPERIMENTS {
             let series = results.of(experiment, "");
             assert_eq!(series.len(), if experiment.starts_with("sim kernels") { 2 } else { 3 });
@@ -258,28 +259,31 @@ mod tests {
         assert!(busy.iter().zip(&alone).all(|(busy, alone)| busy.value > alone.value));
     }
 
-    /// Plays kernels of this size at most, and reads what was recorded.
-    fn recorded(bytes_max: usize) -> Results {
-        let folder = std::env::temp_dir().join(format!("verbena-kernels-{}-{bytes_max}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a folder");
-        let mut record = Record::new(folder.join("measured.json"));
-        put(&mut record, bytes_max).expect("the model runs");
-        let mut results = Results::default();
-        // The words of this test's own command would name the comparison.
-        let mut document = record.document();
-        document["command"] = "verbena-papers report".into();
-        results.add(&document);
-        std::fs::remove_dir_all(&folder).expect("the folder goes");
-        results
+    /// Small kernels, played and recorded once for several tests, and read again.
+    fn recorded() -> &'static Results {
+        static ALL: OnceLock<Results> = OnceLock::new();
+        ALL.get_or_init(|| {
+            let folder = std::env::temp_dir().join(format!("verbena-kernels-{}", std::process::id()));
+            std::fs::create_dir_all(&folder).expect("a folder");
+            let mut record = Record::new(folder.join("measured.json"));
+            put(&mut record, 32 << 10).expect("the model runs");
+            let mut results = Results::default();
+            // The words of this test's own command would name the comparison.
+            let mut document = record.document();
+            document["command"] = "verbena-papers report".into();
+            results.add(&document);
+            std::fs::remove_dir_all(&folder).expect("the folder goes");
+            results
+        })
     }
 
     #[test]
     fn every_row_of_a_kernel_over_nodes_finds_its_value_and_its_noise() {
-        let results = recorded(32 << 10);
+        let results = recorded();
         let places = [(1, "figure 20"), (1, "figure 21"), (2, "figure 16"), (2, "figure 17")];
         let all = inventory::all();
         let items = all.iter().filter(|item| places.contains(&(item.paper, item.place)));
-        let all_rows: Vec<Row> = items.flat_map(|item| rows(item, &results)).collect();
+        let all_rows: Vec<Row> = items.flat_map(|item| rows(item, results)).collect();
         let by_model: Vec<&Row> = all_rows.iter().filter(|row| row.what.contains("by the model")).collect();
         for row in &by_model {
             assert!(row.noise.is_some(), "{row:?}");
@@ -298,7 +302,7 @@ mod tests {
 
     #[test]
     fn what_was_played_with_one_start_tells_nothing() {
-        let mut results = recorded(8 << 10);
+        let mut results = recorded().clone();
         for point in results.series.iter_mut().flat_map(|series| &mut series.points) {
             point.jobs.clear();
         }

@@ -35,7 +35,7 @@ struct First {
     spent: Spent,
     /// The library's counts before it, of this rank.
     before: Vec<u64>,
-    /// What all ranks counted; asked for when the memory was looked at, since that takes messages.
+    /// The counts of all ranks, asked for when the memory was looked at, since that takes messages.
     counted: OnceLock<BTreeMap<String, f64>>,
 }
 

@@ -68,7 +68,7 @@ pub(super) fn eager(item: Item, nodes: usize) -> Item {
         .lacks(SIZES)
 }
 
-/// The same over 2 nodes, which the papers do not have.
+/// RDMA eager to send and receive over 2 nodes, which the papers do not have.
 pub(super) fn eager_of_two(item: Item) -> Item {
     each_eager(item, 2, OF_TWO)
 }
@@ -107,7 +107,7 @@ pub(super) fn large(item: Item, nodes: usize) -> Item {
         .lacks(LONG)
 }
 
-/// The same over 2 nodes, where LU's messages pass the threshold too.
+/// Zero-copy to the pipeline over 2 nodes, where LU's messages pass the threshold too.
 pub(super) fn large_of_two(item: Item) -> Item {
     each_large(item, 2, OF_TWO)
 }

@@ -36,8 +36,8 @@ fn memory_is_read_and_written() {
     assert!(theirs[50_000..].iter().all(|&b| b == 9));
 }
 
-/// Paper 3, 4.1: the length from which the kernel's copy is used. The engine asks the channel for it
-/// (`engine`, `rendezvous/choice.rs`).
+/// Paper 3, 4.1: the length from which the kernel's copy is used. The engine asks the channel for
+/// that length (`engine`, `rendezvous/choice.rs`).
 #[test]
 fn the_shortest_message_is_what_the_setting_says() {
     let (mut a, _b) = pair();

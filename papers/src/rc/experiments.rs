@@ -39,7 +39,8 @@ pub(crate) enum Name {
 
 /// The settings that turn the rings off: no peer comes into the polling set.
 pub(crate) const NO_RINGS: (&str, &str) = ("RC_POLL_POLICY", "none");
-/// Paper 2's ring: 128 KiB in slots that hold a chunk of 16 KiB each, and what goes with a chunk.
+/// A ring of 128 KiB, which is our choice (paper 2's text has no number), in slots that hold one of
+/// paper 2's chunks of 16 KiB each, and what goes with a chunk.
 pub(crate) const RING: [(&str, &str); 3] =
     [("RC_SLOTS", "8"), ("RC_SLOT_BYTES", "16640"), ("CHUNK_BYTES", "16384")];
 

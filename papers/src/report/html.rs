@@ -197,8 +197,12 @@ fn claimed(row: &Row) -> String {
     row.claimed.map_or_else(String::new, |claimed| claimed.to_string())
 }
 
-fn seen(row: &Row) -> String {
-    row.seen.map_or_else(String::new, format_value)
+/// The ratio that was seen, with as many digits as tell it from the bound that it misses.
+pub(super) fn seen(row: &Row) -> String {
+    let Some(ratio) = row.seen else { return String::new() };
+    let short = format_value(ratio);
+    let looks_kept = row.outcome == Outcome::Missed && claimed(row).split(' ').any(|word| word == short);
+    if looks_kept { format!("{ratio:.4}") } else { short }
 }
 
 /// The noise as the factor by which a ratio may be off.
@@ -230,7 +234,9 @@ fn text(raw: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::inventory;
     use crate::report::results::Results;
+    use crate::report::rows::rows;
 
     #[test]
     fn the_file_needs_nothing_else() {
@@ -255,6 +261,17 @@ mod tests {
             assert!(top.contains(&cell), "{cell}");
         }
         assert!(Outcome::ALL.iter().all(|outcome| top.contains(outcome.name())));
+    }
+
+    #[test]
+    fn a_bound_that_is_narrowly_missed_is_told_apart() {
+        let figures = inventory::all();
+        let item =
+            figures.iter().find(|item| (item.paper, item.place) == (1, "figure 13")).expect("figure 13");
+        let row = rows(item, &Results::default()).remove(0);
+        let row = |ratio, outcome| Row { seen: Some(ratio), outcome, ..row.clone() };
+        assert_eq!(seen(&row(2.0376, Outcome::Missed)), "2.0376");
+        assert_eq!([seen(&row(2.0412, Outcome::Kept)), seen(&row(1.5, Outcome::Missed))], ["2.04", "1.50"]);
     }
 
     #[test]

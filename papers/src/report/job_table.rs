@@ -1,7 +1,9 @@
 //! A table of values that are measured job by job: a column for each variant, a row for each thing.
 
 use serde_json::{Value, json};
+use verbena_lab::report::Job;
 use verbena_lab::timing::median;
+use verbena_lab::witness::Witness;
 
 /// The table.
 pub(super) struct JobTable {
@@ -15,7 +17,7 @@ pub(super) struct JobTable {
 struct Row {
     name: String,
     /// The jobs of each column; columns that came later may lack.
-    jobs: Vec<Vec<f64>>,
+    jobs: Vec<Vec<Job>>,
 }
 
 impl JobTable {
@@ -26,12 +28,17 @@ impl JobTable {
 
     /// Adds the value of one job.
     pub(super) fn add(&mut self, row: &str, column: &str, value: f64) {
+        self.add_seen(row, column, value, None);
+    }
+
+    /// Adds the value of one job, with its circumstances.
+    pub(super) fn add_seen(&mut self, row: &str, column: &str, value: f64, witness: Option<Witness>) {
         let column = position(&mut self.columns, |name| name == column, || column.into());
         let row =
             position(&mut self.rows, |each| each.name == row, || Row { name: row.into(), jobs: Vec::new() });
         let jobs = &mut self.rows[row].jobs;
         jobs.resize_with(jobs.len().max(column + 1), Vec::new);
-        jobs[column].push(value);
+        jobs[column].push(Job { value, witness });
     }
 
     /// Returns the table as an experiment of a result file.
@@ -44,9 +51,9 @@ impl JobTable {
 
     fn of_row(&self, row: &Row) -> Value {
         let jobs = |at: usize| row.jobs.get(at).map_or(&[][..], Vec::as_slice);
-        let of_jobs = |at: usize| jobs(at).iter().map(|value| json!({"value": value})).collect::<Vec<_>>();
-        let values: Vec<Option<f64>> = (0..self.columns.len()).map(|at| median(jobs(at))).collect();
-        let all: Vec<Vec<Value>> = (0..self.columns.len()).map(of_jobs).collect();
+        let middle = |at: usize| median(&jobs(at).iter().map(|job| job.value).collect::<Vec<_>>());
+        let values: Vec<Option<f64>> = (0..self.columns.len()).map(middle).collect();
+        let all: Vec<&[Job]> = (0..self.columns.len()).map(jobs).collect();
         json!({"name": row.name, "values": values, "jobs": all})
     }
 }
@@ -70,7 +77,9 @@ mod tests {
         [(30.0, "a"), (31.0, "a"), (40.0, "b")]
             .iter()
             .for_each(|(value, name)| table.add("total", name, *value));
-        table.add("receiver", "b", 5.0);
+        let counted = [("sends".to_string(), 3.0)].into();
+        let witness = Witness { processors: 2, counted, ..Witness::default() };
+        table.add_seen("receiver", "b", 5.0, Some(witness.clone()));
         let document = json!({"command": "verbena-papers report",
             "experiments": [table.json("rc trace", "time", "us", "m")]});
         let mut results = Results::default();
@@ -80,6 +89,7 @@ mod tests {
         };
         assert_eq!((jobs(0, 0), jobs(1, 0)), (vec![30.0, 31.0], vec![40.0]));
         assert_eq!((jobs(0, 1), jobs(1, 1)), (vec![], vec![5.0]));
+        assert_eq!(results.series[1].points[1].jobs[0].witness, Some(witness));
         assert_eq!(results.series[0].points[0].value, Some(30.5));
         assert_eq!(results.series[0].points[1].value, None);
     }

@@ -40,6 +40,8 @@ const WRITE: &str = "ib_write";
 const SEND: &str = "ib_send";
 const READ: &str = "ib_read";
 const DATAGRAM: &str = "ib_send UD";
+/// The beginning of the experiments of `verbena bench verbs`.
+const OURS: &str = "verbs ";
 
 /// The jobs of a value that count, and how many do not.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -89,9 +91,10 @@ pub(super) fn is_bare(one: &Series, other: &Series) -> bool {
     [one, other].iter().all(|series| is_device(series))
 }
 
-/// Returns whether a series is perftest's, which counts nothing.
+/// Returns whether a series is the bare device's, by perftest or by our own program: there is no
+/// library that could count.
 pub(super) fn is_device(series: &Series) -> bool {
-    [WRITE, SEND, READ, DATAGRAM].contains(&series.name.as_str())
+    [WRITE, SEND, READ, DATAGRAM].contains(&series.name.as_str()) || series.experiment.starts_with(OURS)
 }
 
 /// Measurements of polling, in which one rank of three naps while the others talk.

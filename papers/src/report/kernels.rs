@@ -4,16 +4,22 @@
 //!
 //! The time that a kernel computes is an input, [`COMPUTES_BYTE_PS`], which is guessed. So each
 //! kernel is played twice: as it is with that time, and with communication alone.
+//!
+//! A few microseconds decide in which order long blocks pass each other, and the model would take
+//! one of these orders for the only one. So each is played with several starts of its ranks, the
+//! same ones for all designs: how far the ratios of two designs move is their noise.
 
+use super::job_table::JobTable;
 use super::record::Record;
 use anyhow::{Result, anyhow};
+use std::thread;
 use verbena_lab::kernels::refusal;
 use verbena_lab::kernels::script::{Call, Part, script};
 use verbena_lab::metric::{Metric, Point};
-use verbena_sim::Rank;
-use verbena_sim::figures::replay::{self, Step, replay};
-use verbena_sim::figures::{Design, Rung, Table};
+use verbena_sim::figures::replay::{self, Step, replay_from};
+use verbena_sim::figures::{Design, Rung};
 use verbena_sim::verbs::Costs;
+use verbena_sim::{Random, Rank};
 
 /// The kernels, with sizes of class A or as near as our shapes come.
 ///
@@ -34,7 +40,11 @@ const KERNELS: [Kernel; 7] = [
 const NODES: [usize; 3] = [2, 4, 8];
 /// The time to compute on a byte in one pass, in picoseconds: guessed as what it takes to move it
 /// through memory, about 1 GB/s on a processor of 2003.
-const COMPUTES_BYTE_PS: u64 = 1000;
+pub(super) const COMPUTES_BYTE_PS: u64 = 1000;
+/// Plays of each kernel in each design: in the first all ranks start at once.
+const PLAYS: u64 = 5;
+/// In the others each starts so many nanoseconds later at most.
+const APART_NS_MAX: u64 = 5000;
 
 struct Kernel {
     name: &'static str,
@@ -60,6 +70,11 @@ const LARGE: [Rung; 3] = [
 pub(super) const EXPERIMENTS: [&str; 4] =
     ["sim kernels", "sim kernels alone", "sim large", "sim large alone"];
 
+/// Returns each kernel's name and its passes.
+pub(super) fn passes() -> impl Iterator<Item = (&'static str, u64)> {
+    KERNELS.iter().map(|kernel| (kernel.name, kernel.passes))
+}
+
 /// Plays all kernels over all designs.
 ///
 /// # Errors
@@ -71,27 +86,15 @@ pub(super) fn run(record: &mut Record) -> Result<()> {
 /// Plays kernels of this size at most.
 fn put(record: &mut Record, bytes_max: usize) -> Result<()> {
     for (name, table) in EXPERIMENTS.into_iter().zip(tables(bytes_max)?) {
-        record.table(name, "time", "ms", &table)?;
+        record.plays(name, "time", "ms", &table)?;
     }
     Ok(())
 }
 
-/// Makes a table for each experiment: a row for each kernel and number of nodes, in milliseconds.
-fn tables(bytes_max: usize) -> Result<[Table; 4]> {
-    let columns = |rungs: &[Rung]| {
-        let name = |rung: &Rung| match rung {
-            Rung::AfterMatch(Design::Pipeline(_)) => "pipeline".to_string(),
-            Rung::AfterMatch(design) => design.name(),
-            pipe => pipe.name(),
-        };
-        std::iter::once("kernel".to_string()).chain(rungs.iter().map(name)).collect::<Vec<_>>()
-    };
-    let mut all = [
-        Table::new("Kernels over nodes, ms, with 1 ns of computing for each byte and pass", columns(&EAGER)),
-        Table::new("Kernels over nodes, ms, communication alone", columns(&EAGER)),
-        Table::new("Kernels over nodes, ms, with 1 ns of computing for each byte and pass", columns(&LARGE)),
-        Table::new("Kernels over nodes, ms, communication alone", columns(&LARGE)),
-    ];
+/// Makes a table for each experiment: a row for each kernel and number of nodes, in milliseconds,
+/// with a value for each start.
+fn tables(bytes_max: usize) -> Result<[JobTable; 4]> {
+    let mut all = [COMPUTING, ALONE, COMPUTING, ALONE].map(|title| JobTable::new(title, "kernel"));
     for kernel in &KERNELS {
         for nodes in NODES {
             let bytes = kernel.bytes.min(bytes_max) / nodes;
@@ -104,18 +107,55 @@ fn tables(bytes_max: usize) -> Result<[Table; 4]> {
             let plays =
                 [(&busy, &EAGER[..]), (&alone, &EAGER[..]), (&busy, &LARGE[..]), (&alone, &LARGE[..])];
             for (table, (scripts, rungs)) in all.iter_mut().zip(plays) {
-                table.add(row.clone(), times_ms(scripts, rungs)?);
+                enter(scripts, rungs, &row, table)?;
             }
         }
     }
     Ok(all)
 }
 
-fn times_ms(scripts: &[Vec<Step>], rungs: &[Rung]) -> Result<Vec<f64>> {
+const COMPUTING: &str = "Kernels over nodes, ms, with 1 ns of computing for each byte and pass";
+const ALONE: &str = "Kernels over nodes, ms, communication alone";
+
+/// Plays one kernel by each design with every start, each start on a thread of its own.
+fn enter(scripts: &[Vec<Step>], rungs: &[Rung], row: &str, table: &mut JobTable) -> Result<()> {
+    let all: Vec<Result<Vec<f64>>> = thread::scope(|scope| {
+        let plays: Vec<_> = starts(scripts.len())
+            .into_iter()
+            .map(|starts_ns| scope.spawn(move || times_ms(scripts, rungs, &starts_ns)))
+            .collect();
+        plays.into_iter().map(|play| play.join().expect("a play does not panic")).collect()
+    });
+    for times in all {
+        for (rung, ms) in rungs.iter().zip(times?) {
+            table.add(row, &column(*rung), ms);
+        }
+    }
+    Ok(())
+}
+
+fn column(rung: Rung) -> String {
+    match rung {
+        Rung::AfterMatch(Design::Pipeline(_)) => "pipeline".into(),
+        Rung::AfterMatch(design) => design.name(),
+        pipe => pipe.name(),
+    }
+}
+
+/// The starts of the ranks in each play, in nanoseconds.
+fn starts(nodes: usize) -> Vec<Vec<u64>> {
+    let of = |play| {
+        let mut random = Random::new(play);
+        (0..nodes).map(|_| if play == 0 { 0 } else { random.below(APART_NS_MAX) }).collect()
+    };
+    (0..PLAYS).map(of).collect()
+}
+
+fn times_ms(scripts: &[Vec<Step>], rungs: &[Rung], starts_ns: &[u64]) -> Result<Vec<f64>> {
     let costs = if rungs.len() == EAGER.len() { Costs::PAPER_1 } else { Costs::PAPER_2 };
     let of = |rung: &Rung| {
-        let outcome = replay(scripts, *rung, costs).map_err(|reason| anyhow!("the simulator: {reason}"))?;
-        Ok(outcome.time_us / 1e3)
+        let outcome = replay_from(scripts, *rung, costs, starts_ns);
+        Ok(outcome.map_err(|reason| anyhow!("the simulator: {reason}"))?.time_us / 1e3)
     };
     rungs.iter().map(of).collect()
 }
@@ -157,11 +197,12 @@ mod tests {
     use crate::report::results::Results;
     use crate::report::rows::{Row, rows};
     use crate::report::verdict::Outcome;
+    use std::sync::OnceLock;
 
     fn played(metric: Metric, bytes: usize, nodes: usize, rung: Rung) -> (Vec<Vec<Step>>, replay::Outcome) {
         let scripts = steps(&script(metric, bytes, nodes).expect("a script"));
         let costs = if LARGE.contains(&rung) { Costs::PAPER_2 } else { Costs::PAPER_1 };
-        let outcome = replay(&scripts, rung, costs).expect("it ends");
+        let outcome = replay::replay(&scripts, rung, costs).expect("it ends");
         (scripts, outcome)
     }
 
@@ -201,39 +242,73 @@ mod tests {
     }
 
     #[test]
-    fn each_kernel_has_a_row_for_each_number_of_nodes_that_it_can_use() {
-        let tables = tables(64 << 10).expect("the model runs");
-        for table in &tables {
-            let squares = table.rows.iter().filter(|row| row.name.starts_with("SP")).count();
-            assert_eq!((table.rows.len(), squares), (5 * 3 + 2, 1), "{}", table.title);
-            assert!(table.rows.iter().flat_map(|row| &row.values).all(|ms| *ms > 0.0));
+    fn each_kernel_has_a_row_for_each_number_of_nodes_that_it_can_use_and_each_start() {
+        let results = recorded();
+        for experiment in EXPERIMENTS {
+            let series = results.of(experiment, "");
+            assert_eq!(series.len(), if experiment.starts_with("sim kernels") { 2 } else { 3 });
+            for one in series {
+                let squares = one.points.iter().filter(|point| point.label.starts_with("SP")).count();
+                assert_eq!((one.points.len(), squares), (5 * 3 + 2, 1), "{experiment}");
+                assert!(one.points.iter().all(|point| point.jobs.len() == PLAYS as usize));
+                assert!(one.points.iter().flat_map(|point| &point.jobs).all(|job| job.value > 0.0));
+            }
         }
-        let [busy, alone, ..] = &tables;
-        assert!(busy.rows.iter().zip(&alone.rows).all(|(busy, alone)| busy.values[0] > alone.values[0]));
+        let first = |experiment: &str| results.of(experiment, "")[0].points.clone();
+        let (busy, alone) = (first(EXPERIMENTS[0]), first(EXPERIMENTS[1]));
+        assert!(busy.iter().zip(&alone).all(|(busy, alone)| busy.value > alone.value));
+    }
+
+    /// Small kernels, played and recorded once for several tests, and read again.
+    fn recorded() -> &'static Results {
+        static ALL: OnceLock<Results> = OnceLock::new();
+        ALL.get_or_init(|| {
+            let folder = std::env::temp_dir().join(format!("verbena-kernels-{}", std::process::id()));
+            std::fs::create_dir_all(&folder).expect("a folder");
+            let mut record = Record::new(folder.join("measured.json"));
+            put(&mut record, 32 << 10).expect("the model runs");
+            let mut results = Results::default();
+            // The words of this test's own command would name the comparison.
+            let mut document = record.document();
+            document["command"] = "verbena-papers report".into();
+            results.add(&document);
+            std::fs::remove_dir_all(&folder).expect("the folder goes");
+            results
+        })
     }
 
     #[test]
-    fn every_row_of_a_kernel_over_nodes_finds_its_value() {
-        let folder = std::env::temp_dir().join(format!("verbena-kernels-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a folder");
-        let mut record = Record::new(folder.join("measured.json"));
-        put(&mut record, 32 << 10).expect("the model runs");
-        let mut results = Results::default();
-        // The words of this test's own command would name the comparison.
-        let mut document = record.document();
-        document["command"] = "verbena-papers report".into();
-        results.add(&document);
+    fn every_row_of_a_kernel_over_nodes_finds_its_value_and_its_noise() {
+        let results = recorded();
         let places = [(1, "figure 20"), (1, "figure 21"), (2, "figure 16"), (2, "figure 17")];
         let all = inventory::all();
         let items = all.iter().filter(|item| places.contains(&(item.paper, item.place)));
-        let all_rows: Vec<Row> = items.flat_map(|item| rows(item, &results)).collect();
+        let all_rows: Vec<Row> = items.flat_map(|item| rows(item, results)).collect();
         let by_model: Vec<&Row> = all_rows.iter().filter(|row| row.what.contains("by the model")).collect();
         for row in &by_model {
-            assert_eq!(row.kind, Kind::ModelResult, "{row:?}");
-            assert!(matches!(row.outcome, Outcome::Kept | Outcome::Missed), "{row:?}");
+            assert!(row.noise.is_some(), "{row:?}");
+            assert!(matches!(row.outcome, Outcome::Kept | Outcome::Missed | Outcome::CannotTell), "{row:?}");
+            // How long a kernel computes is guessed; LU alone is what was fitted.
+            let is_alone = row.remark.contains("without the time") || row.what.contains("alone");
+            let is_fitted = row.what.starts_with("LU") && row.remark.contains("send.latency_ns");
+            let kind = if is_alone && !is_fitted { Kind::ModelResult } else { Kind::ModelInput };
+            assert_eq!(row.kind, kind, "{row:?}");
         }
-        // Two of each kernel and a mean; for two designs, without LU, and two means.
-        assert_eq!(by_model.len(), (2 * 7 + 1) + (2 * 5 + 1) + (4 * 6 + 2) + (4 * 4 + 2));
-        std::fs::remove_dir_all(&folder).expect("the folder goes");
+        // Two of each kernel, and on 4 and 8 nodes a mean; for two designs, without LU on 4 and 8
+        // nodes, and two means.
+        let (eager, large) = ((2 * 5) + (2 * 7 + 1) + (2 * 5 + 1), (4 * 5) + (4 * 6 + 2) + (4 * 4 + 2));
+        assert_eq!(by_model.len(), eager + large);
+    }
+
+    #[test]
+    fn what_was_played_with_one_start_tells_nothing() {
+        let mut results = recorded().clone();
+        for point in results.series.iter_mut().flat_map(|series| &mut series.points) {
+            point.jobs.clear();
+        }
+        let all = inventory::all();
+        let item = all.iter().find(|item| (item.paper, item.place) == (1, "figure 21")).expect("figure 21");
+        let by_model = rows(item, &results).into_iter().filter(|row| row.what.contains("by the model"));
+        assert!(by_model.into_iter().all(|row| row.outcome == Outcome::CannotTell));
     }
 }

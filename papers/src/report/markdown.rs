@@ -1,12 +1,11 @@
 //! The report as Markdown, with the pictures as files beside it.
 
 use super::figure::Figure;
-use super::html::noise;
+use super::html::{noise, seen};
 use super::inventory::title;
 use super::kinds::Kind;
 use super::page::{Page, Part};
 use std::fmt::Write;
-use verbena_lab::table::format_value;
 
 /// The text, and the pictures with their file names.
 pub(super) fn render(page: &Page, folder: &str) -> (String, Vec<(String, String)>) {
@@ -50,7 +49,7 @@ fn section(out: &mut String, files: &mut Vec<(String, String)>, part: &Part, fol
     out.push_str("\n| what | kind | where | ours | claimed | seen | noise | | command | remark |\n|---|---|---|---|---|---|---|---|---|---|\n");
     for row in &part.rows {
         let claimed = row.claimed.map_or_else(String::new, |claimed| claimed.to_string());
-        let seen = row.seen.map_or_else(String::new, format_value);
+        let seen = seen(row);
         let command = if row.command.is_empty() { String::new() } else { format!("`{}`", row.command) };
         let (kind, noise, outcome) = (row.kind.name(), noise(row), row.outcome.name());
         let cells =

@@ -4,6 +4,7 @@
 
 use super::job_table::JobTable;
 use super::measure::{Budget, order};
+use super::pick;
 use super::plan;
 use super::program::Program;
 use super::record::Record;
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use verbena_lab::experiment::between::Between;
 use verbena_lab::experiment::variant::Variant;
+use verbena_lab::witness::Witness;
 
 /// The programs of the papers; only the first ones with `--quick`.
 const PROGRAMS: [&str; 7] = ["is", "cg", "mg", "lu", "ft", "sp", "bt"];
@@ -57,7 +59,7 @@ fn all_rounds(
     table: &mut JobTable,
 ) -> Result<()> {
     let program = chosen(folder, name, &variants[0], between, budget)?;
-    let row = format!("{name}, {RANKS}");
+    let row = pick::with_class(&format!("{name}, {RANKS}"), class(&program));
     let start = Instant::now();
     for round in 0..budget.rounds {
         anyhow::ensure!(
@@ -66,8 +68,8 @@ fn all_rounds(
         );
         eprintln!("npb {}, round {} of {}", program.display(), round + 1, budget.rounds);
         for at in order(variants.len(), round) {
-            let said = once(&program, &variants[at], between)?;
-            table.add(&row, &variants[at].name, said.mop_s);
+            let (said, witness) = once(&program, &variants[at], between)?;
+            table.add_seen(&row, &variants[at].name, said.mop_s, Some(witness));
         }
     }
     Ok(())
@@ -96,9 +98,16 @@ fn found(folder: &Path, name: &str, classes: [&str; 2]) -> Result<PathBuf> {
     paths.next().with_context(|| format!("neither {name}.W.x nor {name}.S.x is in {}", folder.display()))
 }
 
-fn once(path: &Path, variant: &Variant, between: &Between) -> Result<Said> {
+/// The class in the name of a program, as in `is.W.x`.
+fn class(path: &Path) -> &str {
+    let name = path.file_stem().and_then(|stem| stem.to_str());
+    name.and_then(|stem| stem.rsplit_once('.')).map_or("unknown", |(_, class)| class)
+}
+
+fn once(path: &Path, variant: &Variant, between: &Between) -> Result<(Said, Witness)> {
     let program = Program { path: path.to_path_buf(), arguments: Vec::new(), ranks: RANKS, limit: LIMIT };
-    understood(&program.run(&variant.how, between)?)
+    let ran = program.run(&variant.how, between)?;
+    Ok((understood(&ran.text)?, ran.witness))
 }
 
 /// The results that a program prints at its end.
@@ -140,6 +149,11 @@ mod tests {
     fn what_did_not_verify_is_no_result() {
         assert!(understood(&TEXT.replace("SUCCESSFUL", "UNSUCCESSFUL")).is_err());
         assert!(understood("Segmentation fault").is_err());
+    }
+
+    #[test]
+    fn a_programs_class_is_in_its_name() {
+        assert_eq!([class(Path::new("/npb/bin/is.W.x")), class(Path::new("is"))], ["W", "unknown"]);
     }
 
     #[test]

@@ -34,6 +34,23 @@ pub(super) enum At {
     Least,
 }
 
+/// The word before the class of a program of others, in the name of its row.
+const CLASS: &str = ", class ";
+
+/// Returns the name of the row of a program that ran in a class.
+pub(super) fn with_class(name: &str, class: &str) -> String {
+    format!("{name}{CLASS}{class}")
+}
+
+/// Returns the class in the name of a row, if it names one.
+pub(super) fn class(label: &str) -> Option<&str> {
+    label.rsplit_once(CLASS).map(|(_, class)| class)
+}
+
+fn without_class(label: &str) -> &str {
+    label.rsplit_once(CLASS).map_or(label, |(name, _)| name)
+}
+
 /// A pick, in short.
 pub(super) const fn pick(
     experiment: &'static str,
@@ -94,7 +111,7 @@ impl Pick {
         metric
             && match self.at {
                 At::Size(bytes) => size(bytes),
-                At::Row(name) => measured.label == name,
+                At::Row(name) => without_class(&measured.label) == name,
                 At::Ranks(ranks) => measured.ranks == ranks,
                 At::SizeRanks(bytes, ranks) => size(bytes) && measured.ranks == ranks,
                 At::Most | At::Least => true,
@@ -107,6 +124,15 @@ impl Pick {
         match self.at {
             At::Size(size) | At::SizeRanks(size, _) => size == bytes,
             _ => true,
+        }
+    }
+
+    /// Returns the ranks, if it asks for a number of them.
+    #[cfg(test)]
+    pub(super) fn ranks(&self) -> Option<usize> {
+        match self.at {
+            At::Ranks(ranks) | At::SizeRanks(_, ranks) => Some(ranks),
+            _ => None,
         }
     }
 
@@ -183,6 +209,13 @@ mod tests {
         assert_eq!(of(At::Most), Ok(Some(3.0)));
         assert_eq!(of(At::Least), Ok(Some(2.0)));
         assert_eq!(of(At::SizeRanks(8, 2)), Ok(Some(2.0)));
+    }
+
+    #[test]
+    fn a_row_is_found_whatever_its_class_is() {
+        let label = with_class("is, 4", "S");
+        assert_eq!((without_class(&label), class(&label)), ("is, 4", Some("S")));
+        assert_eq!((without_class("is, 4"), class("is, 4")), ("is, 4", None));
     }
 
     #[test]

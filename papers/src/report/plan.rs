@@ -196,7 +196,7 @@ fn of_place(mut experiment: Experiment, on_node: bool) -> Experiment {
 
 fn datagrams(quick: bool) -> Vec<Experiment> {
     use ud::experiments::Name;
-    let ranks: &[usize] = if quick { &[8] } else { &[4, 8, 16] };
+    let ranks: &[usize] = if quick { &[4, 8] } else { &[4, 8, 16] };
     let named = |name, of: Name, ranks: &[usize]| Experiment { name, ..of.experiment(ranks) };
     let mut everyone = named("ud everyone", Name::Everyone, ranks);
     let senders = named("ud senders", Name::Senders, ranks);
@@ -263,7 +263,8 @@ fn rails(quick: bool) -> Vec<Experiment> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::inventory::{self, To};
+    use crate::report::inventory::{self, Seen, To};
+    use crate::report::pick::Pick;
     use std::collections::BTreeSet;
     use verbena_lab::experiment::check_settings;
 
@@ -312,30 +313,54 @@ mod tests {
         assert!(count(true) * 2 < count(false), "{} of {}", count(true), count(false));
     }
 
-    /// A claim that names a variant or a point which is never measured would always be "not
-    /// measured".
+    fn planned(quick: bool) -> Vec<Experiment> {
+        Section::value_variants().iter().flat_map(|section| experiments(*section, quick)).collect()
+    }
+
+    /// Returns everything that a row looks at.
+    fn picks(seen: &Seen) -> Vec<Pick> {
+        let to = if let Some(To::Ours(to)) = seen.to { Some(to) } else { None };
+        let also = seen.also.iter().flat_map(|(of, to)| [*of, *to]);
+        std::iter::once(seen.of).chain(to).chain(also).collect()
+    }
+
+    /// Returns whether these experiments measure what a pick looks at.
+    fn measure(all: &[Experiment], pick: &Pick) -> bool {
+        all.iter().filter(|experiment| experiment.name == pick.experiment).any(|experiment| {
+            let variant = experiment.variants.iter().any(|variant| variant.name == pick.series);
+            let mut points = experiment.points.iter();
+            let point = points.any(|point| point.metric.name() == pick.metric && pick.takes(point.bytes));
+            variant && point && pick.ranks().is_none_or(|ranks| experiment.ranks.contains(&ranks))
+        })
+    }
+
+    /// A claim that names a variant, a point or a number of ranks which is never measured would
+    /// always be "not measured".
     #[test]
     fn whatever_the_inventory_looks_at_is_planned() {
-        let all: Vec<Experiment> =
-            Section::value_variants().iter().flat_map(|section| experiments(*section, false)).collect();
-        let names = names();
+        let (all, names) = (planned(false), names());
         for item in inventory::all() {
             for seen in item.claims.iter().flat_map(|claim| &claim.seen) {
-                let to = if let Some(To::Ours(to)) = seen.to { Some(to) } else { None };
-                let also = seen.also.iter().flat_map(|(of, to)| [*of, *to]);
-                let picks = std::iter::once(seen.of).chain(to).chain(also);
-                for pick in picks.filter(|pick| names.contains(pick.experiment)) {
-                    let experiment =
-                        all.iter().find(|experiment| experiment.name == pick.experiment).expect("planned");
-                    let variant = experiment.variants.iter().any(|variant| variant.name == pick.series);
-                    let point = experiment
-                        .points
-                        .iter()
-                        .any(|point| point.metric.name() == pick.metric && pick.takes(point.bytes));
-                    assert!(variant && point, "paper {}, {}: {pick:?}", item.paper, item.place);
+                for pick in picks(seen).iter().filter(|pick| names.contains(pick.experiment)) {
+                    assert!(measure(&all, pick), "paper {}, {}: {pick:?}", item.paper, item.place);
                 }
             }
         }
+    }
+
+    /// The short form measures nothing for which it has no row.
+    #[test]
+    fn each_experiment_of_a_quick_run_has_a_row() {
+        let (all, items) = (planned(true), inventory::all());
+        let is_row = |seen: &&Seen| picks(seen).iter().all(|pick| measure(&all, pick));
+        for experiment in &all {
+            let mut seen = items.iter().flat_map(|item| &item.claims).flat_map(|claim| &claim.seen);
+            let row = seen.find(|seen| seen.of.experiment == experiment.name && is_row(seen));
+            assert!(row.is_some(), "{}", experiment.name);
+        }
+        let figure = items.iter().find(|item| (item.paper, item.place) == (4, "figure 5"));
+        let mut judged = figure.expect("figure 5").claims.iter().filter(|claim| claim.claimed.is_some());
+        assert!(judged.any(|claim| claim.seen.iter().any(|seen| is_row(&seen))), "start-up of paper 4");
     }
 
     #[test]

@@ -4,8 +4,10 @@ use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use verbena_lab::devices;
 use verbena_lab::experiment::between::Between;
 use verbena_lab::experiment::variant::How;
+use verbena_lab::witness::Witness;
 
 /// The program.
 pub(super) struct Program {
@@ -19,12 +21,21 @@ pub(super) struct Program {
     pub limit: Duration,
 }
 
+/// The end of a program.
+pub(super) struct Ran {
+    /// The standard output.
+    pub text: String,
+    /// The counts of the verbs devices that are seen from here, which a program of somebody else
+    /// leaves behind too; nothing without devices.
+    pub witness: Witness,
+}
+
 impl Program {
-    /// Runs it under a design; returns what it printed.
+    /// Runs it under a design; returns what it printed, and what was counted.
     ///
     /// # Errors
     /// It cannot be started, takes too long, or fails.
-    pub(super) fn run(&self, how: &How, between: &Between) -> Result<String> {
+    pub(super) fn run(&self, how: &How, between: &Between) -> Result<Ran> {
         let launch = between.launch(how, self.ranks, 1)?.context("our library has a launcher")?;
         let mut command = Command::new(&launch.mpiexec);
         command.args(&launch.launcher_args).args(["-n", &self.ranks.to_string()]);
@@ -33,8 +44,12 @@ impl Program {
         command.env("LD_LIBRARY_PATH", libraries(&launch.library)?);
         command.current_dir(std::env::temp_dir());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let before = devices::counts();
         let child = command.spawn().with_context(|| format!("cannot start {}", launch.mpiexec.display()))?;
-        finished(child, self.limit)
+        let text = finished(child, self.limit)?;
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let witness = Witness { processors, counted: devices::since(&before), ..Witness::default() };
+        Ok(Ran { text, witness })
     }
 }
 

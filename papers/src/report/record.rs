@@ -51,6 +51,20 @@ impl Record {
         self.put(experiment, table.json(experiment, metric, unit, &machine))
     }
 
+    /// Adds a table of plays of the simulator, in place of what it had.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn plays(
+        &mut self,
+        experiment: &str,
+        metric: &str,
+        unit: &str,
+        table: &JobTable,
+    ) -> Result<()> {
+        self.put(experiment, table.json(experiment, metric, unit, ""))
+    }
+
     /// Adds the measured part of an experiment, in place of the entries it had.
     ///
     /// # Errors

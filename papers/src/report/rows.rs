@@ -4,13 +4,14 @@ use super::inventory::{Claim, Claimed, Item, Seen, To};
 use super::jobs::{self, Jobs};
 use super::kinds::{self, Kind};
 use super::noise;
-use super::pick::{At, Found, Pick};
+use super::pick::{self, At, Found, Pick};
 use super::results::{Results, Series};
 use super::traffic::{self, Proof};
 use super::verdict::{Outcome, judge};
 use verbena_lab::table::{format_value, readable};
 
 mod mean;
+mod model;
 
 /// A row.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +28,8 @@ pub(super) struct Row {
     pub ours: String,
     /// Our ratio.
     pub seen: Option<f64>,
-    /// The factor within which the ratio is noise; for what is measured only.
+    /// The factor within which the ratio is noise: of what is measured, and of what was simulated
+    /// with several starts.
     pub noise: Option<f64>,
     /// The outcome: whether it is as claimed.
     pub outcome: Outcome,
@@ -96,9 +98,11 @@ fn look(claim: &Claim, seen: &Seen, results: &Results) -> Row {
         Ok((of, to)) => {
             let row = Row { details: details(&of, to.as_ref()), ..row };
             if row.kind == Kind::Measured {
-                measured(row, seen, &Sides::new(results, of, to), results)
-            } else {
-                computed(row, seen, &of, to.as_ref())
+                return measured(row, seen, &Sides::new(results, of, to), results);
+            }
+            match &to {
+                Some(to) if !kinds::is_computed(to.series) => model::predicted(row, seen, &of, to, results),
+                _ => model::computed(row, seen, &of, to.as_ref()),
             }
         }
         Err(reason) => with_remark(row, &reason),
@@ -121,24 +125,15 @@ fn with_remark(row: Row, text: &str) -> Row {
     Row { remark: remark.collect::<Vec<_>>().join("; "), ..row }
 }
 
+fn cannot_tell(row: Row, why: &str) -> Row {
+    Row { outcome: Outcome::CannotTell, ..with_remark(row, why) }
+}
+
 fn details(of: &Found<'_>, to: Option<&Found<'_>>) -> Vec<String> {
     let details = std::iter::once(of).chain(to).map(|found| found.series.command.clone());
     let mut details: Vec<String> = details.filter(|command| !command.is_empty()).collect();
     details.dedup();
     details
-}
-
-/// A row of numbers that are the same in every run.
-fn computed(row: Row, seen: &Seen, of: &Found<'_>, to: Option<&Found<'_>>) -> Row {
-    let value = of.measured.value.unwrap_or(f64::NAN);
-    let (below, beside) = match (&seen.to, to) {
-        (Some(To::Ours(pick)), Some(to)) => (to.measured.value, Some(words(pick, to))),
-        (Some(To::Paper(paper)), _) => (Some(*paper), Some(format!("paper: {}", in_unit(*paper, of)))),
-        _ => (None, None),
-    };
-    let ratio = below.filter(|below| *below != 0.0).map(|below| value / below);
-    let ours = std::iter::once(words(&seen.of, of)).chain(beside).collect::<Vec<_>>().join("; ");
-    Row { ours, seen: ratio, outcome: judge(row.claimed, ratio, 1.0), ..row }
 }
 
 /// The two sides of a measured row, or its one side.
@@ -168,13 +163,7 @@ impl<'a> Sides<'a> {
 
     /// Returns why the jobs do not make a value, if so.
     fn lack(&self) -> Option<String> {
-        let few = self.jobs().find(|jobs| !jobs.suffice())?;
-        let (counted, thrown) = (few.values.len(), few.thrown.len());
-        Some(format!(
-            "{counted} jobs of {} count, {thrown} were disturbed; {} are needed",
-            counted + thrown,
-            jobs::JOBS_MIN
-        ))
+        self.jobs().find_map(lack)
     }
 
     /// Returns the factor within which a ratio of these two is noise, if their experiments measured
@@ -197,6 +186,21 @@ impl<'a> Sides<'a> {
             && ![&self.of, to].iter().any(|found| jobs::is_device(found.series));
         same_place.then(|| traffic::compare(self.of.measured, to.measured))
     }
+
+    /// Returns whether a counter is among those that were looked at.
+    fn counted(&self, counter: &str) -> bool {
+        std::iter::once(&self.of).chain(&self.to).any(|found| traffic::has(found.measured, counter))
+    }
+}
+
+/// Returns why jobs do not make a value, if so.
+fn lack(jobs: &Jobs) -> Option<String> {
+    let (counted, thrown) = (jobs.values.len(), jobs.thrown.len());
+    let text = || {
+        let all = counted + thrown;
+        format!("{counted} jobs of {all} count, {thrown} were disturbed; {} are needed", jobs::JOBS_MIN)
+    };
+    (!jobs.suffice()).then(text)
 }
 
 /// The noise at the place of a value: of the value's own variant, if that was measured twice, else
@@ -225,6 +229,7 @@ fn measured(row: Row, seen: &Seen, sides: &Sides<'_>, results: &Results) -> Row 
         (Some(To::Paper(paper)), _) => Some(format!("paper: {}", in_unit(*paper, &sides.of))),
         _ => None,
     };
+    let row = with_class(row, &sides.of);
     let ours = std::iter::once(spread(&seen.of, &sides.of, &sides.of_jobs)).chain(beside);
     let thrown = sides.jobs().map(|jobs| jobs.thrown.len()).sum();
     let row = Row { ours: ours.collect::<Vec<_>>().join("; "), thrown, ..row };
@@ -235,32 +240,39 @@ fn measured(row: Row, seen: &Seen, sides: &Sides<'_>, results: &Results) -> Row 
         Some(To::Paper(paper)) => sides.of_jobs.median().map(|value| value / paper),
         _ => sides.ratio(),
     };
-    concluded(Row { seen: ratio, noise: sides.noise(results), ..row }, sides, seen.same_packets)
+    concluded(Row { seen: ratio, noise: sides.noise(results), ..row }, sides, seen.counter)
 }
 
-/// The row with what may be said of its ratio.
-fn concluded(row: Row, sides: &Sides<'_>, same_packets: bool) -> Row {
-    let proof = sides.proof();
-    let row = match &proof {
+/// The row with the class of the program of others that ran.
+fn with_class(row: Row, found: &Found<'_>) -> Row {
+    match pick::class(&found.measured.label) {
+        Some(class) => Row { what: format!("{}, class {class}", row.what), ..row },
+        None if found.series.experiment == "npb" => with_remark(row, "its class was not noted"),
+        None => row,
+    }
+}
+
+/// The row with what may be said of its ratio; `counter` alone tells the two sides apart, if named.
+fn concluded(row: Row, sides: &Sides<'_>, counter: &str) -> Row {
+    let row = match sides.proof() {
         Some(Proof::Differ(what)) => with_remark(row, &format!("counted: {what}")),
-        Some(Proof::Identical) if same_packets => {
-            with_remark(row, "counted: the same packets, as they should be")
+        Some(Proof::Identical) if !counter.is_empty() && !sides.counted(counter) => {
+            return cannot_tell(row, &format!("{counter}, which alone tells the two apart, was not counted"));
         }
-        Some(Proof::Unknown) => with_remark(row, "no counter proves that the two differ"),
-        _ => row,
+        Some(Proof::Identical) => {
+            let row = with_remark(row, "every counter is alike on both sides");
+            return Row { outcome: Outcome::Identical, ..row };
+        }
+        Some(Proof::Unknown) => {
+            return cannot_tell(row, "nothing was counted that proves that the two differ");
+        }
+        None => row,
     };
     let is_positive = row.seen.is_none_or(|ratio| ratio > 0.0);
-    match (proof, row.noise) {
-        (Some(Proof::Identical), _) if !same_packets => {
-            let row = with_remark(row, "every counter is alike on both sides");
-            Row { outcome: Outcome::Identical, ..row }
-        }
-        (_, Some(noise)) if is_positive => Row { outcome: judge(row.claimed, row.seen, noise), ..row },
-        (_, None) => Row { outcome: Outcome::CannotTell, ..with_remark(row, "its noise was not measured") },
-        _ => Row {
-            outcome: Outcome::CannotTell,
-            ..with_remark(row, "a ratio of what is not positive says nothing")
-        },
+    match row.noise {
+        Some(noise) if is_positive => Row { outcome: judge(row.claimed, row.seen, noise), ..row },
+        None => cannot_tell(row, "its noise was not measured"),
+        _ => cannot_tell(row, "a ratio of what is not positive says nothing"),
     }
 }
 
@@ -271,7 +283,7 @@ fn spread(pick: &Pick, found: &Found<'_>, jobs: &Jobs) -> String {
     };
     let place = match pick.at {
         At::Most | At::Least => format!(" at {}", found.measured.label),
-        At::Row(row) => format!(" of {row}"),
+        At::Row(_) => format!(" of {}", found.measured.label),
         _ => String::new(),
     };
     let (unit, factor) = readable(&found.measured.unit, middle);

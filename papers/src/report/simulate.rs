@@ -115,10 +115,6 @@ fn schemes(record: &mut Record) -> Result<()> {
     let named = ["within the node, named", "network, named"];
     let ratios = kept(&made(polling::ratios())?, &["within the node", "network", named[0], named[1]]);
     record.table("sim ratios", "latency", "us", &ratios)?;
-    let first = ratios.rows[0].values[0];
-    let mut gain = Table::new("The same as parts of that at 1:1", ["ratio", "within the node"]);
-    ratios.rows.iter().for_each(|row| gain.add(row.name.clone(), vec![row.values[0] / first]));
-    record.table("sim ratios gain", "latency", "", &gain)?;
     record.table("sim discovery", "discovery", "ns", &made(polling::discovery())?)?;
     record.table("sim history", "discovery", "ns", &made(polling::histories())?)?;
     record.table("sim polling claims", "statement", "", &made(polling::claims())?)?;

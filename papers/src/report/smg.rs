@@ -52,9 +52,10 @@ fn rounds(path: &Path, between: &Between, budget: &Budget, table: &mut JobTable)
         eprintln!("smg, round {} of {}", round + 1, budget.rounds);
         for at in order(variants.len(), round) {
             let begun = Instant::now();
-            let text = program.run(&variants[at].how, between)?;
-            table.add(JOB, &variants[at].name, begun.elapsed().as_secs_f64());
-            table.add(SOLVER, &variants[at].name, solved(&text)?);
+            let ran = program.run(&variants[at].how, between)?;
+            let took = begun.elapsed().as_secs_f64();
+            table.add_seen(JOB, &variants[at].name, took, Some(ran.witness.clone()));
+            table.add_seen(SOLVER, &variants[at].name, solved(&ran.text)?, Some(ran.witness));
         }
     }
     Ok(())

@@ -11,12 +11,16 @@ use verbena_lab::components::{COMPONENTS, logs, rows};
 use verbena_lab::experiment::between::Between;
 use verbena_lab::experiment::variant::{How, Place, Set, set};
 use verbena_lab::metric::{Metric, Point};
+use verbena_lab::witness::Witness;
+use verbena_lab::worker::Line;
 
 /// Sizes of the messages.
 const SIZES: [usize; 3] = [8, 256, 1024];
 /// Messages of each length that are left out at the beginning.
 const SKIP: usize = 20;
-/// A time long enough for many more messages than these, on an emulated machine too.
+/// A time long enough for many more messages than these, on an emulated machine too. Within a node
+/// it is long enough for messages of one length to fill a trace: there each length has a job of its
+/// own.
 const POINT_MS_MIN: u64 = 100;
 /// The stages of the receiver until the message is handed over.
 const RECEIVER: [&str; 2] = ["r_completion", "r_protocol"];
@@ -86,27 +90,53 @@ fn noted(
     Ok(())
 }
 
-/// Runs one traced job of a design: a column for each size, a row for each part.
+/// Runs the traced jobs of a design: a column for each size, a row for each part.
 fn traced(design: &Design, between: &Between, folder: &Path, table: &mut JobTable) -> Result<()> {
+    let together = if design.place == Place::Node { 1 } else { SIZES.len() };
+    SIZES.chunks(together).try_for_each(|sizes| one(design, sizes, between, folder, table))
+}
+
+/// Runs one traced job of these sizes.
+fn one(
+    design: &Design,
+    sizes: &[usize],
+    between: &Between,
+    folder: &Path,
+    table: &mut JobTable,
+) -> Result<()> {
     let files = folder.join(format!("trace-{}", std::process::id()));
     let trace = set("TRACE", files.display());
     let how = How::Ours(design.place, design.settings.iter().cloned().chain([trace]).collect());
     let mut launch = between.launch(&how, 2, 1)?.context("our library has a launcher")?;
     launch.point_ms = launch.point_ms.max(POINT_MS_MIN);
-    let points = SIZES.map(|bytes| Point { metric: Metric::Latency, bytes });
-    let end = launch.run(2, &points, &mut |_| {})?;
+    let points: Vec<Point> = sizes.iter().map(|&bytes| Point { metric: Metric::Latency, bytes }).collect();
+    let mut witnesses: Vec<(usize, Witness)> = Vec::new();
+    let mut note = |line: Line| {
+        if let Line::Point { point, witness: Some(witness), .. } = line {
+            witnesses.push((point.bytes, witness));
+        }
+    };
+    let end = launch.run(2, &points, &mut note)?;
     ensure!(end == verbena_lab::job::End::Finished, "the traced job ended otherwise: {end:?}");
     let files = [0, 1].map(|rank| files.with_extension(format!("{rank}.json")));
     let rows = rows(&logs(&files)?, SKIP);
     files.iter().try_for_each(std::fs::remove_file).context("cannot remove a trace")?;
-    for bytes in SIZES {
+    for &bytes in sizes {
         let row = rows.iter().find(|row| row.bytes == bytes as u64);
         let row = row.with_context(|| format!("no message of {bytes} bytes was traced by both sides"))?;
         let column = format!("{}, {bytes} B", design.name);
         let column = if design.is_twin { again(&column) } else { column };
-        parts(&row.components_ns, row.total_ns).for_each(|(part, us)| table.add(part, &column, us));
+        let witness = witnesses.iter().find(|(of, _)| *of == bytes).map(|(_, witness)| witness);
+        parts(&row.components_ns, row.total_ns)
+            .for_each(|(part, us)| table.add_seen(part, &column, us, witness.map(only_counts)));
     }
     Ok(())
+}
+
+/// The counts of a job: its parts are no values of their own that a wait could spoil.
+fn only_counts(witness: &Witness) -> Witness {
+    let (processors, counted) = (witness.processors, witness.counted.clone());
+    Witness { processors, counted, ..Witness::default() }
 }
 
 /// The parts in microseconds, with the receiver's together, and the sum.

@@ -5,12 +5,14 @@
 //! and the medians are further apart than what a credit or an acknowledgement more makes.
 //!
 //! The number of looks at a channel tells how long somebody waited. How the looks are shared out
-//! among the channels tells how they are polled: that is compared in place of the number.
+//! among the channels tells how they are polled: that is compared in place of the number. It is the
+//! looks of rank 0 where they are known: the others may nap, and look around between their naps.
 
 use super::results::Measured;
 use std::collections::{BTreeMap, BTreeSet};
 use verbena_lab::table::format_value;
 use verbena_lab::timing::median;
+use verbena_lab::witness::Witness;
 
 /// Counters that tell of time, not of traffic: they differ between two jobs of one variant.
 const OF_TIME: [&str; 2] = ["matching_steps", "waits_slept"];
@@ -29,6 +31,11 @@ pub(super) enum Proof {
     Identical,
     /// Nothing was counted on one side.
     Unknown,
+}
+
+/// Returns whether a counter was looked at.
+pub(super) fn has(side: &Measured, counter: &str) -> bool {
+    counters(side).any(|name| name == counter)
 }
 
 /// Compares what two variants counted at one place.
@@ -58,12 +65,14 @@ fn counters(side: &Measured) -> impl Iterator<Item = &str> {
 /// is the share in percent of all looks of their sort.
 fn counts(side: &Measured, name: &str) -> Vec<f64> {
     let witnesses = side.jobs.iter().filter_map(|job| job.witness.as_ref());
-    witnesses.map(|witness| count(&witness.counted, name)).collect()
+    witnesses.map(|witness| count(witness, name)).collect()
 }
 
-fn count(counted: &BTreeMap<String, f64>, name: &str) -> f64 {
-    let own = counted.get(name).copied().unwrap_or(0.0);
-    let Some(sort) = sort_of_looks(name) else { return own };
+fn count(witness: &Witness, name: &str) -> f64 {
+    let of = |counted: &BTreeMap<String, f64>| counted.get(name).copied().unwrap_or(0.0);
+    let Some(sort) = sort_of_looks(name) else { return of(&witness.counted) };
+    let counted = if witness.root_looks.is_empty() { &witness.counted } else { &witness.root_looks };
+    let own = of(counted);
     let alike = counted.iter().filter(|(other, _)| sort_of_looks(other) == Some(sort));
     let all: f64 = alike.map(|(_, looks)| looks).sum();
     if all > 0.0 { 100.0 * own / all } else { 0.0 }
@@ -97,7 +106,6 @@ fn differ(one: &[f64], other: &[f64]) -> Option<Pair> {
 mod tests {
     use super::*;
     use verbena_lab::report::Job;
-    use verbena_lab::witness::Witness;
 
     fn side(counts: &[(&str, &[f64])]) -> Measured {
         let jobs = counts.first().map_or(0, |(_, jobs)| jobs.len());
@@ -139,6 +147,24 @@ mod tests {
         let rings = side(&[("rc_ring_looks", &[0.0, 0.0]), ("rc_queue_looks", &[9.0, 9.0])]);
         let queues = side(&[("rc_ring_looks", &[8.0, 8.0]), ("rc_queue_looks", &[1.0, 1.0])]);
         assert!(matches!(compare(&rings, &queues), Proof::Differ(_)));
+    }
+
+    #[test]
+    fn the_looks_of_those_that_nap_do_not_count() {
+        let looks = |of_all: f64, of_root: f64| {
+            let mut side = side(&[("shm_looks", &[100.0, 100.0]), ("ofi_looks", &[of_all, of_all + 1.0])]);
+            for witness in side.jobs.iter_mut().filter_map(|job| job.witness.as_mut()) {
+                witness.root_looks =
+                    [("shm_looks".to_string(), 100.0), ("ofi_looks".to_string(), of_root)].into();
+            }
+            side
+        };
+        // The others look at the network all the time, rank 0 does so seldom.
+        let each = looks(500.0, 100.0);
+        assert!(
+            matches!(compare(&each, &looks(500.0, 2.0)), Proof::Differ(what) if what.contains("ofi_looks"))
+        );
+        assert_eq!(compare(&each, &looks(9000.0, 100.0)), Proof::Identical);
     }
 
     #[test]

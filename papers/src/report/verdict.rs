@@ -10,7 +10,8 @@ pub(super) enum Outcome {
     Kept,
     /// The value is not as claimed, wherever in its noise the truth lies.
     Missed,
-    /// The noise reaches from one side of the claim to the other.
+    /// The noise reaches from one side of the claim to the other, or nothing proves that the two
+    /// sides differ in anything but their names.
     CannotTell,
     /// Both sides moved the same packets, so that a ratio of their times says nothing.
     Identical,
@@ -51,11 +52,6 @@ impl Outcome {
 /// The distance that a ratio may have from the value it is said to be near to.
 const NEAR: f64 = 0.1;
 
-/// Two decimals: the papers give whole per cent.
-fn rounded(ratio: f64) -> f64 {
-    (ratio * 100.0).round() / 100.0
-}
-
 impl Claimed {
     /// The least and the largest ratio that are as claimed.
     fn range(self) -> (f64, f64) {
@@ -63,6 +59,9 @@ impl Claimed {
             Claimed::About(value) => (value * (1.0 - NEAR), value * (1.0 + NEAR)),
             Claimed::AtLeast(value) => (value, f64::INFINITY),
             Claimed::AtMost(value) => (f64::NEG_INFINITY, value),
+            Claimed::Above(value) => (value.next_up(), f64::INFINITY),
+            Claimed::Below(value) => (f64::NEG_INFINITY, value.next_down()),
+            Claimed::Within(least, most) => (least, most),
         }
     }
 }
@@ -71,11 +70,10 @@ impl Claimed {
 pub(super) fn judge(claimed: Option<Claimed>, ratio: Option<f64>, noise: f64) -> Outcome {
     let (Some(claimed), Some(ratio)) = (claimed, ratio) else { return Outcome::Shown };
     let (least, most) = claimed.range();
-    let (low, high) = (rounded(ratio / noise), rounded(ratio * noise));
-    let slack = 1e-9;
-    if low >= least - slack && high <= most + slack {
+    let (low, high) = (ratio / noise, ratio * noise);
+    if low >= least && high <= most {
         Outcome::Kept
-    } else if high < least - slack || low > most + slack {
+    } else if high < least || low > most {
         Outcome::Missed
     } else {
         Outcome::CannotTell
@@ -88,6 +86,11 @@ impl std::fmt::Display for Claimed {
             Claimed::About(value) => write!(f, "about {}", format_value(*value)),
             Claimed::AtLeast(value) => write!(f, "at least {}", format_value(*value)),
             Claimed::AtMost(value) => write!(f, "at most {}", format_value(*value)),
+            Claimed::Above(value) => write!(f, "above {}", format_value(*value)),
+            Claimed::Below(value) => write!(f, "below {}", format_value(*value)),
+            Claimed::Within(least, most) => {
+                write!(f, "{} to {}", format_value(*least), format_value(*most))
+            }
         }
     }
 }
@@ -121,6 +124,35 @@ mod tests {
         assert_eq!(of(about, 1.0, 1.05), Outcome::Kept);
         assert_eq!(of(about, 1.0, 1.5), Outcome::CannotTell);
         assert_eq!(of(about, 2.0, 1.5), Outcome::Missed);
+    }
+
+    #[test]
+    fn what_is_faster_is_not_as_fast() {
+        assert_eq!(of(Claimed::AtMost(1.0), 1.0, 1.0), Outcome::Kept);
+        assert_eq!(of(Claimed::Below(1.0), 1.0, 1.0), Outcome::Missed);
+        assert_eq!(of(Claimed::Below(1.0), 0.99, 1.0), Outcome::Kept);
+        assert_eq!(
+            [of(Claimed::Above(1.0), 1.0, 1.0), of(Claimed::Above(1.0), 1.01, 1.0)],
+            [Outcome::Missed, Outcome::Kept]
+        );
+        assert_eq!(of(Claimed::Below(1.0), 1.0, 1.01), Outcome::CannotTell);
+    }
+
+    #[test]
+    fn a_claim_of_two_sides_fails_on_either() {
+        let less_than_one_percent = Claimed::Within(0.99, 1.0);
+        let outcome = |ratio| of(less_than_one_percent, ratio, 1.0);
+        assert_eq!(
+            [outcome(0.995), outcome(0.98), outcome(1.01)],
+            [Outcome::Kept, Outcome::Missed, Outcome::Missed]
+        );
+        assert_eq!(of(less_than_one_percent, 0.995, 1.02), Outcome::CannotTell);
+    }
+
+    #[test]
+    fn nothing_is_rounded_in_favour_of_a_claim() {
+        assert_eq!(of(Claimed::AtLeast(0.93), 0.928, 1.0), Outcome::Missed);
+        assert_eq!(of(Claimed::AtMost(0.76), 0.762, 1.0), Outcome::Missed);
     }
 
     #[test]

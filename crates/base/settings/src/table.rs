@@ -47,7 +47,7 @@ settings! {
     CMA: Flag(true), Channel, None, Process, Start, "";
     /// the shortest message that cma is used for; shorter ones are copied twice through shared
     /// memory
-    CMA_BYTES_MIN: Number(12 << 10, 1..=1 << 40), Channel, Bytes, Process, Start, "measured with verbena bench";
+    CMA_BYTES_MIN: Number(12 << 10, 1..=1 << 40), Channel, Bytes, Process, Start, "paper 3, 4.1; measured with verbena bench";
     /// size of each ring in shared memory; the next power of two counts
     SHM_RING_BYTES: Automatic("by the number of ranks on the node and the free memory", 1..=1 << 28), Channel, Bytes, Node, Start, "";
     /// 0: windows have no memory that all ranks of a node have mapped. MPI_Win_allocate and
@@ -67,9 +67,9 @@ settings! {
     /// the entry of the port's table of partition keys that rc uses
     RC_PARTITION_INDEX: Number(0, 0..=65535), Channel, None, Process, Start, "InfiniBand specification, 10.9";
     /// the service level of all packets of rc
-    RC_SERVICE_LEVEL: Number(0, 0..=15), Channel, None, Process, Start, "InfiniBand specification, 7.6";
+    RC_SERVICE_LEVEL: Number(0, 0..=15), Channel, None, Process, Start, "paper 1, 8; InfiniBand specification, 7.6";
     /// the traffic class (with RoCE v2: the type of service) of all packets of rc
-    RC_TRAFFIC_CLASS: Number(0, 0..=255), Channel, None, Process, Start, "InfiniBand specification, 8.3";
+    RC_TRAFFIC_CLASS: Number(0, 0..=255), Channel, None, Process, Start, "paper 1, 8; InfiniBand specification, 8.3";
     /// pieces of work under way on one queue pair of rc, RDMA reads apart
     RC_WORK_MAX: Number(128, 2..=32768), Channel, None, Process, Start, "paper 1, 2.2";
     /// receive buffers that the device holds for rc, in the shared receive queue or for one queue
@@ -225,7 +225,8 @@ settings! {
     UD_LONG_BUFFERS_MAX: Automatic("384 KiB by the datagram's length", 8..=1 << 20), Channel, Packets, Process, Start, "paper 4, 4.2";
     /// datagrams that one packet of ud consists of at most, which are acknowledged as a whole
     UD_FRAGMENTS_MAX: Automatic("for 16 KiB by the datagram's length, but at most 16", 1..=64), Channel, Packets, Process, Start, "paper 4, 4.2";
-    /// the longest message that ud sends at once, without asking the receiver; paper 4 has 8 KiB
+    /// the longest message that ud sends at once, without asking the receiver; paper 4's
+    /// are one datagram, 2 KiB
     UD_EAGER_BYTES_MAX: Number(16 << 10, 0..=4 << 20), Channel, Bytes, Process, Start, "paper 4, 5.2.1";
     /// 0 makes ud send everything once and forget it: unsafe, since one lost datagram hangs the
     /// program; only to measure what reliability costs

@@ -53,6 +53,8 @@ pub struct Receives {
     pub bytes: u64,
     /// The number of times that more were posted since the device had told that few were left.
     pub top_ups: u64,
+    /// Packets that came into buffers which all peers share.
+    pub shared: u64,
 }
 
 /// Counts of the datagrams of a channel that makes them reliable itself.
@@ -68,6 +70,8 @@ pub struct Datagrams {
     pub doubles: u64,
     /// Datagrams that were garbled, or came from nobody of this job.
     pub garbled: u64,
+    /// The number of those sent that carry a checksum.
+    pub checksummed: u64,
 }
 
 /// Counts of registrations of the program's memory with a channel's device.

@@ -342,8 +342,10 @@ impl<A: Adapter> Channel for RcChannel<A> {
     }
 
     fn counts(&self) -> Counts {
-        let receives = Receives { bytes: self.receives.bytes() as u64, top_ups: self.pool.top_ups };
         let (registrations, polling_set) = (self.memory.cache.counts(), self.set.counts());
+        let shared = if self.settings.shared_receives { polling_set.queue_packets } else { 0 };
+        let (bytes, top_ups) = (self.receives.bytes() as u64, self.pool.top_ups);
+        let receives = Receives { bytes, top_ups, shared };
         Counts { registrations, polling_set, receives, ..Counts::default() }
     }
 

@@ -383,8 +383,10 @@ impl<A: Datagrams> Channel for UdChannel<A> {
     }
 
     fn counts(&self) -> Counts {
-        let receives = Receives { bytes: self.pool.region.len() as u64, top_ups: 0 };
-        Counts { receives, datagrams: self.counts, ..Counts::default() }
+        let receives = Receives { bytes: self.pool.region.len() as u64, ..Receives::default() };
+        let checksummed = if self.settings.checksum { self.counts.sent } else { 0 };
+        let datagrams = verbena_channel::Datagrams { checksummed, ..self.counts };
+        Counts { receives, datagrams, ..Counts::default() }
     }
 
     fn failover(&mut self) -> Option<&mut dyn Failover> {

@@ -81,6 +81,21 @@ pub struct Connection {
     pub receiver_timer: u8,
 }
 
+impl Connection {
+    /// Returns the attributes of a queue pair that is to receive over this connection.
+    fn receiving(&self) -> ibv_qp_attr {
+        let mut attributes = ibv_qp_attr::zeroed();
+        attributes.qp_state = raw::IBV_QPS_RTR;
+        attributes.ah_attr = self.path.attributes();
+        attributes.path_mtu = u32::from(self.mtu);
+        attributes.dest_qp_num = self.remote_pair;
+        attributes.rq_psn = self.remote_psn;
+        attributes.max_dest_rd_atomic = self.answers_max;
+        attributes.min_rnr_timer = self.receiver_timer;
+        attributes
+    }
+}
+
 impl QueuePair {
     /// Makes a new one, in the state reset.
     ///
@@ -166,14 +181,7 @@ impl QueuePair {
     }
 
     fn ready_to_receive(&self, to: &Connection) -> Result<(), Fault> {
-        let mut attributes = ibv_qp_attr::zeroed();
-        attributes.qp_state = raw::IBV_QPS_RTR;
-        attributes.ah_attr = to.path.attributes();
-        attributes.path_mtu = u32::from(to.mtu);
-        attributes.dest_qp_num = to.remote_pair;
-        attributes.rq_psn = to.remote_psn;
-        attributes.max_dest_rd_atomic = to.answers_max;
-        attributes.min_rnr_timer = to.receiver_timer;
+        let mut attributes = to.receiving();
         let mask = raw::IBV_QP_STATE
             | raw::IBV_QP_AV
             | raw::IBV_QP_PATH_MTU
@@ -289,5 +297,41 @@ impl Drop for QueuePair {
     fn drop(&mut self) {
         // SAFETY: made once, ended once. An error leaves nothing to be done.
         unsafe { (self.domain.context().functions().ibv_destroy_qp)(self.raw.as_ptr()) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Gid;
+
+    /// Paper 1, section 8: the quality of service is the path's, and the queue pair's through it.
+    #[test]
+    fn service_level_and_traffic_class_are_the_queue_pairs() {
+        let path = |service_level, traffic_class| Path {
+            port: 1,
+            lid: 7,
+            gid: Some((Gid([9; 16]), 3)),
+            service_level,
+            traffic_class,
+        };
+        let connection = |path| Connection {
+            path,
+            remote_pair: 5,
+            mtu: 3,
+            local_psn: 1,
+            remote_psn: 2,
+            answers_max: 1,
+            reads_max: 1,
+            receiver_timer: 1,
+            ack_timeout: 14,
+            retries: 7,
+            receiver_retries: 7,
+        };
+        let of = |path| {
+            let address = connection(path).receiving().ah_attr;
+            (address.sl, address.grh.traffic_class)
+        };
+        assert_eq!([of(path(0, 0)), of(path(5, 96))], [(0, 0), (5, 96)]);
     }
 }

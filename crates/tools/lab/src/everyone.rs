@@ -11,39 +11,61 @@
 //!   mean of all ranks. Memory that the kernel holds for it (queue pairs on Soft-RoCE) is not in
 //!   it.
 //!
-//! A job can do that only once, so there is one sample a round.
+//! A job can do that only once, so there is one sample a round. What the library counted meanwhile
+//! is told with each metric.
 
 use super::metric::{Metric, Point};
 use super::spent::Spent;
 use crate::buffer::Buffer;
 use crate::mpi::{Message, Window, World};
+use crate::watch;
+use crate::witness::Witness;
 use anyhow::{Context, Result};
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 /// The tag of the messages.
 const TAG: i32 = 9;
 
-/// Time and memory of the first exchange, which happens once in a process; each metric reports the
-/// same one.
-static FIRST: OnceLock<Spent> = OnceLock::new();
+/// The first exchange, which happens once in a process; each metric reports the same one.
+static FIRST: OnceLock<First> = OnceLock::new();
+
+/// The time of the first exchange, and its counts.
+struct First {
+    spent: Spent,
+    /// The library's counts before it, of this rank.
+    before: Vec<u64>,
+    /// The counts of all ranks, asked for when the memory was looked at, since that takes messages.
+    counted: OnceLock<BTreeMap<String, f64>>,
+}
 
 /// Measures one point: a sample in milliseconds or MiB, and one iteration.
 ///
 /// # Errors
 /// MPI fails, or the kernel does not tell about memory.
 pub(crate) fn run(world: &World, point: Point) -> Result<(Vec<f64>, u64)> {
-    let spent = match FIRST.get() {
-        Some(spent) => spent,
+    let first = match FIRST.get() {
+        Some(first) => first,
         None => {
+            let before = world.count()?;
             let spent = Spent::by(|| ring(world))?;
-            FIRST.get_or_init(|| spent)
+            FIRST.get_or_init(|| First { spent, before, counted: OnceLock::new() })
         }
     };
     let own = match point.metric {
-        Metric::Connect => spent.wall_s * 1e3,
-        Metric::ConnectProcessor => spent.processor_s * 1e3,
+        Metric::Connect => first.spent.wall_s * 1e3,
+        Metric::ConnectProcessor => first.spent.processor_s * 1e3,
         _ => private_mib()?,
     };
+    let counted = match first.counted.get() {
+        Some(counted) => counted,
+        None => {
+            let counted = watch::since(world, &first.before)?.all;
+            first.counted.get_or_init(|| counted)
+        }
+    };
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    world.put_witness(Witness { processors, counted: counted.clone(), ..Witness::default() });
     Ok((vec![mean(world, own)?], 1))
 }
 

@@ -12,6 +12,7 @@
 //! | [`verbs`] | the bare verbs device |
 //! | [`timing`], `spent` | warm-up, calibration, repetition, median; the processor's time |
 //! | [`witness`], `watch` | the circumstances of a point: disturbances, and what was counted |
+//! | [`devices`] | the counters of verbs devices |
 //! | [`worker`] | one rank, started by an `mpiexec` |
 //! | [`helper`] | the hidden commands of a program that measures |
 //! | [`job`] | one job of workers under a time limit |
@@ -30,6 +31,7 @@ pub mod campaign;
 pub mod chart;
 mod collective;
 pub mod components;
+pub mod devices;
 mod discovery;
 mod everyone;
 pub mod experiment;

@@ -80,7 +80,8 @@ pub fn measure(
     let mut witness = watch.end(world)?;
     witness.iteration_s = median(&seconds).unwrap_or(0.0);
     let counted = counted_iterations(each);
-    witness.counted = count(world, counted, |iterations| body(world, iterations))?;
+    let counted = count(world, counted, |iterations| body(world, iterations))?;
+    (witness.counted, witness.root_looks) = (counted.all, counted.own_looks);
     world.put_witness(witness);
     Ok(Samples { seconds, iterations })
 }

@@ -6,13 +6,13 @@
 //! counters: those of our library by every rank, and those of the verbs devices by rank 0. Counters
 //! are told for an iteration, so that jobs with different numbers of iterations can be compared.
 
+use crate::devices;
 use crate::mpi::World;
 use crate::witness::Witness;
 use anyhow::Result;
 use nix::sys::resource::{UsageWho, getrusage};
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// The kernel's numbers at one moment.
 struct Moment {
@@ -75,6 +75,7 @@ impl Watch {
             stolen: most(world, stolen)?,
             iteration_s: 0.0,
             counted: BTreeMap::new(),
+            root_looks: BTreeMap::new(),
         })
     }
 }
@@ -90,74 +91,51 @@ fn most(world: &World, own: Option<f64>) -> Result<Option<f64>> {
     Ok(Some(world.max(own.unwrap_or(-1.0))?).filter(|most| *most >= 0.0))
 }
 
+/// Counts of an iteration.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counted {
+    /// Those of the library by all ranks together, and of the devices.
+    pub all: BTreeMap<String, f64>,
+    /// The looks of this rank alone.
+    pub own_looks: BTreeMap<String, f64>,
+}
+
+/// The end of the names of counters of looks.
+const LOOKS: &str = "_looks";
+
 /// Runs what is counted between two looks at all counters; returns the counts for an iteration.
 /// Collective.
 ///
 /// # Errors
 /// MPI or the body fails.
-pub(crate) fn count(
-    world: &World,
-    iterations: u64,
-    body: impl FnOnce(u64) -> Result<()>,
-) -> Result<BTreeMap<String, f64>> {
+pub(crate) fn count(world: &World, iterations: u64, body: impl FnOnce(u64) -> Result<()>) -> Result<Counted> {
     world.barrier()?;
-    let devices = if world.rank() == 0 { settled() } else { BTreeMap::new() };
-    let own = world.count()?;
+    let device = if world.rank() == 0 { devices::counts() } else { BTreeMap::new() };
+    let before = world.count()?;
     // Nobody begins while rank 0 still looks at the devices.
     world.barrier()?;
     body(iterations)?;
-    let mut values: Vec<f64> =
-        world.count()?.iter().zip(&own).map(|(now, before)| (now - before) as f64).collect();
-    world.sum_items(&mut values)?;
-    let mut counted: BTreeMap<String, f64> = world.counter_names().zip(values).collect();
+    let mut counted = since(world, &before)?;
     if world.rank() == 0 {
-        let of = |(name, now): (String, f64)| {
-            let before = devices.get(&name).copied().unwrap_or(0.0);
-            (name, now - before)
-        };
-        counted.extend(settled().into_iter().map(of));
+        counted.all.extend(devices::since(&device));
     }
-    counted.values_mut().for_each(|value| *value /= iterations as f64);
+    let values = counted.all.values_mut().chain(counted.own_looks.values_mut());
+    values.for_each(|value| *value /= iterations as f64);
     Ok(counted)
 }
 
-/// The kernel keeps what a device counted for 10 ms before it asks again (`lifespan`).
-const KEPT: Duration = Duration::from_millis(12);
-
-/// Returns what the devices counted up to now, not a moment ago.
-fn settled() -> BTreeMap<String, f64> {
-    if Path::new(DEVICES).exists() {
-        std::thread::sleep(KEPT);
-    }
-    of_devices()
-}
-
-/// The folder with a folder for each verbs device.
-const DEVICES: &str = "/sys/class/infiniband";
-
-/// The counters of all ports of all verbs devices, added up by name; empty without devices.
-fn of_devices() -> BTreeMap<String, f64> {
-    let mut all = BTreeMap::new();
-    for device in entries(Path::new(DEVICES)) {
-        for port in entries(&device.join("ports")) {
-            for file in entries(&port.join("hw_counters")) {
-                let name = file.file_name().map(|name| name.to_string_lossy().into_owned());
-                let value =
-                    std::fs::read_to_string(&file).ok().and_then(|text| text.trim().parse::<f64>().ok());
-                if let (Some(name), Some(value)) = (name, value) {
-                    *all.entry(format!("device {name}")).or_insert(0.0) += value;
-                }
-            }
-        }
-    }
-    // A number of milliseconds that somebody set, and no count.
-    all.remove("device lifespan");
-    all
-}
-
-fn entries(folder: &Path) -> Vec<std::path::PathBuf> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
+/// Returns what the library has counted since its counters said `before`. Collective.
+///
+/// # Errors
+/// MPI fails.
+pub(crate) fn since(world: &World, before: &[u64]) -> Result<Counted> {
+    let mut values: Vec<f64> =
+        world.count()?.iter().zip(before).map(|(now, before)| (now - before) as f64).collect();
+    let names: Vec<String> = world.counter_names().collect();
+    let looks = names.iter().cloned().zip(values.iter().copied());
+    let own_looks = looks.filter(|(name, _)| name.ends_with(LOOKS)).collect();
+    world.sum_items(&mut values)?;
+    Ok(Counted { all: names.into_iter().zip(values).collect(), own_looks })
 }
 
 #[cfg(test)]

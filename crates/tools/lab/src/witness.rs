@@ -21,4 +21,7 @@ pub struct Witness {
     /// The counts for an iteration: the library's, of all ranks together, and with `device` before
     /// its name what the verbs devices of rank 0's node counted.
     pub counted: BTreeMap<String, f64>,
+    /// The looks of rank 0 alone for an iteration: where others nap, their looks tell of the naps.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub root_looks: BTreeMap<String, f64>,
 }

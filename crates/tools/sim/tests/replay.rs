@@ -3,7 +3,7 @@
 //! knows them.
 
 use verbena_sim::Rank;
-use verbena_sim::figures::replay::{Outcome, Part, ROUNDS, Step, replay};
+use verbena_sim::figures::replay::{Outcome, Part, ROUNDS, Step, replay, replay_from};
 use verbena_sim::figures::{Design, Rung};
 use verbena_sim::verbs::Costs;
 
@@ -134,6 +134,18 @@ fn the_same_steps_take_the_same_time() {
             assert!(outcomes.iter().all(|(outcome, _)| *outcome == outcomes[0].0), "{rung:?} on {nodes}");
         }
     }
+}
+
+/// The blocks of an exchange among all pass each other in another order then, and no message is
+/// lost.
+#[test]
+fn starts_apart_are_waited_for() {
+    let scripts = turns(4, 50_000);
+    let from = |starts_ns: &[u64]| replay_from(&scripts, READ, Costs::PAPER_2, starts_ns).expect("it ends");
+    let (at_once, apart) = (from(&[0; 4]), from(&[0, 4_000, 1_000, 2_500]));
+    assert_eq!(at_once, replay(&scripts, READ, Costs::PAPER_2).expect("it ends"));
+    assert_eq!(apart.messages, at_once.messages);
+    assert_ne!(apart.time_us, at_once.time_us);
 }
 
 #[test]

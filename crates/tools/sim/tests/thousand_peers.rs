@@ -193,11 +193,12 @@ fn all_speaking_with_a_polling_set_of_16_takes_at_most_20_mb() {
 
 /// Paper 1, 6.4: with 5 buffers of 2 KiB at both ends of each connection, rings for all peers of
 /// 1,024 processes take 20 MB (20 MiB by that paper's measure) of registered memory at each. Here
-/// each end has two words more. The receive buffers of the other path, which the paper leaves out
+/// each end has two words more, which is 12,256 bytes above that in all, and the state of a process
+/// is not counted by the paper. The receive buffers of the other path, which the paper leaves out
 /// of that sum, are there without rings too. Chunks longer than a slot, as by default, make room
 /// for one slot more: 25.2 million bytes.
 #[test]
-fn rings_of_five_slots_for_all_peers_take_at_most_20_mb() {
+fn rings_of_five_slots_for_all_peers_take_20_mib_and_16_bytes_for_each_end() {
     let speak = |policy| {
         let subnet = Subnet::new(1, PROCESSES, Costs::PLAIN, DeviceFaults::NONE);
         let settings = Settings {

@@ -1,6 +1,6 @@
 //! Paper 4 up to section 5.2.1: datagrams, several sending queue pairs, latency and bandwidth.
 
-use super::Claimed::{About, AtLeast, AtMost};
+use super::Claimed::{About, Above, Below};
 use super::{Item, ratio, value};
 use crate::report::pick::At::{Most, Row, Size};
 use crate::report::pick::{Pick, pick};
@@ -18,6 +18,9 @@ const SOFT: &str =
 
 const CHECKSUM: &str =
     "the paper's DR compares checksums from memory to memory (3.1), and gives no number of its price";
+/// The counters that tell such variants apart, which move the same packets.
+const CHECKSUMMED: &str = "ud_datagrams_checksummed";
+pub(super) const SHARED: &str = "rc_shared_receives";
 /// The device of the papers, which works for four queue pairs at once.
 const SIDE_BY_SIDE: &str = "four started side by side";
 
@@ -32,9 +35,9 @@ pub(super) fn items() -> Vec<Item> {
             .lacks("a drawing of another library's layers, without numbers"),
         Item::new(4, "figure 2", "4", "Peak bandwidth by the number of queue pairs through which datagrams are sent in turn")
             .number("chosen", 4.0, "queue pairs")
-            .claim("4 queue pairs to 1", AtLeast(1.0), [ratio(peak("4 pairs"), peak("1 pairs")).but(SOFT)])
+            .claim("4 queue pairs to 1", Above(1.0), [ratio(peak("4 pairs"), peak("1 pairs")).but(SOFT)])
             .claim("8 queue pairs to 4: nothing more", About(1.0), [ratio(peak("8 pairs"), peak("4 pairs"))])
-            .claim("4 queue pairs to 1, by the model of a device that starts four side by side", AtLeast(1.0), [pairs("4", "1")])
+            .claim("4 queue pairs to 1, by the model of a device that starts four side by side", Above(1.0), [pairs("4", "1")])
             .claim("8 to 4, by that model: nothing more", About(1.0), [pairs("8", "4")])
             .ours("4 queue pairs to 1, where the device starts one at a time", [
                 ratio(sim_pairs("one started at a time", "4"), sim_pairs("one started at a time", "1")),
@@ -47,15 +50,15 @@ pub(super) fn items() -> Vec<Item> {
             .claim("1 KiB: unreliable datagrams to connections", About(1.0), [
                 ratio(latency("ud unreliable", 1024), latency("rc SRQ", 1024)),
             ])
-            .claim("8 B: what reliability adds, reliable to unreliable datagrams", AtLeast(1.0), [
+            .claim("8 B: what reliability adds, reliable to unreliable datagrams", Above(1.0), [
                 ratio(latency("ud", 8), latency("ud unreliable", 8)).but("the less the better for us"),
             ])
-            .claim("8 B: the price of DR's checksum, to datagrams that are only reliable", AtLeast(1.0), [
-                ratio(latency("ud DR", 8), latency("ud", 8)).but(CHECKSUM).same_packets(),
+            .claim("8 B: the price of DR's checksum, to datagrams that are only reliable", Above(1.0), [
+                ratio(latency("ud DR", 8), latency("ud", 8)).but(CHECKSUM).told_by(CHECKSUMMED),
             ])
-            .claim("16 KiB: the same", AtLeast(1.0), [ratio(latency("ud DR", 16 << 10), latency("ud", 16 << 10)).but(CHECKSUM).same_packets()])
+            .claim("16 KiB: the same", Above(1.0), [ratio(latency("ud DR", 16 << 10), latency("ud", 16 << 10)).but(CHECKSUM).told_by(CHECKSUMMED)])
             .claim("8 B: connections with shared receive queue to those without", About(1.0), [
-                ratio(latency("rc SRQ", 8), latency("rc no SRQ", 8)).same_packets(),
+                ratio(latency("rc SRQ", 8), latency("rc no SRQ", 8)).told_by(SHARED),
             ])
             .ours("bare datagrams by perftest, 8 B", [value(latency("ib_send UD", 8))])
             .show("ud latency", "latency"),
@@ -63,22 +66,22 @@ pub(super) fn items() -> Vec<Item> {
             .claim("1 KiB: unreliable datagrams to connections", About(1.0), [
                 ratio(bandwidth("ud unreliable", 1024), bandwidth("rc SRQ", 1024)).but(SOFT),
             ])
-            .claim("the drop: 2 KiB to 1 KiB, where rendezvous begins at 2 KiB as in the paper", AtMost(1.0), [
+            .claim("the drop: 2 KiB to 1 KiB, where rendezvous begins at 2 KiB as in the paper", Below(1.0), [
                 ratio(drop("ud from 2 KiB", 2 << 10), drop("ud from 2 KiB", 1 << 10)).but("UD_EAGER_BYTES_MAX=2047"),
             ])
-            .claim("the drop is overcome: 64 KiB to 1 KiB", AtLeast(1.0), [
+            .claim("the drop is overcome: 64 KiB to 1 KiB", Above(1.0), [
                 ratio(drop("ud from 2 KiB", 64 << 10), drop("ud from 2 KiB", 1 << 10)),
             ])
             .ours("2 KiB: our own, eager up to 16 KiB in several datagrams, to rendezvous from 2 KiB on", [
                 ratio(drop("ud", 2 << 10), drop("ud from 2 KiB", 2 << 10)),
             ])
-            .claim("1 MiB: reliable datagrams to connections", AtMost(1.0), [
+            .claim("1 MiB: reliable datagrams to connections", Below(1.0), [
                 ratio(bandwidth("ud", 1 << 20), bandwidth("rc SRQ", 1 << 20)),
             ])
-            .claim("64 KiB: the price of DR's checksum, to datagrams that are only reliable", AtMost(1.0), [
-                ratio(bandwidth("ud DR", 64 << 10), bandwidth("ud", 64 << 10)).but(CHECKSUM).same_packets(),
+            .claim("64 KiB: the price of DR's checksum, to datagrams that are only reliable", Below(1.0), [
+                ratio(bandwidth("ud DR", 64 << 10), bandwidth("ud", 64 << 10)).but(CHECKSUM).told_by(CHECKSUMMED),
             ])
-            .claim("1 MiB: the same", AtMost(1.0), [ratio(bandwidth("ud DR", 1 << 20), bandwidth("ud", 1 << 20)).but(CHECKSUM).same_packets()])
+            .claim("1 MiB: the same", Below(1.0), [ratio(bandwidth("ud DR", 1 << 20), bandwidth("ud", 1 << 20)).but(CHECKSUM).told_by(CHECKSUMMED)])
             .show("ud bandwidth", "bandwidth").show("ud drop", "bandwidth"),
     ]
 }

@@ -1,6 +1,7 @@
 //! Paper 4 from section 5.2.2 on: start-up and memory by the number of processes, and programs.
 
-use super::Claimed::AtMost;
+use super::Claimed::{AtMost, Below};
+use super::four::SHARED;
 use super::{Item, against, ratio, value};
 use crate::report::pick::At::{Ranks, Row, SizeRanks};
 use crate::report::pick::{Pick, pick};
@@ -20,11 +21,11 @@ fn scale() -> Vec<Item> {
     let spent = |series, ranks| pick("ud everyone", series, "connect_processor", Ranks(ranks));
     vec![
         Item::new(4, "figure 5", "5.2.2", "Time until every process has sent an empty message to every other one, by the number of processes")
-            .claim("16 processes: datagrams to connections", AtMost(1.0), [
+            .claim("16 processes: datagrams to connections", Below(1.0), [
                 ratio(real("ud", 16), real("rc SRQ", 16)).but("16 ranks on 2 nodes of one emulated machine"),
             ])
-            .claim("4 processes: datagrams to connections", AtMost(1.0), [ratio(real("ud", 4), real("rc SRQ", 4))])
-            .claim("1024 processes, simulated: datagrams to connections", AtMost(1.0), [
+            .claim("4 processes: datagrams to connections", Below(1.0), [ratio(real("ud", 4), real("rc SRQ", 4))])
+            .claim("1024 processes, simulated: datagrams to connections", Below(1.0), [
                 ratio(sim("sim connect", "ud", "1024"), sim("sim connect", "rc SRQ", "1024")),
             ])
             .ours("a process's processor time for it by datagrams, 16 processes to 4", [
@@ -48,12 +49,20 @@ fn scale() -> Vec<Item> {
             .claim("1024 processes: connections with shared receive queue to those without", AtMost(0.59), [
                 ratio(sim("sim memory", "rc SRQ", "1024"), sim("sim memory", "rc no SRQ", "1024")).but("registered memory alone, by the simulator; the paper counts the whole process"),
             ])
-            .claim("8 processes between nodes: a process's own memory, with shared receive queue to without", AtMost(1.0), [
-                ratio(memory("rc SRQ", 8), memory("rc no SRQ", 8)).same_packets(),
+            .claim("8 processes between nodes: a process's own memory, with shared receive queue to without", Below(1.0), [
+                ratio(memory("rc SRQ", 8), memory("rc no SRQ", 8)).told_by(SHARED),
             ])
-            .claim("16 processes: the same", AtMost(1.0), [ratio(memory("rc SRQ", 16), memory("rc no SRQ", 16)).same_packets()])
-            .claim("1024 processes: our datagrams to the paper's 8.8 MiB", AtMost(1.0), [
-                against(sim("sim memory", "ud", "1024"), 8.8),
+            .claim("16 processes: the same", Below(1.0), [ratio(memory("rc SRQ", 16), memory("rc no SRQ", 16)).told_by(SHARED)])
+            .ours("1024 processes: registered memory of our datagrams, to the 8.8 MiB of the paper's whole process", [
+                against(sim("sim memory", "ud", "1024"), 8.8)
+                    .but("no comparison of alike things: a process has its program, libraries and tables besides"),
+            ])
+            .ours("16 processes between nodes: a process's own memory by datagrams", [
+                value(memory("ud", 16)).but("private pages of the whole process, as the paper counts; it has 1024 processes"),
+            ])
+            .ours("4 processes between nodes: a process's own memory, with shared receive queue to without", [
+                ratio(memory("rc SRQ", 4), memory("rc no SRQ", 4)).told_by(SHARED)
+                    .but("the pool has 1 MiB of buffers whatever the number of peers: with three of them it costs more than it saves"),
             ])
             .ours("8 processes between nodes: a process's own memory, datagrams to connections", [
                 ratio(memory("ud", 8), memory("rc SRQ", 8)),
@@ -84,7 +93,7 @@ fn programs() -> Vec<Item> {
         )
         .claim(
             "SMG2000's solver as hypre has it, 4 ranks: datagrams to connections",
-            AtMost(1.0),
+            Below(1.0),
             [
                 ratio(hypre("ud", "solver"), hypre("rc SRQ", "solver"))
                     .but("the time that the program states: setting up and solving"),
@@ -94,7 +103,7 @@ fn programs() -> Vec<Item> {
         )
         .claim(
             "our kernel SMG, 4 ranks: datagrams to connections",
-            AtMost(1.0),
+            Below(1.0),
             [ratio(smg("ud"), smg("rc SRQ")).but(
                 "our kernel with the communication of SMG2000; connections are made before the clock starts",
             )],

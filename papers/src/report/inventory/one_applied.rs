@@ -1,6 +1,6 @@
 //! Paper 1 from section 6.3.3 on: collectives, programs, memory, and the cost of polling.
 
-use super::Claimed::{About, AtLeast, AtMost};
+use super::Claimed::{About, AtLeast, AtMost, Below, Within};
 use super::{Item, Seen, against, mean, over_nodes, ratio};
 use crate::report::pick::At::{Ranks, Size, SizeRanks};
 use crate::report::pick::{At, Pick, pick};
@@ -43,12 +43,12 @@ fn collectives() -> Vec<Item> {
         )
         .claim(
             "4 ranks: RDMA eager to send/receive",
-            AtMost(1.0),
+            Below(1.0),
             [ratio(rc("barrier", "RDMA eager", Ranks(4)), rc("barrier", "send/receive", Ranks(4)))],
         )
         .claim(
             "8 nodes: RDMA eager to send/receive, by the model",
-            AtMost(1.0),
+            Below(1.0),
             [modelled("sim barrier", "8").but(SCHEDULES)],
         )
         .show_over("ranks", "rc collectives", "barrier")
@@ -67,7 +67,7 @@ fn sized_collectives() -> Vec<Item> {
         )
         .claim(
             "8 B, 4 ranks: RDMA eager to send/receive",
-            AtMost(1.0),
+            Below(1.0),
             [ratio(
                 rc("allreduce", "RDMA eager", SizeRanks(8, 4)),
                 rc("allreduce", "send/receive", SizeRanks(8, 4)),
@@ -75,7 +75,7 @@ fn sized_collectives() -> Vec<Item> {
         )
         .claim(
             "1 KiB, 4 ranks: RDMA eager to send/receive",
-            AtMost(1.0),
+            Below(1.0),
             [ratio(
                 rc("allreduce", "RDMA eager", SizeRanks(1024, 4)),
                 rc("allreduce", "send/receive", SizeRanks(1024, 4)),
@@ -83,10 +83,10 @@ fn sized_collectives() -> Vec<Item> {
         )
         .claim(
             "4 B, 8 nodes: RDMA eager to send/receive, by the model",
-            AtMost(1.0),
+            Below(1.0),
             [modelled("sim allreduce", "4 B").but(SCHEDULES)],
         )
-        .claim("1 KiB, 8 nodes: the same", AtMost(1.0), [modelled("sim allreduce", "1 KiB").but(SCHEDULES)])
+        .claim("1 KiB, 8 nodes: the same", Below(1.0), [modelled("sim allreduce", "1 KiB").but(SCHEDULES)])
         .show("rc collectives", "allreduce")
         .show("sim allreduce", "")
         .lacks(EIGHT),
@@ -98,12 +98,12 @@ fn sized_collectives() -> Vec<Item> {
         )
         .claim(
             "8 B, 4 ranks: RDMA eager to send/receive",
-            AtMost(1.0),
+            Below(1.0),
             [ratio(rc("bcast", "RDMA eager", SizeRanks(8, 4)), rc("bcast", "send/receive", SizeRanks(8, 4)))],
         )
         .claim(
             "1 KiB, 4 ranks: RDMA eager to send/receive",
-            AtMost(1.0),
+            Below(1.0),
             [ratio(
                 rc("bcast", "RDMA eager", SizeRanks(1024, 4)),
                 rc("bcast", "send/receive", SizeRanks(1024, 4)),
@@ -111,17 +111,18 @@ fn sized_collectives() -> Vec<Item> {
         )
         .claim(
             "4 B, 8 nodes: RDMA eager to send/receive, by the model",
-            AtMost(1.0),
+            Below(1.0),
             [modelled("sim bcast", "4 B").but(SCHEDULES)],
         )
-        .claim("1 KiB, 8 nodes: the same", AtMost(1.0), [modelled("sim bcast", "1 KiB").but(SCHEDULES)])
+        .claim("1 KiB, 8 nodes: the same", Below(1.0), [modelled("sim bcast", "1 KiB").but(SCHEDULES)])
         .show("rc collectives", "bcast")
         .show("sim bcast", "")
         .lacks(EIGHT),
     ]
 }
 
-/// A kernel's time by RDMA eager to that by send/receive; the paper's improvements are 0 to 7%.
+/// A kernel's time by RDMA eager to that by send/receive; the paper's improvements are 0 to 7%, so
+/// the claim is that none is slower.
 fn compared(item: Item, metrics: &[&'static str]) -> Item {
     metrics.iter().fold(item, |item, &metric| {
         let seen = [ratio(kernel(metric, "RDMA eager"), kernel(metric, "send/receive")).but(OURS)];
@@ -169,11 +170,11 @@ fn programs() -> Vec<Item> {
     .lacks(NO_CLASS_A);
     let four = ORIGINALS.iter().fold(four, original);
     let four = four.claim(
-        "our kernels on average: no more than the best improvement, 7%",
-        AtLeast(0.93),
+        "our kernels on average: better, by no more than the best improvement, 7%",
+        Within(0.93, 1.0),
         [kernels_mean()],
     );
-    let four = over_nodes::eager(four, 4);
+    let four = over_nodes::eager(over_nodes::eager_of_two(four), 4);
     let eight = Item::new(1, "figure 21", "6.3.3", "NAS programs IS, MG, LU, CG and FT, class B on 8 nodes, RDMA design beside send/receive (SP and BT need a square)")
         .number("best improvement", 7.0, "%")
         .lacks(EIGHT);
@@ -203,9 +204,9 @@ fn scale() -> Vec<Item> {
             .show_over("rings", "node polling set", "polling_set"),
         Item::new(1, "text", "6.4", "Memory of a process among 1024 with 5 buffers a ring")
             .number("memory", 20.0, "MB")
-            .claim("rings for all of 1024 processes, registered at each: ours to the paper's 20 MB", About(1.0), [
+            .claim("rings for all of 1024 processes, chunks of 1 KiB, registered at each: ours to the paper's 20 MB", AtMost(1.0), [
                 against(pick("sim rings", "rings", "", At::Row("1024")), 20.0)
-                    .but("in millions of bytes; 5 buffers of 2 KiB at both ends, and 16 bytes more for each ring; the buffers of the other path are not counted, as in the paper"),
+                    .but("20,983,776 bytes: 5 buffers of 2 KiB at both ends are 20 MiB less 20 KiB, and each end has 16 bytes of words besides; with the default chunks, which are longer than a slot, a ring has room for one slot more: 25.2 million; the buffers of the other path are not counted, as in the paper"),
             ])
             .lacks("what a process holds besides is counted by a test of the simulator with an allocator of its own: `cargo test -p verbena-sim --test thousand_peers`"),
         polling_set(),
@@ -245,4 +246,5 @@ fn polling_set() -> Item {
         )
         .show_over("scheme", "rc set", "few_talk")
         .show_over("scheme", "sim polling set", "latency")
+        .lacks("the paper only plans this choice, and claims nothing of it")
 }

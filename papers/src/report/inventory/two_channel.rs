@@ -1,8 +1,8 @@
 //! Paper 2, section 6 by its own question: the RDMA Channel, a byte pipe of five functions, against
 //! the CH3 interface, which moves memory after the match.
 
-use super::Claimed::{About, AtLeast, AtMost};
-use super::{Item, Seen, against, mean, ratio};
+use super::Claimed::{About, Above, AtLeast, AtMost, Below, Within};
+use super::{Item, Seen, against, mean, ratio, value};
 use crate::report::pick::At::{Most, Row, Size};
 use crate::report::pick::{Pick, pick};
 
@@ -12,6 +12,9 @@ const WRITE: &str = "write after the match";
 const READ: &str = "read after the match";
 const SIM_WRITE: &str = "zero-copy write after the match";
 const SIM_READ: &str = "zero-copy read after the match";
+const HANDSHAKE: &str = "not the interface alone: above the limit the engine asks over the pipe whether a receive is there and is told (RequestToSend, ClearToSend), and then the pipe sends its own special packet; a read after the match needs the first of these three only, so a part of the gap is this handshake";
+const INTERFACE: &str =
+    "the interface alone: the engine's handshake over the pipe is a part of what the pipe is behind";
 const WHY: &str =
     "shorter messages than 32 KiB are not compared: there the two interfaces copy at other lengths";
 
@@ -101,12 +104,13 @@ fn chunks() -> Item {
     .claim("64 KiB: chunks of 2 KiB to chunks of 16 KiB, alike", About(1.0), to_chosen("2 KiB"))
     .claim("64 KiB: chunks of 4 KiB to chunks of 16 KiB, alike", About(1.0), to_chosen("4 KiB"))
     .claim("64 KiB: chunks of 8 KiB to chunks of 16 KiB, alike", About(1.0), to_chosen("8 KiB"))
-    .claim("64 KiB: chunks of 32 KiB to chunks of 16 KiB, worse", AtMost(1.0), to_chosen("32 KiB"))
+    .claim("64 KiB: chunks of 32 KiB to chunks of 16 KiB, worse", Below(1.0), to_chosen("32 KiB"))
     .show("rc pipe-chunks", "bandwidth")
 }
 
 fn against_ch3() -> Item {
-    let to_read = |kib| ratio(sim_bandwidth(PIPE, kib), sim_bandwidth(SIM_READ, kib)).but(WHY);
+    let to_read = |kib| ratio(sim_bandwidth(PIPE, kib), sim_bandwidth(SIM_READ, kib)).but(HANDSHAKE);
+    let natively = |kib| ratio(bandwidth(PIPE, kib), bandwidth(READ, kib)).but(HANDSHAKE);
     let measured = |kib, other| ratio(bandwidth(other, kib), bandwidth(PIPE, kib));
     let modelled = |kib, other| ratio(sim_bandwidth(other, kib), sim_bandwidth(PIPE, kib));
     Item::new(
@@ -120,16 +124,22 @@ fn against_ch3() -> Item {
         About(1.0),
         [ratio(latency(WRITE), latency(PIPE)), ratio(sim_latency(SIM_WRITE), sim_latency(PIPE))],
     )
-    .claim("32 KiB: CH3's way, by write, to the pipe", AtLeast(1.0), [modelled(32, SIM_WRITE)])
-    .claim("64 KiB: by write to the pipe", AtLeast(1.0), [measured(64, WRITE), modelled(64, SIM_WRITE)])
-    .claim("256 KiB: by write to the pipe", AtLeast(1.0), [measured(256, WRITE), modelled(256, SIM_WRITE)])
+    .claim("32 KiB: CH3's way, by write, to the pipe", Above(1.0), [modelled(32, SIM_WRITE)])
+    .claim("64 KiB: by write to the pipe", Above(1.0), [measured(64, WRITE), modelled(64, SIM_WRITE)])
+    .claim("256 KiB: by write to the pipe", Above(1.0), [measured(256, WRITE), modelled(256, SIM_WRITE)])
     .claim("1 MiB: by write to the pipe", About(1.0), [measured(1024, WRITE), modelled(1024, SIM_WRITE)])
     .ours(
-        "64 KiB: the pipe to reads after the match, the interface alone",
-        [ratio(bandwidth(PIPE, 64), bandwidth(READ, 64)), to_read(64)],
+        "64 KiB: the pipe with the engine's handshake to reads after the match",
+        [natively(64), to_read(64)],
     )
-    .ours("256 KiB: the same", [ratio(bandwidth(PIPE, 256), bandwidth(READ, 256)), to_read(256)])
-    .ours("1 MiB: the same", [ratio(bandwidth(PIPE, 1024), bandwidth(READ, 1024)), to_read(1024)])
+    .ours("256 KiB: the same", [natively(256), to_read(256)])
+    .ours("1 MiB: the same", [natively(1024), to_read(1024)])
+    .ours(
+        "a short packet through the pipe: the pipe's handshake has two more than reads after the match",
+        [value(latency(PIPE)), value(sim_latency(PIPE))],
+    )
+    .lacks(INTERFACE)
+    .lacks(WHY)
     .show("rc pipe", "bandwidth")
     .show("sim pipe", "bandwidth")
 }
@@ -148,14 +158,14 @@ fn programs() -> Item {
     Item::new(2, "text", "7", "Programs over the RDMA Channel and over CH3: on average less than 1% apart")
         .number("CH3 better than the RDMA Channel, on average less than", 1.0, "%")
         .claim(
-            "our kernels on average: the pipe to CH3's way, by write",
-            AtMost(1.01),
+            "our kernels on average: the pipe to CH3's way, by write: slower by less than 1%",
+            Within(1.0, 1.01),
             [average(PIPE, WRITE)],
         )
-        .claim("the same, by read", AtMost(1.01), [average(PIPE, READ)])
+        .claim("the same, by read", Within(1.0, 1.01), [average(PIPE, READ)])
         .claim(
             "the same: zero-copy to the pipeline, inside the pipe",
-            AtMost(1.0),
+            Below(1.0),
             [average(PIPE, "pipe: pipeline")],
         )
         .show_over("kernel", "rc pipe-kernels", "")

@@ -1,5 +1,6 @@
 //! A row of the mean of several ratios, as "on average" in a paper.
 
+use super::model::{self, Plays};
 use super::{Row, Sides, with_remark};
 use crate::report::inventory::{Seen, To};
 use crate::report::kinds::Kind;
@@ -24,7 +25,7 @@ pub(super) fn row(row: Row, seen: &Seen, results: &Results) -> Row {
     }
 }
 
-/// A row of ratios that are the same in every run.
+/// A row of ratios that were computed: the means of all starts, where several were played.
 fn computed(row: Row, pairs: &[(Pick, Pick)], results: &Results) -> Row {
     let ratio = |(of, to): &(Pick, Pick)| {
         let [of, to] = [of.find(results)?, to.find(results)?].map(|found| found.measured.value);
@@ -35,11 +36,29 @@ fn computed(row: Row, pairs: &[(Pick, Pick)], results: &Results) -> Row {
         Ok(ratios) => ratios,
         Err(reason) => return with_remark(row, &reason),
     };
-    let mean = geometric_mean(&ratios);
     let list =
         pairs.iter().zip(&ratios).map(|(pair, ratio)| format!("{} {}", pair.0.place(), format_value(*ratio)));
     let ours = list.collect::<Vec<_>>().join("; ");
-    Row { ours, seen: Some(mean), outcome: judge(row.claimed, Some(mean), 1.0), ..row }
+    let row = Row { ours, ..row };
+    match Plays::of(&means(pairs, results)) {
+        Some(Plays { ratio, noise }) => {
+            let outcome = judge(row.claimed, Some(ratio), noise);
+            Row { seen: Some(ratio), noise: Some(noise), outcome, ..row }
+        }
+        None => model::once(Row { seen: Some(geometric_mean(&ratios)), ..row }),
+    }
+}
+
+/// The mean of all ratios for each start; none unless all were played with the same starts.
+fn means(pairs: &[(Pick, Pick)], results: &Results) -> Vec<f64> {
+    let plays = |(of, to): &(Pick, Pick)| {
+        let (of, to) = (of.find(results).ok()?, to.find(results).ok()?);
+        Some(model::ratios(of.measured, to.measured))
+    };
+    let all: Vec<Vec<f64>> = pairs.iter().filter_map(plays).collect();
+    let starts = all.iter().map(Vec::len).min().unwrap_or(0);
+    let mean = |start: usize| geometric_mean(&all.iter().map(|plays| plays[start]).collect::<Vec<_>>());
+    (0..starts).map(mean).collect()
 }
 
 fn geometric_mean(values: &[f64]) -> f64 {
@@ -53,6 +72,7 @@ struct Each {
     noise: Option<f64>,
     thrown: usize,
     is_identical: bool,
+    is_unknown: bool,
 }
 
 fn each((of, to): (Pick, Pick), results: &Results) -> Result<Each, String> {
@@ -64,8 +84,9 @@ fn each((of, to): (Pick, Pick), results: &Results) -> Result<Each, String> {
     let ratio =
         ratio.ok_or_else(|| format!("{}: a ratio of what is not positive says nothing", of.metric))?;
     let thrown = sides.jobs().map(|jobs| jobs.thrown.len()).sum();
-    let is_identical = sides.proof() == Some(Proof::Identical);
-    Ok(Each { name: of.metric, ratio, noise: sides.noise(results), thrown, is_identical })
+    let proof = sides.proof();
+    let (is_identical, is_unknown) = (proof == Some(Proof::Identical), proof == Some(Proof::Unknown));
+    Ok(Each { name: of.metric, ratio, noise: sides.noise(results), thrown, is_identical, is_unknown })
 }
 
 fn whole(row: Row, all: &[Each]) -> Row {
@@ -76,6 +97,7 @@ fn whole(row: Row, all: &[Each]) -> Row {
     let identical: Vec<&str> = all.iter().filter(|each| each.is_identical).map(|each| each.name).collect();
     let outcome = match noise {
         _ if identical.len() == all.len() => Outcome::Identical,
+        _ if all.iter().any(|each| each.is_unknown) => Outcome::CannotTell,
         Some(noise) => judge(row.claimed, Some(ratio), noise),
         None => Outcome::CannotTell,
     };
@@ -89,7 +111,14 @@ fn whole(row: Row, all: &[Each]) -> Row {
     };
     match (identical.is_empty(), noise) {
         (_, None) => with_remark(row, "its noise was not measured"),
-        (false, _) => with_remark(row, &format!("identical traffic: {}", identical.join(", "))),
+        (false, _) => {
+            let (some, of) = (identical.len(), all.len());
+            let text = format!(
+                "{some} of the {of} move identical traffic on both sides, so that their ratios say nothing and draw the mean to 1: {}",
+                identical.join(", ")
+            );
+            with_remark(row, &text)
+        }
         _ => row,
     }
 }

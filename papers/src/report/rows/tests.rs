@@ -15,15 +15,15 @@ fn twelve(series: Vec<super::super::results::Series>) -> Row {
 }
 
 fn eager(values: &[f64]) -> super::super::results::Series {
-    latencies("rc latency", "RDMA eager", values)
+    counting(latencies("rc latency", "RDMA eager", values), 2.0)
 }
 
 fn again(values: &[f64]) -> super::super::results::Series {
-    latencies("rc latency", "RDMA eager again", values)
+    counting(latencies("rc latency", "RDMA eager again", values), 2.0)
 }
 
 fn send(values: &[f64]) -> super::super::results::Series {
-    latencies("rc latency", "send/receive", values)
+    counting(latencies("rc latency", "send/receive", values), 4.0)
 }
 
 /// Jobs that counted so many sends.
@@ -94,10 +94,9 @@ fn identical_traffic_is_named_whatever_the_times_say() {
 }
 
 #[test]
-fn where_the_work_differs_alike_packets_are_judged() {
-    let row = |same_packets| {
-        let one = counting(eager(&[30.0; 5]), 2.0);
-        let series = vec![one, counting(again(&[30.0; 5]), 2.0), counting(send(&[43.0; 5]), 2.0)];
+fn what_alone_tells_two_sides_apart_must_have_been_counted() {
+    let row = |counter| {
+        let series = vec![eager(&[30.0; 5]), again(&[30.0; 5]), counting(send(&[43.0; 5]), 2.0)];
         let results = Results { series, ..Results::default() };
         let items = inventory::all();
         let claim = items
@@ -105,9 +104,61 @@ fn where_the_work_differs_alike_packets_are_judged() {
             .find(|item| item.paper == 1 && item.place == "figure 12")
             .map(|item| &item.claims[0]);
         let claim = claim.expect("figure 12");
-        look(claim, &Seen { same_packets, ..claim.seen[0].clone() }, &results)
+        look(claim, &Seen { counter, ..claim.seen[0].clone() }, &results)
     };
-    assert_eq!((row(false).outcome, row(true).outcome), (Outcome::Identical, Outcome::Kept));
+    assert_eq!(row("").outcome, Outcome::Identical);
+    assert_eq!(row("device rdma_sends").outcome, Outcome::Identical);
+    let uncounted = row("ud_datagrams_checksummed");
+    assert_eq!(uncounted.outcome, Outcome::CannotTell);
+    assert!(uncounted.remark.contains("was not counted"), "{}", uncounted.remark);
+}
+
+#[test]
+fn without_counters_nothing_proves_that_two_differ() {
+    let mut slow = send(&[43.0; 5]);
+    slow.points[0].jobs.iter_mut().for_each(|job| job.witness = None);
+    let row = twelve(vec![eager(&[30.0; 5]), again(&[30.0; 5]), slow]);
+    assert_eq!(row.outcome, Outcome::CannotTell);
+    assert!(row.remark.contains("nothing was counted"), "{}", row.remark);
+}
+
+/// Paper 1, figure 1: a bare device has no library that counts, and its two operations are two.
+#[test]
+fn the_bare_device_needs_no_counters() {
+    let bare = |name, values: &[f64]| {
+        let mut series = latencies("verbs latency", name, values);
+        series.points[0].metric = String::new();
+        series
+    };
+    let series = vec![bare("write", &[30.0; 5]), bare("write again", &[30.0; 5]), bare("send", &[43.0; 5])];
+    let results = Results { series, ..Results::default() };
+    let items = inventory::all();
+    let item = items.iter().find(|item| item.paper == 1 && item.place == "figure 1").expect("figure 1");
+    let rows = rows(item, &results);
+    let row = rows.iter().find(|row| row.what.contains("our own program")).expect("a row");
+    assert_eq!(row.outcome, Outcome::Kept, "{row:?}");
+}
+
+/// Paper 2's ladder as the model predicts it: the noise is that of the measured side.
+#[test]
+fn a_prediction_is_judged_within_the_noise_of_what_was_measured() {
+    let row = |again: &[f64]| {
+        let mut predicted = latencies("sim predicted latency", "predicted", &[]);
+        let point = &mut predicted.points[0];
+        (point.label, point.x, point.ranks, point.value) = ("basic, 8 B".into(), None, 0, Some(105.0));
+        let basic = |name, values: &[f64]| latencies("rc ladder", name, values);
+        let series = vec![predicted, basic("basic", &[100.0; 5]), basic("basic again", again)];
+        let results = Results { series, ..Results::default() };
+        let items = inventory::all();
+        let rows: Vec<Row> = items.iter().flat_map(|item| rows(item, &results)).collect();
+        rows.into_iter().find(|row| row.what == "basic design, 8 B").expect("the row")
+    };
+    assert_eq!(row(&[100.0; 5]).outcome, Outcome::Kept);
+    let loud = row(&[140.0; 5]);
+    assert_eq!(loud.outcome, Outcome::CannotTell, "{loud:?}");
+    assert!(loud.noise.is_some_and(|noise| noise >= 1.4));
+    let few = row(&[]);
+    assert_eq!(few.outcome, Outcome::CannotTell, "{few:?}");
 }
 
 #[test]

@@ -70,14 +70,7 @@ impl OpenPort {
         if to.ethernet != self.site.ethernet {
             return Err(self.other_wire(to));
         }
-        let global = to.ethernet || to.gid.subnet() != self.site.gid.subnet();
-        Ok(Path {
-            port: self.number,
-            lid: to.lid,
-            gid: global.then_some((to.gid, self.entry.index)),
-            service_level: self.options.service_level,
-            traffic_class: self.options.traffic_class,
-        })
+        Ok(way((self.number, self.entry.index), &self.site, to, &self.options))
     }
 
     #[cold]
@@ -112,21 +105,23 @@ impl OpenPort {
     }
 }
 
+/// Returns the way from a port, by its number and the place of its GID, to another on the same sort
+/// of wire.
+fn way((port, gid_index): (u8, u8), from: &Site, to: &Site, options: &Options) -> Path {
+    let global = to.ethernet || to.gid.subnet() != from.gid.subnet();
+    Path {
+        port,
+        lid: to.lid,
+        gid: global.then_some((to.gid, gid_index)),
+        service_level: options.service_level,
+        traffic_class: options.traffic_class,
+    }
+}
+
 /// Returns the number of the largest MTU within `bytes`.
 fn mtu_within(number: u8, bytes: Option<usize>) -> u8 {
     (1..=number).rev().find(|&number| bytes.is_none_or(|most| mtu_bytes(number) <= most)).unwrap_or(1)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_mtu_is_the_largest_within_both_bounds() {
-        assert_eq!((mtu_within(5, None), mtu_within(3, Some(4096))), (5, 3));
-        assert_eq!(
-            (mtu_within(5, Some(2048)), mtu_within(5, Some(2047)), mtu_within(5, Some(256))),
-            (4, 3, 1)
-        );
-    }
-}
+mod tests;

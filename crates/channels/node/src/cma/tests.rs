@@ -36,6 +36,22 @@ fn memory_is_read_and_written() {
     assert!(theirs[50_000..].iter().all(|&b| b == 9));
 }
 
+/// Paper 3, 4.1: the length from which the kernel's copy is used. The engine asks the channel for
+/// that length (`engine`, `rendezvous/choice.rs`).
+#[test]
+fn the_shortest_message_is_what_the_setting_says() {
+    let (mut a, _b) = pair();
+    let mut least = |text: &str| {
+        let mut all = verbena_settings::all();
+        let setting = all.find(|setting| setting.about.name.ends_with("CMA_BYTES_MIN")).unwrap();
+        setting.set_text(text, verbena_settings::Origin::Tool).unwrap();
+        let least = a.reach(1).unwrap().memory_bytes_min;
+        setting.set_word(setting.default_word(), verbena_settings::Origin::Default).unwrap();
+        least
+    };
+    assert_eq!([least("4096"), least("1M")], [4096, 1 << 20]);
+}
+
 #[test]
 fn nothing_outside_the_exposed_memory_is_touched() {
     let (mut a, mut b) = pair();

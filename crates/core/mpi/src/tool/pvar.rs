@@ -233,6 +233,7 @@ const POLLING_SET: &[OfChannel] = &[
 #[rustfmt::skip]
 const RECEIVING: &[OfChannel] = &[
     ("receive_bytes", Class::Level, "bytes registered for receive buffers", |c| c.receives.bytes),
+    ("shared_receives", Class::Counter, "packets that came into receive buffers which all processes share", |c| c.receives.shared),
     ("receive_top_ups", Class::Counter, "how often more were posted since the device had told that few were left", |c| c.receives.top_ups),
 ];
 
@@ -242,6 +243,7 @@ const DATAGRAMS: &[OfChannel] = &[
     ("datagrams_sent", Class::Counter, "datagrams posted", |c| c.datagrams.sent),
     ("datagrams_resent", Class::Counter, "of datagrams_sent, those that were sent again", |c| c.datagrams.resent),
     ("acknowledgements", Class::Counter, "of datagrams_sent, those that only acknowledge", |c| c.datagrams.acks),
+    ("datagrams_checksummed", Class::Counter, "of datagrams_sent, those that carry a checksum", |c| c.datagrams.checksummed),
     ("datagrams_doubled", Class::Counter, "datagrams that had arrived before", |c| c.datagrams.doubles),
     ("datagrams_garbled", Class::Counter, "datagrams that were garbled, or came from nobody of this job", |c| c.datagrams.garbled),
 ];

@@ -109,6 +109,7 @@ fn the_size_of_the_pool_is_what_the_setting_says() {
     assert_eq!((none, none_either), ([0; BURSTS], [0; BURSTS]));
     assert!(waited[0] > less[0] && less[0] > 0);
     assert!(small.bytes < middle.bytes && middle.bytes < roomy.bytes && roomy.bytes == own.bytes);
+    assert!(small.shared > 0 && roomy.shared > 0 && own.shared == 0);
 }
 
 /// The event is what makes the pool grow: then the last bursts wait for nothing.

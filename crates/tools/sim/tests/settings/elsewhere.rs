@@ -52,6 +52,19 @@ const SHOWN: &[Shown] = &[
         settings: &[("FAILOVER_SECONDS_MAX", Values("given_up_ns(soon, true)", "given_up_ns(late, true)"))],
     },
     Shown {
+        file: "crates/channels/node/src/cma/tests.rs",
+        functions: &["the_shortest_message_is_what_the_setting_says"],
+        settings: &[("CMA_BYTES_MIN", Values("least(\"4096\")", "least(\"1M\")"))],
+    },
+    Shown {
+        file: "crates/channels/infiniband/src/device/port/tests.rs",
+        functions: &["the_quality_of_service_reaches_the_path"],
+        settings: &[
+            ("RC_SERVICE_LEVEL", Values("of(\"5\", \"96\")", "of(\"0\", \"0\")")),
+            ("RC_TRAFFIC_CLASS", Values("of(\"5\", \"96\")", "of(\"0\", \"0\")")),
+        ],
+    },
+    Shown {
         file: "crates/tools/sim/tests/polling_set.rs",
         functions: &["the_order_decides_how_many_silent_rings_are_looked_at_before"],
         settings: &[("RC_POLL_ORDER", Values("Order::Sequential", "Order::Circular"))],

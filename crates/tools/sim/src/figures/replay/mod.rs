@@ -77,13 +77,30 @@ const STUCK_NS: u64 = 10_000_000_000;
 /// # Errors
 /// What hung or failed, or a message that came out wrong.
 pub fn replay(scripts: &[Vec<Step>], rung: Rung, costs: Costs) -> Result<Outcome, String> {
+    replay_from(scripts, rung, costs, &vec![0; scripts.len()])
+}
+
+/// Plays the same where each rank begins the round that is measured so many nanoseconds after the
+/// barrier before it: no machine starts all at once, and a little decides which of two long blocks
+/// goes first.
+///
+/// # Errors
+/// As [`replay`].
+pub fn replay_from(
+    scripts: &[Vec<Step>],
+    rung: Rung,
+    costs: Costs,
+    starts_ns: &[u64],
+) -> Result<Outcome, String> {
     let nodes = scripts.len() as Rank;
     let costs = Costs { register_ns: 0, register_page_ns: 0, deregister_ns: 0, ..costs };
     let (wires, subnet, settings) = rung.network(costs, nodes);
     let member = |(rank, (wire, steps)): (Rank, (_, &Vec<Step>))| {
         // The barrier is in each round, so that its ways are there before the clock starts.
         let round = [steps, &[Step::Barrier][..]].concat();
-        let program = [&[&round[..]; ROUNDS - 1].concat(), &[Step::Mark][..], steps, &[Step::Mark]].concat();
+        let start = [Step::Compute(starts_ns[rank as usize]), Step::Mark];
+        let start = if starts_ns[rank as usize] > 0 { &start[..] } else { &start[1..] };
+        let program = [&[&round[..]; ROUNDS - 1].concat(), start, steps, &[Step::Mark]].concat();
         Member::new(rank, nodes, wire, settings, program)
     };
     let members = (0..nodes).zip(wires.into_iter().zip(scripts)).map(member).collect();

@@ -256,6 +256,21 @@ fn refusals_and_lost_cards_in_the_exchange() {
 }
 
 #[test]
+fn an_abort_waits_for_a_silent_server_only_a_moment() {
+    let (opened, _serving) = against(|stream| {
+        accept(stream)?;
+        let (header, _) = request(stream)?;
+        answer(stream, header.tag, &job(2))?;
+        let (_, body) = request(stream)?;
+        assert_eq!(body[4], kind::ABORT);
+        nothing()
+    });
+    let start = Instant::now();
+    assert!(opened.unwrap().0.abort(7, "why").is_err());
+    assert!(start.elapsed() < TIME_MAX);
+}
+
+#[test]
 fn a_server_that_is_not_there() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let address = listener.local_addr().unwrap();

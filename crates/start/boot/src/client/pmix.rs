@@ -8,6 +8,8 @@ use std::time::Duration;
 
 /// The time that a server has for an answer that depends on no other process.
 pub const ANSWER_TIME_MAX: Duration = Duration::from_secs(30);
+/// The time that a server has to hear of an abort before this process ends.
+const ABORT_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// The status of a server that wants to prove something first: a security that we do not speak.
 const WANTS_HANDSHAKE: i32 = -14;
@@ -142,9 +144,11 @@ impl Pmix {
         self.order("fence", pmix::fence_request(&self.namespace, false), None)
     }
 
-    /// See [`crate::Boot::abort`]. The process ends at once, so no answer is waited for.
+    /// See [`crate::Boot::abort`]. A server that finds this process gone before it has answered
+    /// complains, so it is given a moment.
     pub fn abort(&mut self, code: i32, message: &str) -> Result<(), BootError> {
-        self.send("abort", &pmix::abort_request(code, message)).map(drop)
+        self.answer_time_max = self.answer_time_max.min(ABORT_TIME_MAX);
+        self.ask("abort", pmix::abort_request(code, message)).map(drop)
     }
 
     /// See [`crate::Boot::finalize`].

@@ -6,20 +6,23 @@ use verbena_fault::Fault;
 
 /// The variable, as MPICH's launcher has it: `LOW:HIGH`.
 const VARIABLE: &str = "MPIEXEC_PORT_RANGE";
-/// The variables of libfabric's provider `tcp`.
-const PROVIDER: [&str; 2] = ["FI_TCP_PORT_LOW_RANGE", "FI_TCP_PORT_HIGH_RANGE"];
+/// The variables for the lowest and the highest port of libfabric's providers `tcp`, and `net` as
+/// it was called for some time.
+const PROVIDERS: [[&str; 2]; 2] = [
+    ["FI_TCP_PORT_LOW_RANGE", "FI_TCP_PORT_HIGH_RANGE"],
+    ["FI_NET_PORT_LOW_RANGE", "FI_NET_PORT_HIGH_RANGE"],
+];
 
-/// The variables to set for all programs. None if the user has set one of them.
+/// The variables to set for all programs; none for a provider of which the user has set one.
 ///
 /// # Errors
 /// The variable holds no range of ports.
 pub(super) fn read(get: &dyn Fn(&str) -> Option<String>) -> Result<Vec<(OsString, OsString)>, Fault> {
     let Some(text) = get(VARIABLE).filter(|text| !text.trim().is_empty()) else { return Ok(Vec::new()) };
     let range = range(&text).ok_or_else(|| nonsense(&text))?;
-    if PROVIDER.iter().any(|name| get(name).is_some()) {
-        return Ok(Vec::new());
-    }
-    Ok(PROVIDER.iter().zip(range).map(|(name, port)| (name.into(), port.to_string().into())).collect())
+    let free = PROVIDERS.iter().filter(|names| names.iter().all(|name| get(name).is_none()));
+    let pair = |(name, port): (&&str, u16)| (name.into(), port.to_string().into());
+    Ok(free.flat_map(|names| names.iter().zip(range).map(pair)).collect())
 }
 
 fn range(text: &str) -> Option<[u16; 2]> {
@@ -49,16 +52,14 @@ mod tests {
 
     #[test]
     fn the_range_goes_to_the_provider() {
-        let told = "FI_TCP_PORT_LOW_RANGE=2000 FI_TCP_PORT_HIGH_RANGE=2100 ";
+        let net = "FI_NET_PORT_LOW_RANGE=2000 FI_NET_PORT_HIGH_RANGE=2100 ";
+        let told = format!("FI_TCP_PORT_LOW_RANGE=2000 FI_TCP_PORT_HIGH_RANGE=2100 {net}");
         for text in ["2000:2100", "2000,2100", " 2000 : 2100 "] {
             assert_eq!(ports(&[(VARIABLE, text)]).unwrap(), told, "{text}");
         }
         assert_eq!(ports(&[]).unwrap(), "");
-        assert_eq!(
-            ports(&[(VARIABLE, "1:2"), (PROVIDER[0], "7")]).unwrap(),
-            "",
-            "the user's own goes before"
-        );
+        let own = [(VARIABLE, "2000:2100"), (PROVIDERS[0][1], "7")];
+        assert_eq!(ports(&own).unwrap(), net, "the user's own goes before");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use arbitrary::{Result, Unstructured};
 use std::fmt::Debug;
 use verbena_boot::card as cards;
+use verbena_boot::pmix::{self, HEADER_BYTES, Header, JobData};
 use verbena_boot::wire::{Dialect, Inbox, Message};
 use verbena_launch::pmi::{About, Server};
 use verbena_launch::wire::{Command, Frames, Key, Outbox, Report, find_answer, read_opening};
@@ -88,6 +89,23 @@ fn text(input: &mut Unstructured<'_>) -> Result<String> {
     let len = input.int_in_range(0..=40)?;
     let text = String::from_utf8_lossy(input.bytes(len)?).into_owned();
     Ok(text.replace(|c: char| c.is_whitespace() || c.is_control(), "_"))
+}
+
+/// Tests the answers of a server of PMIx, which may be anything: what is believed of them is there.
+pub fn pmix_answer(data: &[u8]) {
+    if let Some(header) = data.first_chunk::<HEADER_BYTES>().and_then(|bytes| Header::parse(bytes).ok()) {
+        assert_eq!(header.emit()[..12], data[..12]);
+        assert!(header.length as usize <= pmix::BODY_BYTES_MAX);
+    }
+    if let Ok(job) = JobData::parse(data, 1) {
+        assert!(job.size.is_some());
+    }
+    if let Ok(status) = pmix::status(data) {
+        assert!(data[4..].starts_with(&status.to_be_bytes()));
+    }
+    if let Ok(Some(card)) = pmix::found(data, 1, "vb-1") {
+        assert!(card.is_empty() || data.windows(card.len()).any(|window| window == card));
+    }
 }
 
 /// Tests the launcher's side of PMI with any input from its ranks: answers are messages of the

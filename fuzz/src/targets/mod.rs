@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`wire`] | packets, frames and cards of the channels, from other processes |
 //! | [`reliable`] | fragments and acknowledgements of `ud` |
-//! | [`boot`] | PMI, from ranks and launchers; frames of agents |
+//! | [`boot`] | PMI and PMIx, from ranks and launchers; frames of agents |
 //! | [`user`] | host files, command lines and settings, from users |
 //! | [`pipe`] | bytes in the memory of `pipe`, from a peer gone wild |
 //! | [`engine`] | packets for the engine, from a peer gone wild |
@@ -73,6 +73,21 @@ const PMI_WORDS: &[&[u8]] = &[
     b"\xc3\xa9",
 ];
 
+const PMIX_WORDS: &[&[u8]] = &[
+    &[0, 0, 0, 1],
+    &[0, 0, 0, 1, 0, 0, 0, 2, b'n', 0],
+    b"\0\0\0\x0epmix.job.size\0",
+    &[0, 14, 0, 0, 0, 4],
+    b"\0\0\0\x0bpmix.pblob\0",
+    b"\0\0\0\x05vb-1\0",
+    &[0, 27, 0, 15, 0, 0, 0, 0, 0, 0, 0, 8],
+    &[0, 39, 0, 24],
+    &[0, 15, 0, 0, 0, 0, 0, 0, 0, 2],
+    &[0, 21],
+    &[0, 4, 0, 15],
+    &[255; 8],
+];
+
 const HOST_WORDS: &[&[u8]] = &[
     b"node",
     b":2",
@@ -122,6 +137,14 @@ const COMMAND_WORDS: &[&[u8]] = &[
     b"4294967295\n",
     b"--prefix\n/x\n",
     b"-help\n",
+    b"--bind-to\ncore:2\n",
+    b"--map-by\nppr:2:numa:pe=2\n",
+    b"--rank-by\nfill\n",
+    b"-genv\nA=1\n",
+    b"--mca\na\nb\n",
+    b"-configfile\n",
+    b"-N\n2\n",
+    b"-outfile-pattern\n%r.%h\n",
     b"\xff\n",
 ];
 
@@ -194,6 +217,7 @@ static ALL: &[Target] = &[
     target!("boot_card", 10_000, boot::card, &[b"3:", b"AAAA", b"-_", b"9999:"], "cards as text"),
     target!("pmi_text", 10_000, boot::pmi_text, PMI_WORDS, "texts of PMI 1 and 2"),
     target!("pmi_server", 5_000, boot::pmi_server, PMI_WORDS, "what ranks say to mpiexec"),
+    target!("pmix_answer", 10_000, boot::pmix_answer, PMIX_WORDS, "answers of a server of PMIx"),
     target!(
         "agent",
         10_000,
@@ -201,7 +225,7 @@ static ALL: &[Target] = &[
         &[b"verbena-mpiexec 1 ", b"verbena-agent ", b"\n", &[1, 0, 0, 0, 6, b'\n']],
         "frames between mpiexec and its agents"
     ),
-    target!("hosts", 2_000, user::hosts, HOST_WORDS, "lists and files of hosts, allocations of Slurm"),
+    target!("hosts", 2_000, user::hosts, HOST_WORDS, "lists and files of hosts, allocations"),
     target!("command_line", 500, user::command_line, COMMAND_WORDS, "the command line of mpiexec"),
     target!("settings", 2_000, user::settings, SETTING_WORDS, "settings by variables and file"),
     target!("engine", 2_000, engine::packets, &[], "the engine, fed by arbitrary packets"),

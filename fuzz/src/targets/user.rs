@@ -13,7 +13,12 @@ const MOST: usize = 65_536;
 pub fn hosts(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let (nodes, tasks) = text.split_once('\n').unwrap_or((&text, ""));
-    let read = [hosts::read_list(&text), hosts::read_file(&text, "hosts"), hosts::read_slurm(nodes, tasks)];
+    let read = [
+        hosts::read_list(&text),
+        hosts::read_file(&text, "hosts"),
+        hosts::read_slurm(nodes, tasks),
+        hosts::read_lsf(&text),
+    ];
     for entries in read.into_iter().flatten() {
         assert!((1..=MOST).contains(&entries.len()), "{} hosts", entries.len());
         assert!(entries.iter().all(|entry| (1..=MOST).contains(&(entry.slots as usize))));

@@ -37,6 +37,9 @@ settings! {
     /// how mpiexec starts on other hosts: ssh, srun, fork, or a command that is called as COMMAND
     /// HOST COMMAND-LINE
     LAUNCHER: Text("ssh, or srun inside an allocation of Slurm"), Launcher, None, Process, Start, "MPI-5.0, 11.5";
+    /// how long mpiexec waits for a host that has no address yet before it starts ssh all the same;
+    /// 0: not at all
+    RESOLVE_SECONDS: Automatic("10, or 120 under Kubernetes' mpi-operator", 0..=1 << 30), Launcher, Seconds, Process, Start, "";
     /// how long ranks have to end after a SIGTERM to mpiexec before they are killed; a second
     /// SIGTERM kills them at once; 0: as long as they like
     TERM_GRACE_SECONDS: Number(10, 0..=1 << 30), Launcher, Seconds, Process, Start, "";
@@ -434,6 +437,7 @@ pub const OTHERS: &[&str] = &[
     "VERBENA_NODES_WIRE",
     "VERBENA_NODES_CHANNELS",
     "VERBENA_MPICH",
+    "VERBENA_OPENMPI",
     "VERBENA_NO_SKIP",
 ];
 

@@ -1,13 +1,15 @@
-//! The conversations with a launcher: PMI-1, PMI-2, and PMI-1 with our extension.
+//! The conversations with a launcher: PMI-1, PMI-2, PMI-1 with our extension, and PMIx.
 
 mod ours;
 mod pmi1;
 mod pmi2;
+pub mod pmix;
 
 use crate::card;
-use crate::environment::{Launched, Line, Process, Speech};
+use crate::environment::{Launched, Line, Place, Process, Speech};
 use crate::error::BootError;
 use crate::link::Link;
+use std::time::Duration;
 
 /// A launcher that has been greeted.
 #[derive(Debug)]
@@ -18,6 +20,8 @@ pub enum Client {
     Pmi2(pmi2::Pmi2),
     /// Our own launcher.
     Ours(ours::Ours),
+    /// A server of PMIx.
+    Pmix(pmix::Pmix),
 }
 
 impl Client {
@@ -43,6 +47,16 @@ impl Client {
         }
     }
 
+    /// Connects to a server of PMIx and learns what this process is. No answer is waited for longer
+    /// than `answer_time_max`.
+    ///
+    /// # Errors
+    /// The server cannot be reached, refuses, is silent, or is none.
+    pub fn open_pmix(place: &Place, answer_time_max: Duration) -> Result<(Client, Process), BootError> {
+        let (client, process) = pmix::Pmix::greet(place, answer_time_max)?;
+        Ok((Client::Pmix(client), process))
+    }
+
     fn open_pmi2(link: Link, rank: u32, job: Option<String>) -> Result<(Client, Process), BootError> {
         let (client, process) = pmi2::Pmi2::greet(link, rank, job)?;
         Ok((Client::Pmi2(client), process))
@@ -53,6 +67,7 @@ impl Client {
         match self {
             Client::Pmi1(_) | Client::Ours(_) => "pmi-1",
             Client::Pmi2(_) => "pmi-2",
+            Client::Pmix(_) => "pmix",
         }
     }
 
@@ -65,6 +80,7 @@ impl Client {
             Client::Pmi1(client) => exchange_by_keys(client, process, mine),
             Client::Pmi2(client) => exchange_by_keys(client, process, mine),
             Client::Ours(client) => client.exchange(process, mine),
+            Client::Pmix(client) => client.exchange(process, mine),
         }
     }
 
@@ -77,6 +93,7 @@ impl Client {
             Client::Pmi1(client) => client.fence(),
             Client::Pmi2(client) => client.fence(),
             Client::Ours(client) => client.barrier(),
+            Client::Pmix(client) => client.barrier(),
         }
     }
 
@@ -89,6 +106,7 @@ impl Client {
             Client::Pmi1(client) => client.abort(code, message),
             Client::Pmi2(client) => client.abort(code, message),
             Client::Ours(client) => client.abort(code, message),
+            Client::Pmix(client) => client.abort(code, message),
         }
     }
 
@@ -101,6 +119,7 @@ impl Client {
             Client::Pmi1(client) => client.finalize(),
             Client::Pmi2(client) => client.finalize(),
             Client::Ours(client) => client.finalize(),
+            Client::Pmix(client) => client.finalize(),
         }
     }
 }

@@ -9,12 +9,16 @@
 //! | `VERBENA_JOB`, `VERBENA_APPNUM` | our `mpiexec` | it knows our extension |
 //! | `VERBENA_LAUNCHER_PID` | our `mpiexec` | the process on this host that started the ranks here |
 //! | `VERBENA_PMI_SOCKET` | our `mpiexec` | `PMI_FD:INODE`, by which a rank knows its own socket |
+//! | `PMIX_NAMESPACE`, `PMIX_RANK`, `PMIX_SERVER_URI*` | PRRTE, `srun --mpi=pmix` | a server to connect to, and who we are there |
 //! | `VERBENA_PMI` | the user | `1` or `2`: speak that version of PMI, without our extension |
 //!
 //! The functions take the environment as a closure, so that a test can make one up.
 
+mod pmix;
+
 use crate::error::BootError;
 use crate::link;
+pub use pmix::Place;
 use verbena_fault::Fault;
 use verbena_settings::LAUNCHER_PID;
 
@@ -62,6 +66,8 @@ pub enum Plan {
     },
     /// Start with a launcher.
     Launched(Launched),
+    /// Start with a server of PMIx.
+    Pmix(Place),
 }
 
 /// A launcher, and what is known of it before it is asked.
@@ -144,6 +150,9 @@ pub fn plan(around: &Surroundings<'_>) -> Result<Plan, BootError> {
     if let (Some(address), Some(id)) = (get("PMI_PORT"), number(get, "PMI_ID", "a number")?) {
         return launched(get, Line::Port { address, id });
     }
+    if let Some(place) = pmix::place(get)? {
+        return Ok(Plan::Pmix(place));
+    }
     Ok(Plan::Singleton { warning: foreign(get) })
 }
 
@@ -186,7 +195,7 @@ pub fn known_size(around: &Surroundings<'_>) -> Option<u32> {
     match plan(around).ok()? {
         Plan::Singleton { .. } => Some(1),
         Plan::Launched(Launched { line: Line::Descriptor { size, .. }, .. }) => Some(size),
-        Plan::Launched(Launched { line: Line::Port { .. }, .. }) => None,
+        Plan::Launched(Launched { line: Line::Port { .. }, .. }) | Plan::Pmix(_) => None,
     }
 }
 
@@ -271,23 +280,7 @@ fn foreign(get: Lookup<'_>) -> Option<String> {
         let rank: u32 = get(rank_name)?.trim().parse().ok()?;
         Some((size > 1 && rank == 0).then(|| world_of_one(size_name, size, launcher, advice)))
     });
-    known.unwrap_or_else(|| foreign_pmix(get))
-}
-
-/// Warns under PMIx, which tells its clients no size in the environment; the process of rank 1
-/// knows at least that it is not alone.
-fn foreign_pmix(get: Lookup<'_>) -> Option<String> {
-    get("PMIX_NAMESPACE")?;
-    let several = get("PMIX_RANK")? == "1";
-    several.then(|| {
-        let advice = "use Verbena's own mpiexec, or under Slurm srun --mpi=pmi2";
-        world_of_one(
-            "PMIX_RANK",
-            1,
-            "a launcher that speaks only PMIx (prterun, mpirun, srun --mpi=pmix)",
-            advice,
-        )
-    })
+    known.flatten()
 }
 
 fn world_of_one(name: &str, value: u32, launcher: &str, advice: &str) -> String {
@@ -333,7 +326,7 @@ mod tests {
     fn warning(pairs: &[(&str, &str)]) -> Option<String> {
         match with(pairs).unwrap() {
             Plan::Singleton { warning } => warning,
-            Plan::Launched(launched) => panic!("{launched:?}"),
+            plan => panic!("{plan:?}"),
         }
     }
 
@@ -398,8 +391,6 @@ mod tests {
         assert!(
             warning(&[("SLURM_STEP_NUM_TASKS", "2"), ("SLURM_PROCID", "0")]).unwrap().contains("--mpi=pmi2")
         );
-        assert!(warning(&[("PMIX_NAMESPACE", "n"), ("PMIX_RANK", "1")]).unwrap().contains("PMIx"));
-        assert_eq!(warning(&[("PMIX_NAMESPACE", "n"), ("PMIX_RANK", "0")]), None);
     }
 
     /// A batch script under Slurm has SLURM_NTASKS, but was not started as one of several.

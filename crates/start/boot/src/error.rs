@@ -40,7 +40,7 @@ pub enum BootError {
     },
     /// The launcher's port (`PMI_PORT`) could not be reached.
     Connect {
-        /// The address, `host:port`.
+        /// The variable that names the address, and the address.
         address: String,
         /// The operating system's answer.
         source: std::io::Error,
@@ -75,6 +75,32 @@ pub enum BootError {
         /// The launcher's words.
         reason: String,
     },
+    /// The launcher's bytes could not be read as PMIx.
+    NotPmix {
+        /// The PMIx command under way.
+        command: String,
+        /// The fault in the bytes.
+        why: String,
+    },
+    /// The PMIx server refused a command.
+    RefusedByPmix {
+        /// The PMIx command under way.
+        command: String,
+        /// The server's status.
+        reason: String,
+    },
+    /// The PMIx server does not answer.
+    Silent {
+        /// The PMIx command under way.
+        command: String,
+        /// The time that was waited.
+        seconds: f64,
+    },
+    /// The PMIx server speaks nothing that this client speaks.
+    NoDialect {
+        /// The variables that say so.
+        told: String,
+    },
     /// A business card that came back cannot be decoded.
     BadCard {
         /// The rank whose card it is.
@@ -105,7 +131,7 @@ impl BootError {
             BootError::Closed { command, fd, reused } => closed(command, *fd, *reused),
             BootError::Connect { address, source } => Fault::new(
                 "Could not connect to the launcher.",
-                format!("PMI_PORT={address}: {source}"),
+                format!("{address}: {source}"),
                 "the launcher has ended, or this host cannot reach the launcher's host",
                 "check that the launcher still runs and that no firewall lies between",
             ),
@@ -133,10 +159,39 @@ impl BootError {
                 "the launcher's limits are exceeded, or it does not know the command",
                 OTHER_VERSION,
             ),
+            BootError::NotPmix { command, why } => Fault::new(
+                "The launcher's answer is not PMIx.",
+                format!("PMIx command '{command}': {why}"),
+                "PMIX_SERVER_URI leads to something that is no PMIx server",
+                OTHER_LAUNCHER,
+            ),
+            BootError::RefusedByPmix { command, reason } => Fault::new(
+                "The launcher's PMIx server refused a command.",
+                format!("PMIx command '{command}': {reason}"),
+                "another process than the launcher's own rank speaks, or the server knows neither security \
+                 native nor none",
+                OTHER_LAUNCHER,
+            ),
+            BootError::Silent { command, seconds } => Fault::new(
+                "The launcher's PMIx server does not answer.",
+                format!("PMIx command '{command}', after {seconds} s"),
+                "the server hangs, or PMIX_SERVER_URI leads to something else",
+                OTHER_LAUNCHER,
+            ),
+            BootError::NoDialect { told } => Fault::new(
+                "The launcher's PMIx server cannot be spoken to.",
+                told.clone(),
+                "it offers neither PMIx v3 nor v2.1 over TCP, or only a security such as munge",
+                OTHER_LAUNCHER,
+            ),
             BootError::BadCard { rank, why } => bad_card(*rank, why),
         }
     }
 }
+
+/// The remedy where a PMIx server is of no use.
+const OTHER_LAUNCHER: &str =
+    "start the program with Verbena's own mpiexec, or under Slurm with srun --mpi=pmi2";
 
 fn bad_variable(name: &str, value: &str, expected: &str) -> Fault {
     Fault::new(

@@ -1,18 +1,19 @@
 //! Lets the processes of an MPI job find each other.
 //!
 //! A process comes up alone ([singleton](Boot::kind)) or was started by a launcher that speaks
-//! PMI-1 or PMI-2 over a descriptor (`PMI_FD`) or a port (`PMI_PORT`). [`Boot`] hides the
-//! difference: it knows the rank and the number of ranks, exchanges one *business card* per
-//! process, and tells the launcher how the process ends. Under our own `mpiexec` the exchange is a
-//! single round trip.
+//! PMI-1 or PMI-2 over a descriptor (`PMI_FD`) or a port (`PMI_PORT`), or PMIx over TCP
+//! (`PMIX_SERVER_URI3`). [`Boot`] hides the difference: it knows the rank and the number of ranks,
+//! exchanges one *business card* per process, and tells the launcher how the process ends. Under
+//! our own `mpiexec` the exchange is a single round trip.
 //!
 //! | module | job |
 //! | --- | --- |
 //! | [`environment`] | reads the variables of the launchers, decides how to start |
 //! | [`wire`] | the PMI-1 and PMI-2 texts: framing, parse, emit; no I/O |
+//! | [`pmix`] | the wire of PMIx; no I/O |
 //! | [`card`] | binary cards as text that any launcher carries, in parts |
 //! | [`link`](mod@link) | the descriptor: blocking send and receive of one message |
-//! | [`client`] | the conversations: PMI-1, PMI-2 and our extension |
+//! | [`client`] | the conversations: PMI-1, PMI-2, our extension, PMIx |
 //!
 //! What must never be here: anything about communicators, channels or messages between ranks.
 
@@ -21,11 +22,13 @@ pub mod client;
 pub mod environment;
 mod error;
 pub mod link;
+pub mod pmix;
 pub mod wire;
 
 pub use error::BootError;
 
 use client::Client;
+use client::pmix::ANSWER_TIME_MAX;
 use environment::{Plan, Process, Surroundings};
 
 /// The place of one process in its job, and its line to the launcher. There is one per process: the
@@ -50,6 +53,10 @@ impl Boot {
             Plan::Singleton { warning } => Ok(Boot::singleton(warning)),
             Plan::Launched(launched) => {
                 let (client, process) = Client::open(launched)?;
+                Ok(Boot { client: Some(client), process, warning: None })
+            }
+            Plan::Pmix(place) => {
+                let (client, process) = Client::open_pmix(&place, ANSWER_TIME_MAX)?;
                 Ok(Boot { client: Some(client), process, warning: None })
             }
         }
@@ -91,7 +98,7 @@ impl Boot {
         &self.process.job
     }
 
-    /// Returns how this process was started: `singleton`, `pmi-1` or `pmi-2`.
+    /// Returns how this process was started: `singleton`, `pmi-1`, `pmi-2` or `pmix`.
     pub fn kind(&self) -> &'static str {
         self.client.as_ref().map_or("singleton", Client::kind)
     }

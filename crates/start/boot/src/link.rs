@@ -8,11 +8,14 @@
 use crate::error::BootError;
 use crate::wire::{Dialect, Inbox, Message, shorten};
 use std::io;
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{IntoRawFd, RawFd};
+use std::time::{Duration, Instant};
 
 /// The longest message taken from a launcher, in bytes: the cards of all ranks come in one.
 const MESSAGE_LENGTH_MAX: usize = 256 << 20;
+/// The most that is read at once, in bytes.
+const PIECE_BYTES: usize = 65536;
 
 /// A connected line.
 #[derive(Debug)]
@@ -40,7 +43,18 @@ impl Link {
     /// The address cannot be reached.
     pub fn connect(address: &str) -> Result<Link, BootError> {
         let connected = TcpStream::connect(address).and_then(|tcp| tcp.set_nodelay(true).map(|()| tcp));
-        let lost = |source| BootError::Connect { address: address.to_owned(), source };
+        let lost = |source| BootError::Connect { address: format!("PMI_PORT={address}"), source };
+        Ok(Link::new(connected.map_err(lost)?.into_raw_fd()))
+    }
+
+    /// Connects to a server of PMIx, which must accept within a time.
+    ///
+    /// # Errors
+    /// The address cannot be reached.
+    pub fn connect_within(address: SocketAddr, limit: Duration) -> Result<Link, BootError> {
+        let connected = TcpStream::connect_timeout(&address, limit);
+        let connected = connected.and_then(|tcp| tcp.set_nodelay(true).map(|()| tcp));
+        let lost = |source| BootError::Connect { address: format!("PMIX_SERVER_URI at {address}"), source };
         Ok(Link::new(connected.map_err(lost)?.into_raw_fd()))
     }
 
@@ -70,17 +84,68 @@ impl Link {
     /// # Errors
     /// The launcher closed the line, or the program did.
     pub fn send(&mut self, message: &Message) -> Result<(), BootError> {
-        let bytes = message.emit(self.dialect);
+        self.send_bytes(&message.emit(self.dialect), &message.cmd)
+    }
+
+    /// Sends bytes that belong to a command.
+    ///
+    /// # Errors
+    /// The launcher closed the line, or the program did.
+    pub fn send_bytes(&mut self, bytes: &[u8], command: &str) -> Result<(), BootError> {
         let mut sent = 0;
         while sent < bytes.len() {
-            self.check(&message.cmd)?;
+            self.check(command)?;
             match self.send_some(&bytes[sent..]) {
                 Ok(count) => sent += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(source) => return Err(BootError::Lost { command: message.cmd.clone(), source }),
+                Err(source) => return Err(BootError::Lost { command: command.to_owned(), source }),
             }
         }
         Ok(())
+    }
+
+    /// Waits for so many bytes, which are not PMI; for no longer than the limit, if there is one.
+    /// Memory grows as they come.
+    ///
+    /// # Errors
+    /// The launcher closed the line or is silent, or the program closed the line.
+    pub fn receive_exactly(
+        &mut self,
+        count: usize,
+        command: &str,
+        limit: Option<Duration>,
+    ) -> Result<Vec<u8>, BootError> {
+        let until = limit.map(|limit| Instant::now() + limit);
+        let lost = |source| BootError::Lost { command: command.to_owned(), source };
+        let mut bytes = Vec::new();
+        while bytes.len() < count {
+            self.check(command)?;
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            if !self.is_readable(left) {
+                let seconds = limit.unwrap_or_default().as_secs_f64();
+                match left {
+                    Some(left) if left.is_zero() => {
+                        return Err(BootError::Silent { command: command.to_owned(), seconds });
+                    }
+                    _ => continue,
+                }
+            }
+            let start = bytes.len();
+            bytes.resize(start + (count - start).min(PIECE_BYTES), 0);
+            let got = self.receive_some(&mut bytes[start..]);
+            bytes.truncate(start + *got.as_ref().unwrap_or(&0));
+            got.map_err(lost)?;
+        }
+        Ok(bytes)
+    }
+
+    /// Waits until there is something to read or the line has ended; `false` if the time is over,
+    /// or a signal came.
+    fn is_readable(&self, limit: Option<Duration>) -> bool {
+        let milliseconds = limit.map_or(-1, |time| time.as_micros().div_ceil(1000).min(60_000) as i32);
+        let mut entry = libc::pollfd { fd: self.fd, events: libc::POLLIN, revents: 0 };
+        // SAFETY: the pointer leads to one live structure.
+        unsafe { libc::poll(&raw mut entry, 1, milliseconds) > 0 }
     }
 
     fn send_some(&self, bytes: &[u8]) -> io::Result<usize> {
@@ -108,17 +173,21 @@ impl Link {
 
     fn fill(&mut self) -> io::Result<()> {
         // On the heap: the thread may have a small stack.
-        let mut bytes = vec![0_u8; 65536];
-        // SAFETY: the pointer and the length are those of a live, writable array.
+        let mut bytes = vec![0_u8; PIECE_BYTES];
+        let count = self.receive_some(&mut bytes)?;
+        self.inbox.push(&bytes[..count]);
+        Ok(())
+    }
+
+    /// Reads what is there; 0 if a signal came first.
+    fn receive_some(&self, bytes: &mut [u8]) -> io::Result<usize> {
+        // SAFETY: the pointer and the length are those of a live, writable slice.
         let count = unsafe { libc::recv(self.fd, bytes.as_mut_ptr().cast(), bytes.len(), 0) };
         match usize::try_from(count) {
             Ok(0) => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the launcher closed the line")),
-            Ok(count) => {
-                self.inbox.push(&bytes[..count]);
-                Ok(())
-            }
+            Ok(count) => Ok(count),
             Err(_) => match io::Error::last_os_error() {
-                error if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+                error if error.kind() == io::ErrorKind::Interrupted => Ok(0),
                 error => Err(error),
             },
         }

@@ -1,24 +1,37 @@
 //! The command line of `mpiexec` (MPI-5.0 section 11.5), as MPI users type it: long options may
 //! have one dash, and a lone `:` separates the parts of an MPMD job.
 
+mod allocation;
+mod arg;
+mod binding;
+mod config_file;
+mod foreign;
 mod limit;
+mod nearest;
 mod options;
+mod output;
 mod placement;
+mod ports;
+mod words;
 
+use crate::binding::Binding;
 use crate::explain::unwritable;
+use crate::files::Outputs;
 use crate::launcher::Launcher;
 use crate::layout::HostRanks;
 use crate::plan::{Exports, Part};
 use crate::sys;
 use clap::ArgMatches;
-use options::{as_typed, command, split_at_program};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use nearest::{did_you_mean, nearest};
+use options::command;
 use placement::Placement;
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::time::Duration;
 use verbena_fault::Fault;
+use words::{as_typed, long_names, split_at_equals, split_at_program};
 
 /// The most ranks one job may have; more is a typing error.
 const RANKS_MAX: u32 = 65_536;
@@ -36,10 +49,14 @@ pub struct Order {
     pub prefix: Option<PathBuf>,
     /// The part of our environment that other hosts get.
     pub exports: Exports,
-    /// True if every output line is marked with its rank.
-    pub labels: bool,
+    /// The processors that ranks are bound to.
+    pub binding: Binding,
+    /// The places of the ranks' output.
+    pub outputs: Outputs,
     /// The time that the job may run.
     pub timeout: Option<Duration>,
+    /// The options that are ignored, for the user.
+    pub note: Option<Fault>,
 }
 
 impl Order {
@@ -97,8 +114,19 @@ fn stop_at(error: &clap::Error, words: &[OsString]) -> Stop {
         "The command line is not understood.",
         as_typed(first, words),
         "a mistyped option, or one of another MPI's mpiexec",
-        "see mpiexec -help",
+        format!("{}see mpiexec -help", did_you_mean(meant(error).as_deref())),
     ))
+}
+
+/// The known option that is most like the unknown one.
+fn meant(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else { return None };
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
+    let known = long_names(&command());
+    let unknown = unknown.trim_start_matches('-').split('=').next().unwrap_or_default();
+    nearest(unknown, known.iter().map(String::as_str)).map(|known| format!("--{known}"))
 }
 
 /// Reads the arguments (without the command's own name).
@@ -106,12 +134,15 @@ fn stop_at(error: &clap::Error, words: &[OsString]) -> Stop {
 /// # Errors
 /// The text to print instead, and the exit code.
 pub fn read(arguments: Vec<OsString>) -> Result<Order, Stop> {
+    let arguments = config_file::expand(arguments)?;
     let read: Vec<(ArgMatches, &[OsString])> =
         arguments.split(|word| word == ":").map(read_part).collect::<Result<_, _>>()?;
     let options: Vec<&ArgMatches> = read.iter().map(|(options, _)| options).collect();
     let variable = |name: &str| std::env::var(name).ok();
-    let placement = Placement::read(&options, &variable)?;
-    let global = globals(&options);
+    let orders = binding::read(&options)?;
+    let placement = Placement::read(&options, orders, &variable)?;
+    let mut global = ports::read(&variable)?;
+    global.extend(globals(&options));
     let numbered = read.iter().enumerate();
     let parts: Vec<Part> = numbered
         .map(|(number, (part, run))| one_part(part, run, &global, placement.default_count(number)))
@@ -126,8 +157,10 @@ pub fn read(arguments: Vec<OsString>) -> Result<Order, Stop> {
         launcher: placement.launcher,
         prefix: options.iter().find_map(|part| part.get_one::<PathBuf>("prefix").cloned()),
         exports: exports(&options),
-        labels: options.iter().any(|part| part.get_flag("labels")),
+        binding: orders.binding,
+        outputs: output::read(&options)?,
         timeout: limit::read(&options, &variable)?,
+        note: foreign::note(&options),
     })
 }
 
@@ -141,12 +174,6 @@ fn exports(options: &[&ArgMatches]) -> Exports {
     let named = |part| words(part, "export").filter(|word| split_at_equals(word).is_none());
     let names = options.iter().flat_map(|part| words(part, "genvlist").chain(named(part))).collect();
     Exports { all: options.iter().any(|part| part.get_flag("genvall")), names }
-}
-
-fn split_at_equals(word: &OsString) -> Option<(OsString, OsString)> {
-    let at = word.as_bytes().iter().position(|&byte| byte == b'=')?;
-    let (name, value) = (&word.as_bytes()[..at], &word.as_bytes()[at + 1..]);
-    Some((OsString::from_vec(name.to_vec()), OsString::from_vec(value.to_vec())))
 }
 
 /// The options of one part, and the words of the program to run.
@@ -163,6 +190,9 @@ fn one_part(
     global: &[(OsString, OsString)],
     default_count: u32,
 ) -> Result<Part, Stop> {
+    if let Some(file) = matches.get_one::<PathBuf>("configfile") {
+        return Err(config_file::two_sources(file).into());
+    }
     let (program, arguments) = run.split_first().ok_or_else(no_program)?;
     let mut environment = global.to_vec();
     environment.extend(pairs(matches, "env"));
@@ -226,7 +256,7 @@ mod tests {
     fn options_with_one_dash_or_two() {
         for line in ["-n 3 -wdir /tmp -l a", "--np 3 --wdir /tmp --labels a", "-np 3 -wdir=/tmp -label a"] {
             let order = order(line).unwrap();
-            assert_eq!((order.size(), order.labels), (3, true), "{line}");
+            assert_eq!((order.size(), order.outputs.labels), (3, true), "{line}");
             assert_eq!(order.parts[0].directory, Some("/tmp".into()), "{line}");
         }
     }
@@ -238,7 +268,7 @@ mod tests {
             words(&order.parts[0]),
             ["prog", "-n", "5", "-np", "6", "--timeout", "x", "-l", "--", "-foo"]
         );
-        assert_eq!((order.size(), order.labels, order.timeout), (2, false, None));
+        assert_eq!((order.size(), order.outputs.labels, order.timeout), (2, false, None));
     }
 
     #[test]
@@ -257,9 +287,17 @@ mod tests {
 
     #[test]
     fn wrong_lines_are_refused_with_code_2() {
-        for line in
-            ["", "-n 2", "-n 0 x", "-n x y", "-n 2 a :", "-n 99999 x", "-frobnicate x", "-timeout 0 x"]
-        {
+        for line in [
+            "",
+            "-n 2",
+            "-n 0 x",
+            "-n x y",
+            "-n 2 a :",
+            "-n 99999 x",
+            "-frobnicate x",
+            "-timeout 0 x",
+            "a : -configfile f",
+        ] {
             assert_eq!(order(line).unwrap_err().code, 2, "{line}");
         }
     }
@@ -267,14 +305,50 @@ mod tests {
     #[test]
     fn an_unknown_option_is_quoted_as_it_was_typed() {
         for (line, quoted) in [
-            ("-bind-to core x", "'-bind-to'"),
-            ("--bind-to core x", "'--bind-to'"),
-            ("-bind-to=core x", "'-bind-to'"),
+            ("-binds core x", "'-binds'"),
+            ("--binds core x", "'--binds'"),
+            ("-binds=core x", "'-binds'"),
             ("-np y x", "'-np <N>'"),
         ] {
             let text = order(line).unwrap_err().text;
             assert!(text.contains(quoted), "{line}: {text}");
         }
+    }
+
+    #[test]
+    fn an_unknown_option_is_answered_with_what_was_meant() {
+        for (line, meant) in [
+            ("-time-out 5 x", "did you mean --timeout? see mpiexec -help"),
+            ("--bindto core x", "did you mean --bind-to? "),
+            ("-hotfile=f x", "did you mean --hostfile? "),
+            ("-frobnicate x", "what to do: see mpiexec -help"),
+            ("-n y x", "what to do: see mpiexec -help"),
+        ] {
+            let text = order(line).unwrap_err().text;
+            assert!(text.contains(meant), "{line}: {text}");
+        }
+    }
+
+    /// Lines from people's scripts.
+    #[test]
+    fn what_scripts_have_is_understood() {
+        for (line, size) in [
+            ("--n 3 x", 3),
+            ("-c 3 x", 3),
+            ("-H a:2,b x", 3),
+            ("-N 2 x", 2),
+            ("--npernode 2 -H a,b x", 4),
+            ("--map-by ppr:2:node -H a,b x", 4),
+            ("--mca btl tcp,self --pmixmca ptl tcp --prtemca a b -np 4 --bind-to core x", 4),
+            ("-genv A=B -genv C D -np 2 -bind-to core -map-by numa -rank-by fill --report-bindings x", 2),
+            ("-np 2 --tag-output --output-filename o --oversubscribe --allow-run-as-root x", 2),
+            ("-bootstrap fork -outfile-pattern o.%r -np 2 -print-rank-map x", 2),
+        ] {
+            let order = order(line).unwrap();
+            assert_eq!((order.size(), words(&order.parts[0])), (size, vec!["x"]), "{line}");
+        }
+        assert!(order("-np 2 --bind-to core x").unwrap().note.is_none());
+        assert!(order("-np 2 --mca btl self x").unwrap().note.unwrap().on.contains("--mca"));
     }
 
     /// The host of each rank; `-` is this one.

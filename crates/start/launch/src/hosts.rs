@@ -114,6 +114,23 @@ pub fn read_slurm(nodes: &str, tasks: &str) -> Result<Vec<Entry>, Fault> {
     not_empty(names.into_iter().zip(slots).map(|(name, slots)| Entry { name, slots }).collect(), &on())
 }
 
+/// The hosts of an allocation of LSF: `LSB_MCPU_HOSTS`, as in `a 4 b 2`.
+///
+/// # Errors
+/// The message for the user.
+pub fn read_lsf(pairs: &str) -> Result<Vec<Entry>, Fault> {
+    let on = || format!("LSB_MCPU_HOSTS={pairs}");
+    let words: Vec<&str> = pairs.split_whitespace().collect();
+    let pair = |pair: &[&str]| match pair {
+        [name, slots] => Some(Entry { name: (*name).to_owned(), slots: count(slots)? }),
+        _ => None,
+    };
+    let entries: Option<Vec<Entry>> = words.chunks(2).map(pair).collect();
+    let entries = entries.filter(|entries| entries.iter().all(|entry| is_name(&entry.name)));
+    let entries = entries.ok_or_else(|| wrong(on(), "name the hosts by -host or -hostfile"))?;
+    not_empty(entries, &on())
+}
+
 /// Expands `a,n[01-03,7]b`.
 fn node_names(list: &str) -> Option<Vec<String>> {
     let mut names = Vec::new();
@@ -243,6 +260,15 @@ mod tests {
         for nodes in ["n[0-65535][0-65535]", "n[0-65536]", "n[0-65535],m", "n[0-1][0-1][0-65535]"] {
             assert!(read_slurm(nodes, "").is_err(), "{nodes}");
         }
+    }
+
+    #[test]
+    fn allocations_of_lsf() {
+        assert_eq!(text(read_lsf("a 4 b 2 ")), "a:4 b:2");
+        for pairs in ["a", "a x", "a 0", "-a 1", "a 1 b"] {
+            assert!(text(read_lsf(pairs)).contains("not understood"), "{pairs}");
+        }
+        assert!(text(read_lsf(" ")).contains("no host"));
     }
 
     #[test]

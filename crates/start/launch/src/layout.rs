@@ -1,8 +1,9 @@
-//! The host of each rank: hosts are filled in order, each with as many ranks as it has slots, and
-//! again from the first one when all are full.
+//! The host of each rank: hosts are filled in order, each with as many ranks as it has slots, or
+//! get them in turns, and again from the first one when all are full.
 
 use crate::hosts::Entry;
 use crate::plan::Assignment;
+use std::collections::HashMap;
 
 /// The ranks of one host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,15 +23,40 @@ pub struct Wish<'a> {
     pub own: Option<&'a [Entry]>,
 }
 
+/// The order in which hosts get ranks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Turns {
+    /// A host's slots are filled before the next host's.
+    #[default]
+    Slots,
+    /// Each host gets a rank in turn, as long as it has slots.
+    Hosts,
+    /// Hosts are filled, and then the ranks of a part are numbered in turns over them.
+    Ranks,
+}
+
+/// The most slots that hosts get in turns before it begins again.
+const TURNS_MAX: usize = 65_536;
+
 /// Lays out all parts. The result has each host once, in the order of their lowest ranks.
-pub fn lay_out(wishes: &[Wish<'_>], common: &[Entry], is_here: impl Fn(&str) -> bool) -> Vec<HostRanks> {
+pub fn lay_out(
+    wishes: &[Wish<'_>],
+    common: &[Entry],
+    turns: Turns,
+    is_here: impl Fn(&str) -> bool,
+) -> Vec<HostRanks> {
     let mut hosts: Vec<HostRanks> = Vec::new();
-    let mut shared = slots(common);
+    let mut shared = names(common, turns);
     let mut rank = 0;
     for (part, wish) in (0..).zip(wishes) {
-        let mut own = wish.own.map(slots);
-        for _ in 0..wish.count {
-            let name = own.as_mut().unwrap_or(&mut shared).next().filter(|name| !is_here(name));
+        let mut own = wish.own.map(|own| names(own, turns));
+        let source = own.as_mut().unwrap_or(&mut shared);
+        let mut taken: Vec<Option<&str>> = (0..wish.count).map(|_| source.next()).collect();
+        if turns == Turns::Ranks {
+            taken = in_turns(taken.into_iter());
+        }
+        for name in taken {
+            let name = name.filter(|name| !is_here(name));
             let assignment = Assignment { rank, part };
             match hosts.iter_mut().find(|host| host.name.as_deref() == name) {
                 Some(host) => host.assignments.push(assignment),
@@ -44,10 +70,29 @@ pub fn lay_out(wishes: &[Wish<'_>], common: &[Entry], is_here: impl Fn(&str) -> 
     hosts
 }
 
-/// The hosts' names, each as often as it has slots, in an endless cycle; nothing for an empty list.
-fn slots(entries: &[Entry]) -> impl Iterator<Item = &str> {
-    let each = |entry: &'_ Entry| entry.slots as usize;
-    entries.iter().flat_map(move |entry| std::iter::repeat_n(entry.name.as_str(), each(entry))).cycle()
+/// The hosts' names without end, each as often as it has slots before it begins again; nothing for
+/// an empty list.
+fn names(entries: &[Entry], turns: Turns) -> Box<dyn Iterator<Item = &str> + '_> {
+    let once =
+        || entries.iter().flat_map(|entry| std::iter::repeat_n(entry.name.as_str(), entry.slots as usize));
+    match turns {
+        Turns::Slots | Turns::Ranks => Box::new(once().cycle()),
+        Turns::Hosts => Box::new(in_turns(once().take(TURNS_MAX)).into_iter().cycle()),
+    }
+}
+
+/// Puts names in turns: all first ones, then all second ones, and so on.
+fn in_turns<T: Copy + Eq + std::hash::Hash>(names: impl Iterator<Item = T>) -> Vec<T> {
+    let mut seen: HashMap<T, (usize, usize)> = HashMap::new();
+    let mut keyed = Vec::new();
+    for name in names {
+        let place = seen.len();
+        let (times, place) = seen.entry(name).or_insert((0, place));
+        keyed.push((*times, *place, name));
+        *times += 1;
+    }
+    keyed.sort_by_key(|(times, place, _)| (*times, *place));
+    keyed.into_iter().map(|(_, _, name)| name).collect()
 }
 
 /// The host number of each rank.
@@ -81,6 +126,10 @@ mod tests {
     use crate::hosts::read_list;
 
     fn hosts(counts: &[(u32, Option<&str>)], common: &str) -> String {
+        turned(counts, common, Turns::Slots)
+    }
+
+    fn turned(counts: &[(u32, Option<&str>)], common: &str, turns: Turns) -> String {
         let lists: Vec<_> = counts.iter().map(|(_, own)| own.map(|own| read_list(own).unwrap())).collect();
         let wish = |(count, own)| Wish { count, own };
         let wishes: Vec<_> = counts
@@ -90,7 +139,7 @@ mod tests {
             .map(wish)
             .collect();
         let common = read_list(common).unwrap_or_default();
-        let laid = lay_out(&wishes, &common, |name| name == "me");
+        let laid = lay_out(&wishes, &common, turns, |name| name == "me");
         let numbers = host_of_rank(&laid);
         let name = |number: &u32| laid[*number as usize].name.clone().unwrap_or("-".into());
         numbers.iter().map(name).collect()
@@ -108,6 +157,17 @@ mod tests {
     fn parts_go_on_or_have_their_own() {
         assert_eq!(hosts(&[(1, None), (2, None)], "a:2,b:2"), "aab");
         assert_eq!(hosts(&[(1, None), (2, Some("c")), (1, None)], "a,b"), "accb");
+    }
+
+    #[test]
+    fn hosts_get_ranks_in_turns_while_they_have_slots() {
+        let turned = |count, common, turns| turned(&[(count, None)], common, turns);
+        assert_eq!(turned(5, "a:2,b:2", Turns::Hosts), "ababa");
+        assert_eq!(turned(6, "a:1,b:4,me", Turns::Hosts), "ab-bbb");
+        assert_eq!(turned(4, "a,b,a", Turns::Hosts), "abaa");
+        assert_eq!(turned(3, "", Turns::Hosts), "---");
+        assert_eq!(turned(5, "a:2,b:4", Turns::Ranks), "ababb", "counts as by slots");
+        assert_eq!(turned(3, "", Turns::Ranks), "---");
     }
 
     #[test]

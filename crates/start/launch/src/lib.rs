@@ -10,9 +10,12 @@
 //! | --- | --- | --- |
 //! | [`cli`] | the command line as MPI users type it | host files |
 //! | [`plan`] | which programs run as which ranks, and how a process can end | no |
+//! | [`topology`] | the processors of a host, and what they share | files below a folder |
+//! | [`binding`] | which processors each rank may use | no |
 //! | [`hosts`] | lists of hosts, host files, allocations | no |
 //! | [`layout`] | which rank runs on which host | no |
 //! | [`launcher`] | the command that starts an agent on a host | no |
+//! | [`resolve`] | waits for the address of a host | yes |
 //! | [`export`] | the variables and the directory that other hosts get | a little |
 //! | [`pmi`] | the launcher's side of PMI-1, PMI-2 and our extension | no |
 //! | [`job`] | when the job ends, why, and with which exit code | no |
@@ -24,6 +27,7 @@
 //! | [`remote`] | an agent as `mpiexec` sees it | yes |
 //! | [`job_hosts`] | all hosts of a job | yes |
 //! | [`output`] | standard output and error, without ever blocking | yes |
+//! | [`files`] | files that take the ranks' output | yes |
 //! | [`screen`] | what the ranks write, on ours | yes |
 //! | [`keyboard`] | our standard input on its way to rank 0 | yes |
 //! | [`supervise`] | the event loop over all of it | yes |
@@ -34,10 +38,12 @@
 //! What must never be here: knowledge of how ranks talk to each other.
 
 pub mod agent;
+pub mod binding;
 pub mod cli;
 pub mod defect;
 pub mod explain;
 pub mod export;
+pub mod files;
 pub mod hosts;
 pub mod job;
 pub mod job_hosts;
@@ -50,8 +56,10 @@ pub mod output;
 pub mod plan;
 pub mod pmi;
 pub mod remote;
+pub mod resolve;
 pub mod screen;
 pub mod supervise;
 pub mod sys;
+pub mod topology;
 pub mod wire;
 pub mod wrapper;

@@ -18,6 +18,7 @@ pub mod start;
 pub mod stdin_pipe;
 
 use crate::sys::{self, Inherited, Poll, Reaped, SignalMask};
+use crate::topology::{self, Topology};
 use crate::wire::{Command, Report, Work};
 use descendants::Watcher;
 use rank::Rank;
@@ -25,6 +26,7 @@ use start::start;
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::os::fd::AsRawFd;
+use std::path::Path;
 use std::time::{Duration, Instant};
 use stdin_pipe::StdinPipe;
 use verbena_fault::Fault;
@@ -219,8 +221,12 @@ impl LocalRanks {
     }
 
     fn start(&mut self, work: &Work) {
-        for (local, assignment) in work.assignments.iter().enumerate() {
-            match start(work, local, &self.mark, self.inherited) {
+        let seats = match self.seats(work) {
+            Ok(seats) => seats,
+            Err(fault) => return self.give_up(work, 0, fault),
+        };
+        for (local, (assignment, seat)) in work.assignments.iter().zip(seats).enumerate() {
+            match start(work, local, &self.mark, self.inherited, &seat) {
                 Ok(mut started) => {
                     let (rank, pid, place) = (assignment.rank, started.pid, self.ranks.len());
                     self.watch(pid);
@@ -235,6 +241,24 @@ impl LocalRanks {
                 Err(fault) => return self.give_up(work, local, fault),
             }
         }
+    }
+
+    /// The processors of each rank, reported if the user wishes to know.
+    fn seats(&mut self, work: &Work) -> Result<Vec<Vec<u32>>, Fault> {
+        let ranks = work.assignments.len();
+        if work.binding.to.is_none() && !work.binding.reported {
+            return Ok(vec![Vec::new(); ranks]);
+        }
+        let host = Topology::read(Path::new(topology::ROOT), &sys::affinity());
+        let seats = work.binding.processors(&host, ranks)?;
+        for (assignment, seat) in work.assignments.iter().zip(&seats).filter(|_| work.binding.reported) {
+            let text = match seat.is_empty() {
+                true => format!("not bound, {}", host.describe(&host.all())),
+                false => format!("bound to {}", host.describe(seat)),
+            };
+            self.reports.push_back(Report::Bound { rank: assignment.rank, text });
+        }
+        Ok(seats)
     }
 
     fn give_up(&mut self, work: &Work, local: usize, fault: Fault) {

@@ -1,6 +1,6 @@
 //! The command `mpiexec`, and its agent on other hosts.
 
-use verbena_launch::{agent, cli, defect, supervise};
+use verbena_launch::{agent, cli, defect, resolve, supervise};
 
 fn main() {
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
@@ -9,6 +9,11 @@ fn main() {
         std::process::exit(agent::run());
     }
     defect::install("mpiexec".into());
+    if let Some((word, words)) = arguments.split_first()
+        && word == resolve::OPTION
+    {
+        std::process::exit(resolve::run(words));
+    }
     let code = match cli::read(arguments) {
         Ok(order) => supervise::run(order),
         Err(stop) => stop.print(),

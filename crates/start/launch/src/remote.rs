@@ -3,6 +3,7 @@
 
 use crate::launcher::{self, Launcher};
 use crate::plan::Exit;
+use crate::resolve;
 use crate::sys::{self, Inherited, Poll};
 use crate::wire::{self, Command, Frames, Key, NOISE_BYTES_MAX, Outbox, REPORT_BYTES_MAX, Report, Work};
 use std::collections::VecDeque;
@@ -10,6 +11,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{ChildStderr, ChildStdin, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 use verbena_fault::Fault;
@@ -29,6 +31,8 @@ pub struct Means {
     pub launcher: Launcher,
     /// The agent's command line.
     pub agent: Vec<OsString>,
+    /// Our own program, which waits for hosts that have no address yet.
+    pub own: PathBuf,
     /// The job's key.
     pub key: Key,
 }
@@ -96,9 +100,13 @@ impl Remote {
     /// # Errors
     /// The launcher itself cannot be started: the message for the user.
     pub fn launch(name: &str, means: &Means, work: Work, inherited: Inherited) -> Result<Remote, Fault> {
-        let Means { launcher, agent, key } = means;
-        let words = launcher.words(name, agent);
+        let Means { launcher, agent, own, key } = means;
+        let mut words = launcher.words(name, agent);
         let line = launcher::as_line(&words);
+        // Other launchers may not use the host's name as an address.
+        if *launcher == Launcher::Ssh && resolve::is_installed("ssh") {
+            words = resolve::patiently(own, name, words);
+        }
         let mut command = std::process::Command::new(&words[0]);
         command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A process group of its own: we pass on Ctrl-C in the terminal; it must not cut the
@@ -353,8 +361,12 @@ impl Remote {
         if line.is_empty() {
             return;
         }
-        if self.stage != Stage::Greeting {
+        let waits = line.starts_with(resolve::SAID);
+        if waits || self.stage != Stage::Greeting {
             self.news.push_back(News::Words(line.clone()));
+        }
+        if waits {
+            return;
         }
         self.said.push_back(line);
         if self.said.len() > WORDS_KEPT {

@@ -1,6 +1,8 @@
-//! Our standard output and standard error: what the ranks and `mpiexec` itself write there.
+//! The output of the ranks, on our standard output and standard error or in files, and that of
+//! `mpiexec` itself.
 
 use crate::explain::unwritable;
+use crate::files::{Files, Outputs};
 use crate::job::Loss;
 use crate::lines::Lines;
 use crate::output::Stream;
@@ -16,11 +18,15 @@ pub struct Screen {
     lines: Vec<[Lines; 2]>,
     /// The outputs' places in the poll set.
     places: Vec<Option<usize>>,
+    files: Files,
+    /// True if what goes to a file is written to the outputs too.
+    copied: bool,
 }
 
 impl Screen {
-    /// The screen of a job.
-    pub fn new(size: u32, labels: bool) -> Screen {
+    /// The screen of a job, with the files for its output.
+    pub fn new(size: u32, wish: &Outputs, files: Files) -> Screen {
+        let labels = wish.labels;
         let merged = sys::are_same(1, 2);
         let outputs: &[RawFd] = if merged { &[1] } else { &[1, 2] };
         let lines = |rank: u32, stream| match (2 * rank as usize + stream, labels, size) {
@@ -32,17 +38,23 @@ impl Screen {
             outputs: outputs.iter().map(|&fd| Stream::new(fd)).collect(),
             lines: (0..size).map(|rank| [lines(rank, 0), lines(rank, 1)]).collect(),
             places: Vec::new(),
+            files,
+            copied: wish.copied,
         }
     }
 
-    /// Writes a rank's bytes to a stream.
+    /// Writes a rank's bytes to a stream, or to the file that takes them.
     pub fn write(&mut self, rank: u32, stream: usize, bytes: &[u8]) {
+        if self.files.write(rank, stream, bytes) && !self.copied {
+            return;
+        }
         let target = self.target(stream);
         self.lines[rank as usize][stream.min(1)].push(bytes, &mut self.outputs[target].sink);
     }
 
     /// Ends a rank's stream.
     pub fn close(&mut self, rank: u32, stream: usize) {
+        self.files.close(rank, stream);
         let target = self.target(stream);
         self.lines[rank as usize][stream.min(1)].finish(&mut self.outputs[target].sink);
     }
@@ -75,6 +87,9 @@ impl Screen {
     /// The reason why output is lost, if a stream has failed since the last call. A stream that was
     /// closed from the start has lost nothing: nobody wanted it.
     pub fn poll_loss(&mut self) -> Option<Loss> {
+        if let Some(loss) = self.files.take_loss() {
+            return Some(loss);
+        }
         let failed = |output: &mut Stream| {
             let error = output.take_error().filter(|error| error.raw_os_error() != Some(libc::EBADF))?;
             Some((output.fd(), error))

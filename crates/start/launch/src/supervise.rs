@@ -5,6 +5,7 @@ use crate::agent::AGENT_OPTION;
 use crate::cli::{Order, hostname};
 use crate::explain::{Place, explain, signal_name};
 use crate::export;
+use crate::files::Files;
 use crate::job::{Action, Failure, Job};
 use crate::job_hosts::JobHosts;
 use crate::keyboard::Keyboard;
@@ -34,13 +35,24 @@ const LAUNCHER_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// Starts a job, stays with it, and returns its exit code.
 pub fn run(order: Order) -> i32 {
-    let own = verbena_settings::TERM_GRACE_SECONDS.about.name;
-    if let Some(fault) = verbena_settings::load().wrong.iter().find(|fault| fault.to_string().contains(own)) {
+    let own = [&verbena_settings::TERM_GRACE_SECONDS.about, &verbena_settings::RESOLVE_SECONDS.about];
+    let is_own = |fault: &&Fault| own.iter().any(|about| fault.to_string().contains(about.name));
+    if let Some(fault) = verbena_settings::load().wrong.iter().find(is_own) {
         sys::complain(&format!("mpiexec: {fault}"));
         return 2;
     }
+    let files = match files(&order) {
+        Ok(files) => files,
+        Err(fault) => {
+            sys::complain(&format!("mpiexec: {fault}"));
+            return 1;
+        }
+    };
+    if let Some(note) = &order.note {
+        sys::complain(&format!("mpiexec: {note}"));
+    }
     let size = order.size();
-    let supervisor = Signals::take().and_then(|signals| Supervisor::new(order, signals));
+    let supervisor = Signals::take().and_then(|signals| Supervisor::new(order, files, signals));
     match supervisor {
         Ok(mut supervisor) => supervisor.run(),
         Err(error) => {
@@ -75,7 +87,7 @@ struct Supervisor {
 }
 
 impl Supervisor {
-    fn new(order: Order, signals: Signals) -> io::Result<Supervisor> {
+    fn new(order: Order, files: Files, signals: Signals) -> io::Result<Supervisor> {
         let size = order.size();
         let appnums =
             order.parts.iter().zip(0..).flat_map(|(part, n)| vec![n; part.count as usize]).collect();
@@ -91,7 +103,7 @@ impl Supervisor {
             pids: vec![0; size as usize],
             keyboard: Keyboard::new(false),
             stdin: Stdin::Inherited,
-            screen: Screen::new(size, order.labels),
+            screen: Screen::new(size, &order.outputs, files),
             held: [false; 2],
             shut: [false; 2],
             patience: None,
@@ -149,7 +161,8 @@ impl Supervisor {
             self.stdin = stdin;
         }
         let (job, size) = (self.server.job().to_owned(), self.order.size());
-        Work { job, size, parts: self.order.parts.clone(), assignments, environment: Vec::new(), stdin }
+        let (parts, binding) = (self.order.parts.clone(), self.order.binding);
+        Work { job, size, parts, assignments, environment: Vec::new(), stdin, binding }
     }
 
     /// Serves the ranks until all have ended.
@@ -253,6 +266,10 @@ impl Supervisor {
                 if rank == 0 {
                     self.keyboard = Keyboard::new(self.stdin == Stdin::Piped);
                 }
+            }
+            Report::Bound { rank, text } => {
+                let host = self.hosts.host(rank);
+                self.screen.say(&format!("mpiexec: rank {rank} on {host}: {text}"));
             }
             Report::NotStarted { ranks, why } => {
                 let fault = self.on_its_host(ranks[0], why.into());
@@ -388,18 +405,26 @@ impl Supervisor {
     }
 }
 
+/// Creates the files for the ranks' output.
+fn files(order: &Order) -> Result<Files, Fault> {
+    let here = hostname();
+    let name = |number: u32| order.hosts[number as usize].name.as_deref().unwrap_or(&here);
+    let numbers = host_of_rank(&order.hosts);
+    let hosts: Vec<(u32, &str)> = numbers.into_iter().map(|number| (number, name(number))).collect();
+    Files::create(&order.outputs, &hosts)
+}
+
 /// The means to start agents: our own program, at its path on this host or under `--prefix`.
 fn means(order: &Order) -> Result<Means, Fault> {
     let no_way = |error: io::Error| {
         let what = "Could not prepare the start on other hosts.";
         Fault::new(what, error.to_string(), "/proc or /dev is missing here", "mount them, or give --prefix")
     };
-    let program = match &order.prefix {
-        Some(prefix) => prefix.join("bin/mpiexec"),
-        None => std::env::current_exe().map_err(no_way)?,
-    };
+    let own = std::env::current_exe().map_err(no_way)?;
+    let program = order.prefix.as_ref().map_or(own.clone(), |prefix| prefix.join("bin/mpiexec"));
     let key = Key::new(sys::random_bytes().map_err(no_way)?);
-    Ok(Means { launcher: order.launcher.clone(), agent: vec![program.into(), AGENT_OPTION.into()], key })
+    let agent = vec![program.into(), AGENT_OPTION.into()];
+    Ok(Means { launcher: order.launcher.clone(), agent, own, key })
 }
 
 /// A name that no other job has and nobody can guess: it also marks the job's processes.

@@ -347,6 +347,40 @@ pub fn process_id() -> i32 {
     std::process::id().cast_signed()
 }
 
+/// The highest number of a processor that we ask for.
+const PROCESSORS_MAX: usize = 8192;
+
+/// The processors that this process may run on, in order. Empty if the system does not say.
+pub fn affinity() -> Vec<u32> {
+    let mut mask = [0_u8; PROCESSORS_MAX / 8];
+    // SAFETY: the kernel writes at most as many bytes as the array has.
+    let count = unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, mask.len(), mask.as_mut_ptr()) };
+    let known = usize::try_from(count).unwrap_or(0);
+    let is_set = |number: &usize| mask[number / 8] >> (number % 8) & 1 == 1;
+    (0..8 * known).filter(is_set).map(|number| number as u32).collect()
+}
+
+/// Processors as the kernel takes them, one bit each.
+pub fn affinity_mask(processors: &[u32]) -> Vec<u8> {
+    let mut mask = vec![0; PROCESSORS_MAX / 8];
+    for &number in processors {
+        if let Some(byte) = mask.get_mut(number as usize / 8) {
+            *byte |= 1 << (number % 8);
+        }
+    }
+    mask
+}
+
+/// Lets this process run on the processors of the mask only. Async-signal-safe.
+///
+/// # Errors
+/// None of them may be used.
+pub fn confine(mask: &[u8]) -> io::Result<()> {
+    // SAFETY: the call reads as many bytes as the slice has.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, mask.len(), mask.as_ptr()) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
 /// Forks a child that runs `child` and exits with 0. Returns its process id.
 ///
 /// # Errors

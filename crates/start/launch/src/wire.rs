@@ -8,6 +8,7 @@
 //! the payload (4 bytes, little-endian), the payload (postcard), a newline. The newline is for
 //! launchers that pass on their input line by line.
 
+use crate::binding::Binding;
 use crate::plan::{Assignment, Exit, Part};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,7 @@ use std::rc::Rc;
 use verbena_fault::Fault;
 
 /// The version of this protocol. Raise it with every change of the types below.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The longest command that an agent accepts, in bytes: all cards of a large job fit.
 pub const COMMAND_BYTES_MAX: usize = 1 << 30;
@@ -70,6 +71,13 @@ pub enum Report {
         rank: u32,
         /// The rank's process id on its host.
         pid: i32,
+    },
+    /// A rank will run on these processors. Only if [`Binding::reported`] is set.
+    Bound {
+        /// The rank.
+        rank: u32,
+        /// The processors, for a person.
+        text: String,
     },
     /// Ranks do not run: the first one could not be started, the others were not tried.
     NotStarted {
@@ -126,6 +134,7 @@ impl Report {
             Report::NotStarted { ranks, .. } => !ranks.is_empty() && ranks.iter().all(is_own),
             Report::Ended { rank, exit } => is_own(rank) && exit.is_possible(),
             Report::Started { rank, .. } | Report::Said { rank, .. } => is_own(rank),
+            Report::Bound { rank, text } => is_own(rank) && !text.contains(char::is_control),
             Report::Wrote { rank, stream, .. } | Report::Closed { rank, stream } => {
                 is_own(rank) && *stream < 2
             }
@@ -171,6 +180,8 @@ pub struct Work {
     pub environment: Vec<(OsString, OsString)>,
     /// The standard input of rank 0, if it is on this host.
     pub stdin: Stdin,
+    /// The processors that the ranks are bound to.
+    pub binding: Binding,
 }
 
 /// The standard input of rank 0.

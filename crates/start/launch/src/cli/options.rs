@@ -1,65 +1,12 @@
-//! The options themselves, and where they end.
+//! The options themselves.
 
+use super::arg::{flag, hyphens};
+use super::{binding, foreign};
 use clap::{Arg, ArgAction, Command, value_parser};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Splits a part after its options: the rest is the program's name and its own arguments. Long
-/// options with one dash get a second one.
-pub(super) fn split_at_program(words: &[OsString]) -> (Vec<OsString>, &[OsString]) {
-    let command = command();
-    let mut options = Vec::new();
-    let mut rest = words;
-    while let Some((word, after)) = rest.split_first() {
-        if word == "--" {
-            return (options, after);
-        }
-        let Some(name) = word.to_str().and_then(option_name) else { break };
-        let long = name.chars().nth(1).is_some();
-        options.push(if long { format!("--{name}").into() } else { word.clone() });
-        let values = if name.contains('=') { 0 } else { value_count(&command, name).min(after.len()) };
-        options.extend_from_slice(&after[..values]);
-        rest = &after[values..];
-    }
-    (options, rest)
-}
-
-/// The name of an option word without its dashes; `None` for a word that is no option, and for
-/// `--`.
-fn option_name(word: &str) -> Option<&str> {
-    let name = word.strip_prefix("--").or_else(|| word.strip_prefix('-'))?;
-    (!name.is_empty()).then_some(name)
-}
-
-/// A message with the options quoted as they are in these words: with one dash where that was
-/// typed.
-pub(super) fn as_typed(message: &str, words: &[OsString]) -> String {
-    let typed = words.iter().filter_map(|word| word.to_str()?.strip_prefix('-')?.split('=').next());
-    typed.filter(|name| !name.starts_with('-')).fold(message.to_owned(), |message, name| {
-        let quoted = |end| message.contains(&format!("'--{name}{end}"));
-        if quoted('\'') || quoted(' ') {
-            message.replace(&format!("'--{name}"), &format!("'-{name}"))
-        } else {
-            message
-        }
-    })
-}
-
-/// The number of values that follow an option.
-fn value_count(command: &Command, name: &str) -> usize {
-    let named = |arg: &&Arg| {
-        let short = arg.get_short().is_some_and(|short| name == short.to_string());
-        short || arg.get_long_and_visible_aliases().is_some_and(|names| names.contains(&name))
-    };
-    let takes = |arg: &Arg| match arg.get_action() {
-        ArgAction::SetTrue | ArgAction::Help | ArgAction::Version => 0,
-        _ => arg.get_num_args().map_or(1, |range| range.min_values()),
-    };
-    command.get_arguments().find(named).map_or(0, takes)
-}
-
 pub(super) fn command() -> Command {
-    let pair = ["NAME", "VALUE"];
     Command::new("mpiexec")
         .version(concat!("(Verbena) ", env!("CARGO_PKG_VERSION")))
         .about("Starts the ranks of an MPI job, on this host and on others")
@@ -67,38 +14,71 @@ pub(super) fn command() -> Command {
         .after_help(
             "Long options may have one dash. Exit code: that of the first rank that failed; 128+N if signal N \
              killed it; 124 after --timeout; 127 if the program could not be started. A second Ctrl-C or SIGTERM \
-             kills the ranks; so does VERBENA_TERM_GRACE_SECONDS [default: 10] after the first SIGTERM.",
+             kills the ranks; so does VERBENA_TERM_GRACE_SECONDS [default: 10] after the first SIGTERM. \
+             MPIEXEC_PORT_RANGE=LOW:HIGH limits the TCP ports of the ranks; mpiexec itself opens none.",
         )
         .args_override_self(true)
-        .args([
-            Arg::new("count")
-                .short('n')
-                .long("np")
-                .value_name("N")
-                .value_parser(value_parser!(u32).range(1..))
-                .help("Number of ranks of this program [default: 1]"),
-            hyphens(Arg::new("env").long("env").num_args(2).value_names(pair).action(ArgAction::Append))
-                .help("Set a variable for this program"),
-            hyphens(Arg::new("genv").long("genv").num_args(2).value_names(pair).action(ArgAction::Append))
-                .help("Set a variable for all programs"),
-            Arg::new("wdir")
-                .long("wdir")
-                .visible_alias("wd")
-                .value_name("DIR")
-                .value_parser(value_parser!(PathBuf))
-                .help("Run this program in DIR"),
-            flag("labels", "Mark every line of output with its rank")
-                .short('l')
-                .visible_aliases(["label", "prepend-rank"]),
-            Arg::new("timeout")
-                .long("timeout")
-                .value_name("SECONDS")
-                .value_parser(seconds)
-                .help("End the job after SECONDS, with exit code 124 [default: MPIEXEC_TIMEOUT]"),
-            flag("oversubscribe", "Accepted and ignored: more ranks than cores are always fine"),
-            flag("allow-run-as-root", "Accepted and ignored: root may always start jobs"),
-        ])
+        .args(about_programs())
+        .args(about_output())
         .args(about_hosts())
+        .args(binding::options())
+        .args(foreign::options())
+}
+
+/// The options about one program, or all.
+fn about_programs() -> Vec<Arg> {
+    let pair = ["NAME", "VALUE"];
+    vec![
+        Arg::new("count")
+            .short('n')
+            .visible_short_alias('c')
+            .long("np")
+            .visible_alias("n")
+            .value_name("N")
+            .value_parser(value_parser!(u32).range(1..))
+            .help("Number of ranks of this program [default: 1, or all slots of the hosts]"),
+        hyphens(Arg::new("env").long("env").num_args(2).value_names(pair).action(ArgAction::Append))
+            .help("Set a variable for this program; NAME=VALUE does the same"),
+        hyphens(Arg::new("genv").long("genv").num_args(2).value_names(pair).action(ArgAction::Append))
+            .help("Set a variable for all programs; NAME=VALUE does the same"),
+        Arg::new("wdir")
+            .long("wdir")
+            .visible_alias("wd")
+            .value_name("DIR")
+            .value_parser(value_parser!(PathBuf))
+            .help("Run this program in DIR"),
+        Arg::new("configfile")
+            .long("configfile")
+            .value_name("FILE")
+            .value_parser(value_parser!(PathBuf))
+            .help("Read the programs and their options from FILE, a part of the command line on each line"),
+        Arg::new("timeout")
+            .long("timeout")
+            .value_name("SECONDS")
+            .value_parser(seconds)
+            .help("End the job after SECONDS, with exit code 124 [default: MPIEXEC_TIMEOUT]"),
+    ]
+}
+
+/// The options about the ranks' output.
+fn about_output() -> Vec<Arg> {
+    let pattern = |name: &'static str, alias: &'static str, help: &'static str| {
+        Arg::new(name).long(name).visible_alias(alias).value_name("FILE").help(help)
+    };
+    vec![
+        flag("labels", "Mark every line of output with its rank")
+            .short('l')
+            .visible_aliases(["label", "prepend-rank", "tag-output"]),
+        Arg::new("output-filename").long("output-filename").value_name("DIR[:nocopy]").help(
+            "Copy the output of rank N to DIR/1/rank.N/stdout and stderr, as Open MPI does; nocopy: to these only",
+        ),
+        pattern(
+            "outfile-pattern",
+            "outfile",
+            "Write standard output to FILE instead; %r in it is the rank, %h the host, %p the host's number",
+        ),
+        pattern("errfile-pattern", "errfile", "Write standard error to FILE instead; see --outfile-pattern"),
+    ]
 }
 
 /// The options about other hosts.
@@ -106,6 +86,7 @@ fn about_hosts() -> Vec<Arg> {
     vec![
         Arg::new("host")
             .long("host")
+            .visible_short_alias('H')
             .visible_aliases(["hosts"])
             .value_name("HOSTS")
             .help("Start on these hosts: a,b or a:2,b:2 for two ranks on each before the next"),
@@ -115,14 +96,15 @@ fn about_hosts() -> Vec<Arg> {
             .visible_aliases(["machinefile"])
             .value_name("FILE")
             .value_parser(value_parser!(PathBuf))
-            .help("Read the hosts from FILE: lines such as a, a:2 or a slots=2"),
+            .help("Read the hosts from FILE: lines such as a, a:2 or a slots=2 [default: HYDRA_HOST_FILE]"),
         Arg::new("ppn")
             .long("ppn")
-            .visible_aliases(["perhost"])
+            .short('N')
+            .visible_aliases(["perhost", "npernode"])
             .value_name("N")
             .value_parser(value_parser!(u32).range(1..=65_536))
             .help("Start N ranks on each host before the next"),
-        Arg::new("launcher").long("launcher").value_name("COMMAND").help(
+        Arg::new("launcher").long("launcher").visible_alias("bootstrap").value_name("COMMAND").help(
             "How to start on other hosts: ssh, srun, fork (on this host, for tests), or a command that is \
                        called as COMMAND HOST COMMAND-LINE [default: VERBENA_LAUNCHER, or ssh]",
         ),
@@ -143,14 +125,6 @@ fn about_hosts() -> Vec<Arg> {
         hyphens(Arg::new("export").short('x').value_name("NAME[=VALUE]").action(ArgAction::Append))
             .help("Pass a variable on to all programs, or set it"),
     ]
-}
-
-fn hyphens(arg: Arg) -> Arg {
-    arg.allow_hyphen_values(true).value_parser(value_parser!(OsString))
-}
-
-fn flag(name: &'static str, help: &'static str) -> Arg {
-    Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

@@ -1,16 +1,16 @@
-//! The hosts of the ranks: from the options, or from the allocation of a batch system if no option
-//! names any.
+//! The hosts of the ranks: from the options, or from the surroundings if no option names any.
 
+use super::allocation::{self, Lookup, read_file};
+use super::binding::Orders;
 use crate::cli::hostname;
 use crate::hosts::{self, Entry};
 use crate::launcher::Launcher;
-use crate::layout::{HostRanks, Wish, lay_out};
+use crate::layout::{HostRanks, Turns, Wish, lay_out};
+use crate::sys;
+use crate::topology::{self, Topology};
 use clap::ArgMatches;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use verbena_fault::Fault;
-
-/// Looks up an environment variable.
-type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The hosts of each program of the command line, and how agents on them are started.
 #[derive(Debug)]
@@ -20,26 +20,36 @@ pub(super) struct Placement {
     common: Vec<Entry>,
     /// The parts' own lists.
     own: Vec<Option<Vec<Entry>>>,
+    turns: Turns,
+    /// The number of ranks of a host, if the user gives one.
+    ppn: Option<u32>,
 }
 
 impl Placement {
     /// Reads the lists. The first part with a list gives the common one; later lists are their
     /// part's own.
-    pub(super) fn read(parts: &[&ArgMatches], get: Lookup<'_>) -> Result<Placement, Fault> {
+    ///
+    /// # Errors
+    /// The message for the user.
+    pub(super) fn read(parts: &[&ArgMatches], orders: Orders, get: Lookup<'_>) -> Result<Placement, Fault> {
         let mut own = parts.iter().map(|part| named(part)).collect::<Result<Vec<_>, Fault>>()?;
         let (common, batch) = match own.iter_mut().find(|list| list.is_some()).and_then(Option::take) {
             Some(common) => (common, None),
-            None => allocated(get)?,
+            None => allocation::read(get)?,
         };
         let ppn = parts.iter().find_map(|part| part.get_one::<u32>("ppn").copied());
+        let ppn = ppn.or_else(|| on_each_host(orders));
         let launcher = launcher(parts, get, batch)?;
         let own = own.into_iter().map(|list| list.map(|list| with_slots(list, ppn))).collect();
-        Ok(Placement { launcher, common: with_slots(common, ppn), own })
+        Ok(Placement { launcher, common: with_slots(common, ppn), own, turns: orders.turns, ppn })
     }
 
     /// The number of ranks of a part that gives no number: all slots of its hosts.
     pub(super) fn default_count(&self, part: usize) -> u32 {
         let list = self.own[part].as_ref().unwrap_or(&self.common);
+        if list.is_empty() {
+            return self.ppn.unwrap_or(1);
+        }
         list.iter().map(|entry| entry.slots).fold(0, u32::saturating_add).max(1)
     }
 
@@ -49,7 +59,8 @@ impl Placement {
             counts.iter().zip(&self.own).map(|(&count, own)| Wish { count, own: own.as_deref() }).collect();
         let (here, fork) = (hostname(), self.launcher == Launcher::Fork);
         // With fork every name is another host, except the names that always mean this one.
-        lay_out(&wishes, &self.common, |name| hosts::is_here(name, if fork { "localhost" } else { &here }))
+        let here = if fork { "localhost" } else { &here };
+        lay_out(&wishes, &self.common, self.turns, |name| hosts::is_here(name, here))
     }
 }
 
@@ -62,31 +73,13 @@ fn named(part: &ArgMatches) -> Result<Option<Vec<Entry>>, Fault> {
     }
 }
 
-fn read_file(file: &PathBuf) -> Result<Vec<Entry>, Fault> {
-    let unreadable = |error| {
-        let on = format!("{}: {error}", file.display());
-        let advice = "check the name; a host file has a host on each line, as name, name:2 or name slots=2";
-        Fault::new(
-            "The host file cannot be read.",
-            on,
-            "it is not there, or not a text, or not ours to read",
-            advice,
-        )
-    };
-    hosts::read_file(&std::fs::read_to_string(file).map_err(unreadable)?, &file.display().to_string())
-}
-
-/// The hosts that a batch system has given us, and how it starts agents there. Empty inside a job
-/// step, whose ranks are laid out already.
-fn allocated(get: Lookup<'_>) -> Result<(Vec<Entry>, Option<Launcher>), Fault> {
-    if let Some(nodes) = get("SLURM_JOB_NODELIST").filter(|nodes| !nodes.is_empty()) {
-        let tasks = get("SLURM_TASKS_PER_NODE").unwrap_or_default();
-        return Ok((hosts::read_slurm(&nodes, &tasks)?, Some(Launcher::Srun)));
-    }
-    match get("PBS_NODEFILE").filter(|file| !file.is_empty()) {
-        Some(file) => Ok((read_file(&file.into())?, None)),
-        None => Ok((Vec::new(), None)),
-    }
+/// The number of ranks of a host that `--map-by ppr` gives; all hosts are taken to be like this.
+fn on_each_host(orders: Orders) -> Option<u32> {
+    let (each, object) = orders.on_each?;
+    let here = || Topology::read(Path::new(topology::ROOT), &sys::affinity());
+    // An object that this host does not tell of is complained of when ranks are bound.
+    let objects = object.map_or(1, |object| here().groups(object).map_or(1, |groups| groups.len()));
+    Some(each.saturating_mul(objects as u32))
 }
 
 fn launcher(parts: &[&ArgMatches], get: Lookup<'_>, batch: Option<Launcher>) -> Result<Launcher, Fault> {
@@ -111,7 +104,8 @@ mod tests {
     fn placement(words: &[&str], variables: &[(&str, &str)]) -> Result<Placement, Fault> {
         let matches = command().try_get_matches_from([&["mpiexec"], words].concat()).unwrap();
         let find = |name: &str| variables.iter().find(|(key, _)| *key == name);
-        Placement::read(&[&matches], &|name| find(name).map(|(_, value)| (*value).to_owned()))
+        let orders = super::super::binding::read(&[&matches]).unwrap();
+        Placement::read(&[&matches], orders, &|name| find(name).map(|(_, value)| (*value).to_owned()))
     }
 
     const SLURM: [(&str, &str); 2] = [("SLURM_JOB_NODELIST", "n[1-2]"), ("SLURM_TASKS_PER_NODE", "2(x2)")];
@@ -125,15 +119,12 @@ mod tests {
     }
 
     #[test]
-    fn a_pbs_allocation_is_a_file() {
-        let file = std::env::temp_dir().join(format!("launch-pbs-{}", std::process::id()));
-        std::fs::write(&file, "n1\nn1\nn2\n").unwrap();
-        let name = file.to_str().unwrap();
-        let found = placement(&[], &[("PBS_NODEFILE", name)]).unwrap();
-        assert_eq!((found.default_count(0), &found.launcher), (3, &Launcher::Ssh));
-        assert_eq!(placement(&["--ppn", "4"], &[("PBS_NODEFILE", name)]).unwrap().default_count(0), 8);
-        std::fs::remove_file(&file).unwrap();
-        assert!(placement(&[], &[("PBS_NODEFILE", name)]).unwrap_err().on.contains(name));
+    fn ranks_on_each_host_go_before_its_slots() {
+        for words in [["--ppn", "4"], ["-N", "4"], ["--npernode", "4"], ["--map-by", "ppr:4:node"]] {
+            assert_eq!(placement(&words, &SLURM).unwrap().default_count(0), 8, "{words:?}");
+            assert_eq!(placement(&words, &[]).unwrap().default_count(0), 4, "{words:?}");
+        }
+        assert!(placement(&["--map-by", "ppr:1:hwthread"], &[]).unwrap().default_count(0) >= 1);
     }
 
     #[test]

@@ -40,11 +40,18 @@ pub struct Started {
     pub stdin: Option<ChildStdin>,
 }
 
-/// Starts the rank at place `local` in the work of this host, with the mark of this host's ranks.
+/// Starts the rank at place `local` in the work of this host, with the mark of this host's ranks,
+/// on these processors; if there are none, where we may run.
 ///
 /// # Errors
 /// The message for the user.
-pub fn start(work: &Work, local: usize, mark: &str, inherited: Inherited) -> Result<Started, Fault> {
+pub fn start(
+    work: &Work,
+    local: usize,
+    mark: &str,
+    inherited: Inherited,
+    processors: &[u32],
+) -> Result<Started, Fault> {
     let assignment = work.assignments[local];
     let part = &work.parts[assignment.part as usize];
     let (ours, theirs) = UnixStream::pair().map_err(|error| no_resources(assignment.rank, &error))?;
@@ -61,8 +68,10 @@ pub fn start(work: &Work, local: usize, mark: &str, inherited: Inherited) -> Res
     }
     command.stdin(stdin_for(work, assignment.rank)).stdout(Stdio::piped()).stderr(Stdio::piped());
     tie(&mut command, inherited, theirs.as_raw_fd());
+    bind(&mut command, processors);
     let mut child = command.spawn().map_err(|error| match error.raw_os_error() {
         Some(libc::EMFILE | libc::ENFILE) => no_resources(assignment.rank, &error),
+        Some(libc::EINVAL) if !processors.is_empty() => not_bound(assignment.rank, processors),
         _ => cannot_start(part, &error),
     })?;
     match (child.stdout.take(), child.stderr.take()) {
@@ -112,6 +121,26 @@ fn tie(command: &mut Command, inherited: Inherited, keep: RawFd) {
     };
     // SAFETY: the closure only makes async-signal-safe system calls and allocates nothing.
     unsafe { command.pre_exec(in_child) };
+}
+
+/// Confines the rank to processors before it runs its program.
+fn bind(command: &mut Command, processors: &[u32]) {
+    if processors.is_empty() {
+        return;
+    }
+    let mask = sys::affinity_mask(processors);
+    let in_child = move || sys::confine(&mask);
+    // SAFETY: the closure only makes an async-signal-safe system call and allocates nothing.
+    unsafe { command.pre_exec(in_child) };
+}
+
+fn not_bound(rank: u32, processors: &[u32]) -> Fault {
+    Fault::new(
+        "A rank could not be bound.",
+        format!("rank {rank}, processors {processors:?}"),
+        "the processors that this job may use were changed, or taken offline, while it started",
+        "start it again, or leave --bind-to and --map-by out",
+    )
 }
 
 fn no_resources(rank: u32, error: &io::Error) -> Fault {

@@ -19,6 +19,7 @@ fn work() -> Work {
         assignments: vec![Assignment { rank: 7, part: 0 }, Assignment { rank: 8, part: 0 }],
         environment: vec![],
         stdin: Stdin::Piped,
+        binding: Binding { each: Some(2), reported: true, ..Binding::default() },
     }
 }
 
@@ -111,6 +112,7 @@ fn a_host_tells_of_its_own_ranks_only_and_of_what_can_be() {
     let exit = |exit| Report::Ended { rank: 4, exit };
     for good in [
         Report::Started { rank: 1, pid: 5 },
+        Report::Bound { rank: 1, text: "bound to processor 3".into() },
         Report::NotStarted { ranks: vec![4, 7], why: why() },
         Report::Said { rank: 7, bytes: vec![] },
         Report::Wrote { rank: 7, stream: 1, bytes: vec![] },
@@ -123,6 +125,8 @@ fn a_host_tells_of_its_own_ranks_only_and_of_what_can_be() {
     }
     for bad in [
         Report::Started { rank: 999, pid: 5 },
+        Report::Bound { rank: 999, text: String::new() },
+        Report::Bound { rank: 1, text: "\u{1b}[2J".into() },
         Report::NotStarted { ranks: vec![], why: why() },
         Report::NotStarted { ranks: vec![1, 2], why: why() },
         Report::Said { rank: 0, bytes: vec![] },

@@ -287,7 +287,7 @@ fn a_login_shell_may_greet() {
 fn an_agent_of_another_version_is_refused() {
     let other = Script::new("other", "read name version key job; echo verbena-agent 99 $key; exec sleep 25");
     let outcome = other.run(&["-host", "a", "true"]);
-    assert_told(&outcome, 127, &["another version", "version 99, this mpiexec 1", "host a"]);
+    assert_told(&outcome, 127, &["another version", "version 99, this mpiexec 2", "host a"]);
 }
 
 #[test]
@@ -424,7 +424,7 @@ fn the_key_is_on_no_command_line() {
     let tells = Script::new("tells", "echo \"args $*\" >&2; read line; echo \"line $line\" >&2; exit 3");
     let outcome = tells.run(&["-host", "a", "true"]);
     let line = outcome.err.lines().find(|line| line.contains("line verbena-mpiexec")).unwrap();
-    let key = line.split("verbena-mpiexec 1 ").nth(1).unwrap().split(' ').next().unwrap();
+    let key = line.split("verbena-mpiexec 2 ").nth(1).unwrap().split(' ').next().unwrap();
     assert_eq!((key.len(), outcome.err.matches(key).count()), (32, 1), "{outcome:?}");
 }
 

@@ -1,6 +1,7 @@
-//! MPICH's launcher starts our processes, and ours starts programs of MPICH. A test without its
-//! peer says so on standard error and passes. MPICH is expected in `VERBENA_MPICH=PREFIX` or where
-//! `cargo xtask peers` installs it (`target/peers/mpich`).
+//! MPICH's launcher and PRRTE, that of Open MPI, start our processes, and ours starts programs of
+//! MPICH. A test without its peer says so on standard error and passes. MPICH is expected in
+//! `VERBENA_MPICH=PREFIX` or where `cargo xtask peers` installs it (`target/peers/mpich`); Open MPI
+//! in `VERBENA_OPENMPI=PREFIX` or in `target/peers/openmpi`.
 
 use crate::harness::{CLIENT, Outcome, begin, run};
 use std::path::{Path, PathBuf};
@@ -25,6 +26,45 @@ fn mpich() -> Option<PathBuf> {
         );
     }
     there.then_some(bin)
+}
+
+/// PRRTE's launcher, if Open MPI is installed.
+fn prterun() -> Option<PathBuf> {
+    let prefix = std::env::var_os("VERBENA_OPENMPI").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../target/peers/openmpi"),
+        PathBuf::from,
+    );
+    let prterun = prefix.join("bin/prterun");
+    let there = prterun.is_file();
+    if !there {
+        skip(Lack::Optional, "Open MPI is not installed; run `cargo xtask peers`, or set VERBENA_OPENMPI");
+    }
+    there.then_some(prterun)
+}
+
+/// Runs our processes under PRRTE, which speaks PMIx only.
+fn under_prrte(prterun: &Path, ranks: &str, steps: &[&str]) -> Outcome {
+    let options = ["--allow-run-as-root", "--oversubscribe", "-n", ranks];
+    begin(Command::new(prterun).args(options).args(steps)).finish()
+}
+
+#[test]
+fn prrte_starts_ours_over_pmix() {
+    let Some(prterun) = prterun() else { return };
+    let outcome = under_prrte(&prterun, "4", &STEPS);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    assert_eq!(outcome.out.matches("exchanged 4").count(), 12, "{outcome:?}");
+    assert_eq!(outcome.out.matches("of 4 kind pmix").count(), 4, "{outcome:?}");
+    let outcome = under_prrte(&prterun, "1", &STEPS);
+    assert_eq!((outcome.code, outcome.out.matches("exchanged 1").count()), (Some(0), 3), "{outcome:?}");
+}
+
+#[test]
+fn prrte_hears_our_abort() {
+    let Some(prterun) = prterun() else { return };
+    let outcome = under_prrte(&prterun, "3", &[CLIENT, "exchange", "abort=7@1", "sleep=20000"]);
+    assert_eq!(outcome.code, Some(7), "{outcome:?}");
+    assert!(outcome.took.as_secs() < 10, "{outcome:?}");
 }
 
 fn hydra(bin: &Path, options: &[&str], pmi: &str, steps: &[&str]) -> Outcome {

@@ -1,0 +1,71 @@
+//! The options about the ranks' output: labels, and files for it.
+
+use crate::files::Outputs;
+use clap::ArgMatches;
+use verbena_fault::Fault;
+
+/// The qualifier with which Open MPI writes files only.
+const NO_COPY: &str = ":nocopy";
+
+/// Reads the options; each is taken from the first part that has it.
+///
+/// # Errors
+/// Both kinds of files at once.
+pub(super) fn read(parts: &[&ArgMatches]) -> Result<Outputs, Fault> {
+    let value = |name: &str| parts.iter().find_map(|part| part.get_one::<String>(name).cloned());
+    let labels = parts.iter().any(|part| part.get_flag("labels"));
+    let patterns = [value("outfile-pattern"), value("errfile-pattern")];
+    let Some(folder) = value("output-filename") else {
+        return Ok(Outputs { labels, patterns, copied: false });
+    };
+    if patterns.iter().any(Option::is_some) {
+        return Err(both(&folder));
+    }
+    let (folder, copied) = match folder.split_once(':') {
+        Some((name, _)) if folder[name.len()..].eq_ignore_ascii_case(NO_COPY) => (name, false),
+        _ => (folder.as_str(), true),
+    };
+    // A job's only application has number 1 in Open MPI's files.
+    let pattern = |stream: &str| Some(format!("{}/1/rank.%R/{stream}", folder.replace('%', "%%")));
+    Ok(Outputs { labels, patterns: [pattern("stdout"), pattern("stderr")], copied })
+}
+
+fn both(folder: &str) -> Fault {
+    Fault::new(
+        "The ranks' output can go to one kind of file only.",
+        format!("--output-filename {folder}, and --outfile-pattern or --errfile-pattern"),
+        "a script for Open MPI and one for MPICH were put together",
+        "leave one out",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::options::command;
+    use super::*;
+
+    fn outputs(words: &[&str]) -> Result<Outputs, Fault> {
+        let matches = command().try_get_matches_from([&["mpiexec"], words].concat()).unwrap();
+        read(&[&matches])
+    }
+
+    #[test]
+    fn files_as_open_mpi_names_them() {
+        let copied = outputs(&["--output-filename", "out%"]).unwrap();
+        let pattern = |stream: &str| Some(format!("out%%/1/rank.%R/{stream}"));
+        assert_eq!((&copied.patterns, copied.copied), (&[pattern("stdout"), pattern("stderr")], true));
+        assert!(!outputs(&["--output-filename", "out:nocopy"]).unwrap().copied);
+        assert_eq!(
+            outputs(&["--output-filename", "a:b"]).unwrap().patterns[0].as_deref(),
+            Some("a:b/1/rank.%R/stdout")
+        );
+    }
+
+    #[test]
+    fn files_as_mpich_names_them() {
+        let Outputs { labels, patterns, copied } = outputs(&["-l", "--outfile", "o.%r"]).unwrap();
+        assert_eq!((labels, patterns, copied), (true, [Some("o.%r".into()), None], false));
+        assert!(outputs(&["--outfile", "o", "--output-filename", "p"]).is_err());
+        assert_eq!(outputs(&["--tag-output"]).unwrap(), Outputs { labels: true, ..Outputs::default() });
+    }
+}

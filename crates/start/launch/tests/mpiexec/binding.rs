@@ -1,0 +1,97 @@
+//! Ranks that are bound to processors. Each is asked what it may run on.
+
+use crate::harness::{MPIEXEC, Outcome, begin, run, run_script};
+use std::process::Command;
+
+/// Prints the rank and the processors that it may run on.
+const SHOW: &str = "echo $PMI_RANK $(grep Cpus_allowed_list /proc/self/status | cut -f 2)";
+
+/// Reads a list as the kernel writes it.
+fn numbers(list: &str) -> Vec<u32> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        first.trim().parse::<u32>().unwrap()..=last.trim().parse().unwrap()
+    };
+    list.trim().split(',').flat_map(range).collect()
+}
+
+/// The processors of this process.
+fn allowed() -> Vec<u32> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    numbers(status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap())
+}
+
+/// The processors that each rank has printed.
+fn shown(outcome: &Outcome) -> Vec<Vec<u32>> {
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    outcome.lines().iter().map(|line| numbers(line.split_once(' ').unwrap().1)).collect()
+}
+
+#[test]
+fn nothing_is_bound_unless_asked_for() {
+    for options in [&["-n", "2"][..], &["-n", "2", "--bind-to", "none", "--map-by", "core"]] {
+        assert_eq!(shown(&run_script(options, SHOW)), [allowed(), allowed()], "{options:?}");
+    }
+}
+
+#[test]
+fn each_rank_has_a_processor_of_its_own() {
+    let allowed = allowed();
+    let count = allowed.len().min(9);
+    let seats = shown(&run_script(&["-n", &count.to_string(), "--bind-to", "hwthread"], SHOW));
+    assert!(seats.iter().all(|seat| seat.len() == 1 && allowed.contains(&seat[0])), "{seats:?}");
+    let mut used = seats.concat();
+    used.sort_unstable();
+    used.dedup();
+    assert_eq!(used.len(), count, "{seats:?}");
+}
+
+#[test]
+fn a_core_is_all_of_its_processors_that_may_be_used() {
+    let allowed = allowed();
+    for seat in shown(&run_script(&["-n", "3", "-bind-to", "core"], SHOW)) {
+        let siblings = format!("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", seat[0]);
+        let mut core = numbers(&std::fs::read_to_string(siblings).unwrap());
+        core.retain(|number| allowed.contains(number));
+        assert_eq!(seat, core);
+    }
+}
+
+#[test]
+fn a_package_and_a_memory_node_are_what_the_system_says() {
+    for object in ["socket", "package", "numa"] {
+        let seats = shown(&run_script(&["-n", "2", "--map-by", object], SHOW));
+        assert!(seats.iter().all(|seat| seat.iter().all(|number| allowed().contains(number))), "{seats:?}");
+    }
+}
+
+/// A batch system gives `mpiexec` some processors: ranks get none of the others.
+#[test]
+fn the_mask_of_mpiexec_is_respected() {
+    let last = allowed().last().unwrap().to_string();
+    for bound in [&["--bind-to", "core"][..], &["--bind-to", "package"], &[]] {
+        let mut command = Command::new("taskset");
+        command.args(["-c", &last, MPIEXEC, "-n", "2"]).args(bound).args(["sh", "-c", SHOW]);
+        let seats = shown(&begin(&mut command).finish());
+        assert_eq!(seats, [numbers(&last), numbers(&last)], "{bound:?}");
+    }
+}
+
+#[test]
+fn bindings_are_reported_here_and_on_other_hosts() {
+    let hosts = ["--launcher", "fork", "-host", "a,localhost", "--report-bindings"];
+    let outcome = run(&[&hosts[..], &["--bind-to", "hwthread", "true"]].concat());
+    assert_eq!((outcome.code, outcome.err.lines().count()), (Some(0), 2), "{outcome:?}");
+    assert!(outcome.err.contains("mpiexec: rank 0 on a: bound to processor "), "{outcome:?}");
+    assert!(outcome.err.contains("mpiexec: rank 1 on "), "{outcome:?}");
+    let outcome = run(&["-n", "1", "--report-bindings", "true"]);
+    assert!(outcome.err.contains(": not bound, processor"), "{outcome:?}");
+}
+
+#[test]
+fn a_wrong_word_starts_nothing() {
+    let outcome = run(&["-n", "2", "--bind-to", "cores", "echo", "started"]);
+    assert_eq!((outcome.code, outcome.out.as_str()), (Some(2), ""), "{outcome:?}");
+    assert_eq!(outcome.err.lines().count(), 4, "{outcome:?}");
+    assert!(outcome.err.contains("did you mean core?"), "{outcome:?}");
+}

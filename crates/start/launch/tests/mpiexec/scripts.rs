@@ -1,0 +1,121 @@
+//! Options that people's scripts have from other launchers.
+
+use crate::harness::{begin, mpiexec, run, run_script};
+use std::path::PathBuf;
+
+/// A folder, removed when dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("launch-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn name(&self, file: &str) -> String {
+        self.0.join(file).to_str().unwrap().to_owned()
+    }
+
+    fn text(&self, file: &str) -> String {
+        std::fs::read_to_string(self.0.join(file)).unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+#[test]
+fn options_of_open_mpi_are_taken_and_noted_once() {
+    let options = ["--mca", "btl", "tcp,self", "--mca", "pml", "ob1", "--pmixmca", "a", "b", "--n", "2"];
+    let outcome = run_script(&options, "echo $PMI_RANK/$PMI_SIZE");
+    assert_eq!((outcome.code, outcome.lines()), (Some(0), vec!["0/2", "1/2"]), "{outcome:?}");
+    assert_eq!(outcome.err.lines().count(), 4, "{outcome:?}");
+    assert!(outcome.err.contains("--mca, --pmixmca"), "{outcome:?}");
+}
+
+#[test]
+fn variables_in_both_spellings() {
+    let outcome =
+        run_script(&["-genv", "A=1", "-genv", "B", "2", "-env", "C=3=4", "-n", "1"], "echo $A $B $C");
+    assert_eq!((outcome.out.as_str(), outcome.err.as_str()), ("1 2 3=4\n", ""), "{outcome:?}");
+}
+
+#[test]
+fn hosts_get_ranks_in_turns() {
+    let show = "echo $PMI_RANK $VERBENA_LOCAL_RANK/$VERBENA_LOCAL_SIZE";
+    let fork = ["--launcher", "fork", "-H", "a:2,b:2"];
+    let run = |more: &[&str]| run_script(&[&fork, more].concat(), show);
+    assert_eq!(run(&[]).lines(), ["0 0/2", "1 1/2", "2 0/2", "3 1/2"]);
+    assert_eq!(run(&["--map-by", "node"]).lines(), ["0 0/2", "1 0/2", "2 1/2", "3 1/2"]);
+    assert_eq!(run(&["-N", "1"]).lines(), ["0 0/1", "1 0/1"]);
+    assert_eq!(run(&["--map-by", "ppr:1:node", "-n", "3"]).lines(), ["0 0/2", "1 0/1", "2 1/2"]);
+}
+
+#[test]
+fn output_goes_to_files_as_open_mpi_names_them() {
+    let folder = Folder::new("ompi-files");
+    let place = folder.name("out");
+    let outcome = run_script(&["-n", "2", "--output-filename", &place], "echo $PMI_RANK; echo error >&2");
+    assert_eq!((outcome.code, outcome.lines()), (Some(0), vec!["0", "1"]), "{outcome:?}");
+    assert_eq!(folder.text("out/1/rank.0/stdout"), "0\n");
+    assert_eq!(folder.text("out/1/rank.1/stderr"), "error\n");
+    let quiet = format!("{place}:nocopy");
+    let outcome = run_script(&["-n", "2", "--output-filename", &quiet], "echo again $PMI_RANK");
+    assert_eq!((outcome.code, outcome.out.as_str()), (Some(0), ""), "{outcome:?}");
+    assert_eq!(folder.text("out/1/rank.1/stdout"), "again 1\n");
+    assert_eq!(folder.text("out/1/rank.1/stderr"), "");
+}
+
+#[test]
+fn output_goes_to_files_as_mpich_names_them() {
+    let folder = Folder::new("mpich-files");
+    let place = folder.name("o.%r");
+    let outcome = run_script(&["-n", "2", "-outfile-pattern", &place], "echo $PMI_RANK; echo error >&2");
+    assert_eq!((outcome.code, outcome.out.as_str()), (Some(0), ""), "{outcome:?}");
+    assert_eq!((folder.text("o.0").as_str(), folder.text("o.1").as_str()), ("0\n", "1\n"));
+    assert_eq!(outcome.err, "error\nerror\n");
+    let all = folder.name("all");
+    let lines = "i=0; while [ $i -lt 200 ]; do echo line $i; i=$((i+1)); done";
+    let outcome = run_script(&["-n", "3", "-l", "-outfile-pattern", &all], lines);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    let text = folder.text("all");
+    assert_eq!(text.lines().count(), 600);
+    assert!(text.lines().all(|line| line.starts_with('[') && line.contains("] line ")), "torn lines");
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_told() {
+    let outcome = run(&["-n", "2", "-outfile-pattern", "/proc/none/%r", "echo", "started"]);
+    assert_eq!((outcome.code, outcome.err.lines().count()), (Some(1), 4), "{outcome:?}");
+    let outcome = run(&["-n", "1", "-outfile-pattern", "/dev/full", "echo", "lost"]);
+    assert_eq!((outcome.code, outcome.err.lines().count()), (Some(1), 4), "{outcome:?}");
+    assert!(outcome.err.contains("/dev/full"), "{outcome:?}");
+}
+
+#[test]
+fn programs_from_a_configuration_file() {
+    let folder = Folder::new("configfile");
+    let show = "'echo $PMI_RANK of $PMI_SIZE'";
+    let text = format!("# two parts\n-n 1 sh -c {show}\n-n 2 -env A=1 \\\n sh -c {show}\n");
+    std::fs::write(folder.0.join("jobs"), text).unwrap();
+    let outcome = run(&["-l", "-configfile", &folder.name("jobs")]);
+    assert_eq!(outcome.lines(), ["[0] 0 of 3", "[1] 1 of 3", "[2] 2 of 3"], "{outcome:?}");
+    let outcome = run(&["-configfile", &folder.name("none")]);
+    assert_eq!((outcome.code, outcome.err.lines().count()), (Some(2), 4), "{outcome:?}");
+}
+
+#[test]
+fn limits_from_the_environment() {
+    let outcome = begin(mpiexec(&["-n", "1", "sleep", "20"]).env("MPIEXEC_TIMEOUT", "0.2")).finish();
+    assert_eq!(outcome.code, Some(124), "{outcome:?}");
+    let show = "echo $FI_TCP_PORT_LOW_RANGE-$FI_TCP_PORT_HIGH_RANGE";
+    let mut command = mpiexec(&["--launcher", "fork", "-host", "a", "sh", "-c", show]);
+    let outcome = begin(command.env("MPIEXEC_PORT_RANGE", "20000:20100")).finish();
+    assert_eq!((outcome.code, outcome.out.as_str()), (Some(0), "20000-20100\n"), "{outcome:?}");
+    let outcome = begin(mpiexec(&["true"]).env("MPIEXEC_PORT_RANGE", "many")).finish();
+    assert_eq!((outcome.code, outcome.err.lines().count()), (Some(2), 4), "{outcome:?}");
+}

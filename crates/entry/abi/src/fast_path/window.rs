@@ -34,7 +34,7 @@ fn element(address: *const c_void, count: i64, datatype: MPI_Datatype) -> Option
 
 #[inline(always)]
 fn spot(rank: c_int, displacement: MPI_Aint) -> Spot {
-    Spot { rank, displacement: displacement as i64 }
+    Spot { rank, displacement }
 }
 
 /// The window, the operation and the datatype of a call.

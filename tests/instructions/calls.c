@@ -1,5 +1,6 @@
-/* Small messages and one-sided operations between two ranks, for `cargo xtask instructions`: rank 0 runs under callgrind and
-   switches its counting on around the calls that are meant; rank 1 runs as it is.
+/* Small messages and one-sided operations between two ranks, for `cargo xtask instructions`: rank 0
+   runs under callgrind and switches its counting on around the calls that are meant; rank 1 runs as
+   it is.
 
    The two meet outside MPI, by words in the file that the first argument names, so that everything which rank 0
    is to find has arrived before it looks: no count depends on time. */
@@ -106,7 +107,7 @@ static void receives(void) {
             meet(); WAIT(0), (meet(), send_all(8, 1)));
 }
 
-/* The MPICH face translates windows in the general way, so that only the standard one is counted. */
+/* The MPICH face translates windows in the general way: only the standard one is counted. */
 #ifdef MPI_WIN_NULL
 static void windows(void) {
     static double row[64];

@@ -1,5 +1,6 @@
 //! The control words of a member: its lock, its stripes, who waits for its lock, who has posted to
-//! it and completed there, and the memory that it attached. If the node has a heap, all its processes have them mapped.
+//! it and completed there, and the memory that it attached. If the node has a heap, all its
+//! processes have them mapped.
 //!
 //! | words | meaning |
 //! | --- | --- |

@@ -1,8 +1,8 @@
 //! Post, start, complete and wait (MPI-5.0, 12.5.2).
 //!
-//! Where two members have each other's control words mapped, a post is the target's bit in the words
-//! of the origin, and a complete adds one in the words of the target. The target does not post again
-//! before the origin has taken the bit and completed.
+//! Where two members have each other's control words mapped, a post is the target's bit in the
+//! words of the origin, and a complete adds one in the words of the target. The target does not
+//! post again before the origin has taken the bit and completed.
 //!
 //! Elsewhere both are messages without bytes in the window's own communicator, whatever the way to
 //! the target's memory is. Messages of one pair keep their order, so the n-th post meets the n-th
@@ -203,8 +203,8 @@ impl Win {
         Ok(())
     }
 
-    /// Waits until `is_done`, which the members of these ranks bring about in mapped words. An error
-    /// if one of them is lost.
+    /// Waits until `is_done`, which the members of these ranks bring about in mapped words. An
+    /// error if one of them is lost.
     fn await_words(&self, process: &Process, ranks: &[i32], mut is_done: impl FnMut() -> bool) -> Result<()> {
         let looks = if process.may_spin() { LOOKS } else { 1 };
         for _ in 0..looks {

@@ -9,7 +9,7 @@ use verbena_memory::Region;
 pub(super) const SPARES_MAX: usize = 64;
 
 impl Slice {
-    /// Makes a block of a page that was kept. `None` if there is none, or if the block is longer, or
+    /// Makes a block of a page that was kept. `None` if there is none, or if the block is longer or
     /// must lie at a multiple of more than a page.
     pub(super) fn reuse(&self, bytes: u64, alignment: u64) -> Option<(Region, Ticket)> {
         if bytes > self.page || alignment > self.page {

@@ -299,7 +299,8 @@ impl Task for Serving {
         Ok(is_closed() && self.service.is_idle())
     }
 
-    /// Rests while nothing is under way: what begins at the target is a message that nobody expects.
+    /// Rests while nothing is under way: what begins at the target is a message that nobody
+    /// expects.
     fn rest(&self) -> Option<Arc<Rest>> {
         Some(self.service.origin.rest().clone())
     }

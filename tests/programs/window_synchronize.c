@@ -179,6 +179,35 @@ static void all_locked(MPI_Win win, int *memory) {
     CHECK(memcmp(numbers, back, sizeof back) == 0);
 }
 
+/* The members of a window of shared memory load and store by themselves: a lock of all waits for
+   exclusive ones, and they wait for it. */
+static void shared_memory(void) {
+    int *memory, *parts[8], unit;
+    MPI_Aint bytes;
+    MPI_Win win;
+    MPI_Win_allocate_shared(2 * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    for (int r = 0; r < size; r++)
+        MPI_Win_shared_query(win, r, &bytes, &unit, &parts[r]);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int round = 0; round < ROUNDS; round++) {
+        volatile int *part = parts[(rank + round) % size];
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, (rank + round) % size, 0, win);
+        int number = part[0] + 1;
+        part[0] = number;
+        if (round % 8 == 0)
+            usleep(200);
+        part[1] = number;
+        MPI_Win_unlock((rank + round) % size, win);
+        MPI_Win_lock_all(0, win);
+        for (int r = 0; r < size; r++)
+            CHECK(((volatile int *)parts[r])[0] == ((volatile int *)parts[r])[1]);
+        MPI_Win_unlock_all(win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(memory[0] == ROUNDS && memory[1] == ROUNDS);
+    MPI_Win_free(&win);
+}
+
 /* 100,000 requests under way at once. */
 static void many_requests(MPI_Win win) {
     enum { MANY = 100000 };
@@ -223,6 +252,9 @@ int main(int argc, char **argv) {
     all_ways(win, there, world);
     MPI_Win_allocate(sizeof there, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
     all_ways(win, memory, world);
+    /* An argument says that the ranks share no memory. */
+    if (argc == 1)
+        shared_memory();
     MPI_Group_free(&world);
     report("window_synchronize", rank, size);
     MPI_Finalize();

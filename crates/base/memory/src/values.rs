@@ -49,8 +49,40 @@ impl Region {
 pub fn fold<P: Plain>(input: Region, inout: Region, combine: impl Fn(P, P) -> P) {
     assert!(input.len >= inout.len, "operands of {} and {} bytes", input.len, inout.len);
     let (a, b) = (input.address.cast::<P>(), inout.address.cast::<P>());
-    for i in 0..inout.len / size_of::<P>() {
-        // SAFETY: within both regions by the checks, which are valid by their creators' promises.
+    let count = inout.len / size_of::<P>();
+    #[cfg(target_arch = "x86_64")]
+    if size_of::<P>() <= size_of::<u64>() && inout.len >= WIDE_BYTES_MIN && is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has the instructions; the rest is as below.
+        return unsafe { each_wide(count, a, b, combine) };
+    }
+    // SAFETY: within both regions by the checks, which are valid by their creators' promises.
+    unsafe { each(count, a, b, combine) }
+}
+
+/// From this length on, the instructions of newer processors gain more than the look whether they
+/// are there costs.
+#[cfg(target_arch = "x86_64")]
+const WIDE_BYTES_MIN: usize = 256;
+
+/// Does the same as [`each`], by instructions for 32 bytes.
+///
+/// # Safety
+/// As [`each`]; the processor has AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn each_wide<P: Plain>(count: usize, a: *const P, b: *mut P, combine: impl Fn(P, P) -> P) {
+    // SAFETY: the caller's promise.
+    unsafe { each(count, a, b, combine) }
+}
+
+/// Computes `b[i] = combine(a[i], b[i])` for so many values.
+///
+/// # Safety
+/// There are as many values at either address, aligned or not.
+#[inline(always)]
+unsafe fn each<P: Plain>(count: usize, a: *const P, b: *mut P, combine: impl Fn(P, P) -> P) {
+    for i in 0..count {
+        // SAFETY: the caller's promise.
         unsafe { b.add(i).write_unaligned(combine(a.add(i).read_unaligned(), b.add(i).read_unaligned())) }
     }
 }

@@ -135,6 +135,12 @@ impl Function {
         Ok(())
     }
 
+    /// Returns whether the MPICH face has its fast path too. That face translates communicators and
+    /// datatypes for its fast paths, but no windows.
+    pub(crate) fn is_quick_on_mpich(&self) -> bool {
+        !self.rungs.is_empty() && !self.parameters.iter().any(|parameter| parameter.kind.base == "win")
+    }
+
     /// The C names of its forms, and whether each is the large one.
     pub(crate) fn forms(&self) -> Vec<(String, bool)> {
         let mut forms = vec![(format!("MPI_{}", self.name), false)];

@@ -8,12 +8,13 @@
 //! The mapping is closed: nothing can be touched outside of blocks, neither by a wild pointer nor
 //! by a call that takes whatever is mapped (`mlockall`, a core dump). A block is opened in its
 //! owner when it is made and in others when they ask for it, and closed in its owner when it is
-//! given back. The pages are reserved before they are used and given back to the machine, so that
-//! the memory of a heap without blocks is nothing.
+//! given back. The pages are reserved before they are used and given back to the machine, but for a
+//! few single pages ([`spares`]): programs make small windows again and again.
 
 mod extents;
 mod faults;
 mod slices;
+mod spares;
 
 use super::control::Control;
 use super::headroom;
@@ -136,6 +137,16 @@ impl Heap for NodeHeap {
         Ok(Block::new(region, ticket, self.slice.clone()))
     }
 
+    fn allocate_aligned(&self, bytes: usize, alignment: usize) -> Result<Block, Fault> {
+        if let Some((region, ticket)) = self.slice.reuse(bytes as u64, alignment as u64) {
+            return Ok(Block::new(region, ticket, self.slice.clone()));
+        }
+        let block = self.claim(bytes, alignment)?;
+        block.touch(0, bytes)?;
+        self.slice.note_allocated(block.ticket());
+        Ok(block)
+    }
+
     fn at(&self, ticket: Ticket) -> Option<Region> {
         self.slice.open(ticket)
     }
@@ -181,10 +192,21 @@ struct Slice {
 #[derive(Debug, Default)]
 struct State {
     extents: Extents,
-    /// The bytes of each block as asked for, by its first byte.
-    blocks: BTreeMap<u64, u64>,
+    /// The blocks by their first byte.
+    blocks: BTreeMap<u64, Taken>,
+    /// Pages for the next short blocks, by their first byte: zero, and open here.
+    spares: Vec<u64>,
     /// Bytes that the kernel would not take back, and its reason: they are not used again.
     lost: Option<(u64, String)>,
+}
+
+/// A block that is held.
+#[derive(Clone, Copy, Debug)]
+struct Taken {
+    /// Bytes as asked for.
+    bytes: u64,
+    /// True if this process has touched all pages.
+    is_touched: bool,
 }
 
 impl Slice {
@@ -223,14 +245,18 @@ impl Slice {
     fn claim(&self, bytes: u64, alignment: u64) -> Result<Ticket, Fault> {
         let alignment = alignment.max(self.page);
         let room = self.room(bytes).ok_or_else(|| self.no_room(bytes))?;
-        let taken = self.state().extents.take(room, alignment, self.base());
+        let take = || self.state().extents.take(room, alignment, self.base());
+        let taken = take().or_else(|| {
+            self.give_back_spares();
+            take()
+        });
         let offset = taken.ok_or_else(|| self.no_room(bytes))?;
         if let Err(error) = self.memory.open(offset as usize, room as usize, true) {
             let closed = self.memory.close(offset as usize, room as usize);
             self.take_back(offset, room, closed);
             return Err(self.no_range(bytes, &error));
         }
-        self.state().blocks.insert(offset, bytes);
+        self.state().blocks.insert(offset, Taken { bytes, is_touched: false });
         Ok(Ticket { offset, bytes })
     }
 
@@ -246,6 +272,13 @@ impl Slice {
         }
     }
 
+    /// Gives the pages of an extent back to the machine, and makes it free again.
+    fn release(&self, offset: u64, room: u64) {
+        let (at, len) = (offset as usize, room as usize);
+        let emptied = self.memory.release(at, len);
+        self.take_back(offset, room, emptied.and(self.memory.close(at, len)));
+    }
+
     /// The memory of a ticket, opened in this process.
     fn open(&self, ticket: Ticket) -> Option<Region> {
         let pages = self.pages(ticket)?;
@@ -255,7 +288,8 @@ impl Slice {
 
     fn find(&self, address: u64, bytes: u64) -> Option<Ticket> {
         let offset = self.offset_of(address)?;
-        let (first, len) = self.state().blocks.range(..=offset).next_back().map(|(&at, &len)| (at, len))?;
+        let (first, len) =
+            self.state().blocks.range(..=offset).next_back().map(|(&at, taken)| (at, taken.bytes))?;
         Ticket { offset: first, bytes: len }.part(offset - first, bytes)
     }
 
@@ -293,11 +327,11 @@ impl Lender for Slice {
         if std::process::id() != self.owner {
             return;
         }
-        let Some(bytes) = self.state().blocks.remove(&ticket.offset) else { return };
-        let room = self.room(bytes).expect("it was taken");
-        let (at, len) = (ticket.offset as usize, room as usize);
-        let emptied = self.memory.release(at, len);
-        self.take_back(ticket.offset, room, emptied.and(self.memory.close(at, len)));
+        let Some(taken) = self.state().blocks.remove(&ticket.offset) else { return };
+        let room = self.room(taken.bytes).expect("it was taken");
+        if !(taken.is_touched && room == self.page && self.spare(ticket.offset)) {
+            self.release(ticket.offset, room);
+        }
     }
 }
 

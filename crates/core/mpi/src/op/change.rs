@@ -1,11 +1,17 @@
 //! The predefined operations of accumulate calls on elements in memory (MPI-5.0, 12.3.4): by a
 //! processor's atomics, or plainly under a lock.
+//!
+//! The sort of an element decides which: all calls that meet at an element name the same predefined
+//! datatype (12.7.1). Integers and bytes of up to 8 bytes change by atomics, so that nobody waits
+//! for a counter. Floating-point numbers change under a lock. Processors cannot add them at once: a
+//! compare-and-swap would take a locked instruction for each, a lock takes one for a long row,
+//! which is added by vector instructions.
 
 use super::Builtin;
 use super::kernel::{self, Make, Operator};
 use super::locate::{Extreme, Pairs};
 use super::number::Number;
-use crate::datatype::{Basic, Element, Pair};
+use crate::datatype::{Basic, Element, Pair, Representation};
 use verbena_memory::Region;
 use verbena_memory::atomic::{self, WORD_BYTES_MAX};
 
@@ -14,7 +20,7 @@ use verbena_memory::atomic::{self, WORD_BYTES_MAX};
 pub struct Change {
     /// Packed bytes of an element.
     width: usize,
-    /// True if a processor can change an aligned element at once.
+    /// True if a processor changes an aligned element at once.
     is_word: bool,
     work: Work,
 }
@@ -66,7 +72,8 @@ impl Change {
             Builtin::Replace => Work::Replace,
             _ => Work::Combine(kernel::select(op, basic)?),
         };
-        Some(Change { width, is_word: width <= WORD_BYTES_MAX, work })
+        let is_exact = matches!(basic.representation, Representation::Integer(_) | Representation::Opaque);
+        Some(Change { width, is_word: is_exact && width <= WORD_BYTES_MAX, work })
     }
 
     /// The change of a pair. No processor knows it, so that all calls on pairs take a lock.
@@ -100,7 +107,7 @@ impl Change {
         !matches!(self.work, Work::Replace)
     }
 
-    /// Returns whether a processor can change each element at `offset` at once.
+    /// Returns whether a processor changes each element at `offset` at once.
     #[inline]
     pub fn is_word(&self, memory: Region, offset: usize) -> bool {
         self.is_word && memory.is_aligned(offset, self.width)

@@ -4,21 +4,23 @@
 //! Each predefined element changes at once (12.7). The target's [`Domain`] says how, and it must be
 //! the same for all who do it:
 //!
-//! - *Processor*, if all have the memory mapped: an aligned element of 1, 2, 4 or 8 bytes by a
-//!   processor's atomic, any other under its stripe.
+//! - *Processor*, if all have the memory mapped: an aligned integer of 1, 2, 4 or 8 bytes by a
+//!   processor's atomic, any other element under its stripe, and a long row of such elements under
+//!   one stripe after another.
 //! - *Locked*: all elements under their stripes.
 //!
 //! Which of the two an element gets depends on its sort and its address modulo a page, so all
-//! agree.
+//! agree. They agree on its stripe too: by its place in the target's memory if all have that
+//! mapped, else by its address modulo a page.
 
 mod single;
 #[cfg(test)]
 mod tests;
 
-pub use single::{compare_and_swap, fetch_and_op};
+pub use single::{compare_and_swap, compare_and_swap_word, fetch_and_op, fetch_word};
 
-use super::stripe::{GRANULE_BYTES, Stripes};
-use crate::datatype::{Datatype, Element};
+use super::stripe::{Extent, Held, Holding, Stripes};
+use crate::datatype::{Basic, Datatype, Element};
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use crate::op::change::Change;
@@ -26,6 +28,12 @@ use crate::op::{Builtin, Op};
 use std::sync::Arc;
 use verbena_memory::Region;
 use verbena_memory::scratch::Scratch;
+
+/// Bytes of a granule where all know an element's place in the target's memory: long rows take few
+/// stripes, and two origins can be in one row.
+const GRANULE_BYTES: u64 = 4096;
+/// Bytes of a granule where all know an element's address modulo a page of 4 KiB only.
+const GRANULE_BYTES_IN_PAGE: u64 = 256;
 
 /// Bytes of memory that is not mapped here, copied while their stripes are held.
 const COPIED_BYTES_MAX: usize = 16 << 10;
@@ -84,6 +92,26 @@ pub struct Guard<'a> {
     pub stripes: Stripes<'a>,
 }
 
+impl Guard<'_> {
+    /// The bytes from place `at` of the memory on, as the stripes count them.
+    #[inline]
+    fn extent(&self, memory: Option<Region>, at: u64, bytes: u64) -> Extent {
+        match self.domain {
+            Domain::Processor => Extent { position: at, bytes, granule_bytes: GRANULE_BYTES },
+            Domain::Locked => {
+                let position = memory.map_or(at, |region| region.address().wrapping_add(at));
+                Extent { position, bytes, granule_bytes: GRANULE_BYTES_IN_PAGE }
+            }
+        }
+    }
+
+    /// Keeps others from these bytes until what is returned goes.
+    #[inline]
+    fn hold(&self, memory: Option<Region>, at: u64, bytes: u64) -> Held<'_> {
+        self.stripes.hold(self.extent(memory, at, bytes))
+    }
+}
+
 /// The elements of a target that an operation changes.
 #[derive(Clone, Copy)]
 pub struct Target<'a> {
@@ -114,38 +142,63 @@ pub fn accumulate(
     former: Option<Region>,
 ) -> Result<()> {
     if let Some(region) = target.memory.region()
-        && words(op, target, region, source, former).is_some()
+        && let (Some(basic), Ok(at)) = (target.datatype.as_basic(), usize::try_from(target.at))
+        && accumulate_row(op, (region, at), (target.count, basic), (source, former), target.guard)
     {
         return Ok(());
     }
     accumulate_any(op, target, source, former)
 }
 
-/// Changes aligned elements of a basic datatype in mapped memory, which processors can change at
-/// once. `None`, without a change, if they are others or anything is wrong.
-fn words(
+/// Changes elements of a basic datatype, side by side, in memory that is changed wherever it is
+/// mapped. `source` are the origin's elements, `former` is room for the former ones, packed. False,
+/// without a change, if they are others or anything is wrong.
+#[inline]
+pub fn accumulate_row(
     op: &Op,
-    target: &Target<'_>,
-    region: Region,
-    source: Option<Region>,
-    former: Option<Region>,
-) -> Option<()> {
-    let (basic, at) = (target.datatype.as_basic()?, usize::try_from(target.at).ok()?);
-    let change = Change::new(op.builtin()?, Element::Basic(basic))?;
-    let bytes = change.width().checked_mul(target.count)?;
-    let end = at.checked_add(bytes)?;
-    let source = if change.takes_input() { source? } else { Region::EMPTY };
+    (region, at): (Region, usize),
+    (count, basic): (usize, &'static Basic),
+    (source, former): (Option<Region>, Option<Region>),
+    guard: &Guard<'_>,
+) -> bool {
+    let change = op.builtin().and_then(|op| Change::new(op, Element::Basic(basic)));
+    let Some(change) = change.filter(|_| guard.domain == Domain::Processor) else { return false };
+    let source = if change.takes_input() { source } else { Some(Region::EMPTY) };
+    let Some((source, bytes)) = source.zip(change.width().checked_mul(count)) else { return false };
     let fits = |operand: Region| operand.len() == bytes;
-    if end > region.len()
-        || target.guard.domain != Domain::Processor
-        || !change.is_word(region, at)
+    if at.checked_add(bytes).is_none_or(|end| end > region.len())
         || (change.takes_input() && !fits(source))
         || !former.is_none_or(fits)
     {
-        return None;
+        return false;
     }
-    change.at_once(source, region.part(at, bytes), former);
-    Some(())
+    if change.is_word(region, at) {
+        change.at_once(source, region.part(at, bytes), former);
+    } else {
+        let mut holding = Holding::new(&guard.stripes);
+        under_stripes(&change, (region, at, bytes), (source, former), guard, &mut holding);
+    }
+    true
+}
+
+/// Changes elements that lie side by side in mapped memory, `bytes` bytes from `at` on: a piece
+/// under a stripe at a time. `source`, unless it is empty, and `former` are as long.
+fn under_stripes(
+    change: &Change,
+    (region, at, bytes): (Region, usize, usize),
+    (source, former): (Region, Option<Region>),
+    guard: &Guard<'_>,
+    holding: &mut Holding<'_>,
+) {
+    let mut done = 0;
+    while done < bytes {
+        let rest = guard.extent(Some(region), (at + done) as u64, (bytes - done) as u64);
+        let len = piece(&rest, change.width());
+        holding.cover(Extent { bytes: len as u64, ..rest });
+        let source = if source.is_empty() { source } else { source.part(done, len) };
+        change.plainly(source, region.part(at + done, len), former.map(|former| former.part(done, len)));
+        done += len;
+    }
 }
 
 /// Accumulates elements of any sort.
@@ -167,7 +220,7 @@ fn accumulate_any(
         }
     }
     let (source, scratch) = (source.unwrap_or(Region::EMPTY), Scratch::default());
-    let mut work = Work { target, source, former, scratch };
+    let mut work = Work { target, source, former, scratch, holding: Holding::new(&target.guard.stripes) };
     match target.datatype.element() {
         Some(element) => work.stretch(op, element, 0, bytes),
         None => work.several_sorts(op),
@@ -196,6 +249,8 @@ struct Work<'a> {
     former: Option<Region>,
     /// Room for elements of memory that is not mapped here.
     scratch: Scratch,
+    /// The stripes of the last run in mapped memory.
+    holding: Holding<'a>,
 }
 
 /// A run of elements in the memory: its place, the packed offset of its first byte, its bytes.
@@ -257,15 +312,8 @@ impl Work<'_> {
             change.at_once(source, region.part(at, run.len), former);
             return Ok(());
         }
-        let mut done = 0;
-        while done < run.len {
-            let len = piece(region.address() + run.at + done as u64, run.len - done, change.width());
-            let part = run.part(done, len);
-            let _held = guard.stripes.hold(region.address() + part.at, len as u64);
-            let (source, former) = self.operands(change, part);
-            change.plainly(source, region.part(part.at as usize, len), former);
-            done += len;
-        }
+        let operands = self.operands(change, run);
+        under_stripes(change, (region, at, run.len), operands, guard, &mut self.holding);
         Ok(())
     }
 
@@ -296,13 +344,13 @@ impl Work<'_> {
     /// what they became.
     fn in_pieces(&mut self, change: &Change, pieces: &[(u64, usize)], run: Run) -> Result<()> {
         let Target { memory, guard, .. } = self.target;
-        let base = memory.region().map_or(0, |region| region.address());
         let low = pieces.iter().map(|piece| piece.0).min().unwrap_or(0);
         let high = pieces.iter().map(|piece| piece.0 + piece.1 as u64).max().unwrap_or(0);
         self.scratch.clear();
         let copy = self.scratch.take(run.len);
         let (source, former) = self.operands(change, run);
-        let _held = guard.stripes.hold(base.wrapping_add(low), high - low);
+        self.holding.release();
+        let _held = guard.hold(memory.region(), low, high - low);
         if change.takes_target() || former.is_some() {
             each_piece(pieces, copy, |at, part| memory.read(at, part))?;
         }
@@ -335,12 +383,12 @@ fn each_piece(
     })
 }
 
-/// The bytes, of `left` from an address on, that are changed under one stripe: whole elements up to
-/// the stripe's end, or one that lies across it.
+/// The bytes at the beginning of `rest` that are changed under one stripe: whole elements up to the
+/// granule's end, or one that lies across it.
 #[inline]
-fn piece(address: u64, left: usize, width: usize) -> usize {
-    let room = (GRANULE_BYTES - address % GRANULE_BYTES) as usize;
-    (room / width * width).max(width).min(left)
+fn piece(rest: &Extent, width: usize) -> usize {
+    let room = (rest.granule_bytes - rest.position % rest.granule_bytes) as usize;
+    (room / width * width).max(width).min(rest.bytes as usize)
 }
 
 #[cold]

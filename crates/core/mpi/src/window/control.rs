@@ -1,30 +1,37 @@
-//! The control words of a member: its lock, its stripes, who waits for its lock, and the memory
-//! that it attached. If the node has a heap, all its processes have them mapped.
+//! The control words of a member: its lock, its stripes, who waits for its lock, who has posted to
+//! it and completed there, and the memory that it attached. If the node has a heap, all its
+//! processes have them mapped.
 //!
 //! | words | meaning |
 //! | --- | --- |
 //! | 0 | the lock |
-//! | 8 to 23 | the stripes |
-//! | 24, 25 | version and length of the table of attached memory |
-//! | 26 on | the table, three words an entry: address, bytes, the offset of its ticket |
-//! | then | the ranks that wait for the lock, a bit each |
+//! | 1 | how many origins have completed their access to the exposure that is open |
+//! | 8 to 135 | the stripes, each on a line of its own |
+//! | 136, 137 | version and length of the table of attached memory |
+//! | 138 on | the table, three words an entry: address, bytes, the offset of its ticket |
+//! | then | for each 64 ranks, in bits: those that wait for the lock; those that have posted |
 
 use super::own::no_memory;
-use super::stripe::STRIPES;
+use super::stripe::STRIPES_BYTES;
 use crate::error::Result;
 use crate::process::Process;
 use verbena_channel::heap::{Block, Ticket};
+use verbena_memory::atomic::Native;
 use verbena_memory::{Owned, Region};
 
 const WORD: usize = 8;
+const COMPLETES: usize = WORD;
 const STRIPES_AT: usize = 8 * WORD;
-const TABLE_VERSION: usize = STRIPES_AT + STRIPES * WORD;
+const TABLE_VERSION: usize = STRIPES_AT + STRIPES_BYTES;
 const TABLE_LEN: usize = TABLE_VERSION + WORD;
 const TABLE: usize = TABLE_LEN + WORD;
 /// The most pieces of attached memory that the table tells. Origins learn of others by messages.
 const TABLE_MAX: usize = 64;
 const ENTRY: usize = 3 * WORD;
 const WAITERS: usize = TABLE + TABLE_MAX * ENTRY;
+const POSTS: usize = WAITERS + WORD;
+/// Bytes of the words of 64 ranks.
+const BITS: usize = 2 * WORD;
 /// The length of a table that does not tell everything.
 const UNTOLD: u64 = u64::MAX;
 /// An entry's offset of memory that is not in the heap.
@@ -76,7 +83,7 @@ enum Keep {
 
 /// Bytes of the control words in a window of `members`.
 pub(super) fn bytes(members: i32) -> usize {
-    WAITERS + (members as usize).div_ceil(64) * WORD
+    WAITERS + (members as usize).div_ceil(64) * BITS
 }
 
 impl Control {
@@ -119,19 +126,53 @@ impl Words {
     /// The words of the stripes.
     #[inline]
     pub(super) fn stripes(&self) -> Region {
-        self.0.part(STRIPES_AT, STRIPES * WORD)
+        self.0.part(STRIPES_AT, STRIPES_BYTES)
     }
 
     /// Notes whether a rank waits for the lock.
     pub(super) fn set_waiting(&self, rank: i32, waits: bool) {
-        let (word, bit) = (WAITERS + rank as usize / 64 * WORD, 1 << (rank % 64));
-        self.0.update(word, WORD, |bits| if waits { bits | bit } else { bits & !bit });
+        let (group, bit) = bit_of(rank);
+        self.0.update(WAITERS + group, WORD, |bits| if waits { bits | bit } else { bits & !bit });
+    }
+
+    /// Notes that a rank exposes its memory to this one.
+    pub(super) fn post(&self, rank: i32) {
+        let (group, bit) = bit_of(rank);
+        self.0.fetch(Native::Or, POSTS + group, WORD, bit);
+    }
+
+    /// Takes the note of a rank that exposes its memory, if it is there. Only this process calls
+    /// this.
+    #[inline]
+    pub(super) fn take_post(&self, rank: i32) -> bool {
+        let (group, bit) = bit_of(rank);
+        let is_there = self.0.word_load(POSTS + group) & bit != 0;
+        if is_there {
+            self.0.fetch(Native::And, POSTS + group, WORD, !bit);
+        }
+        is_there
+    }
+
+    /// Notes that an origin has completed its access.
+    pub(super) fn complete(&self) {
+        self.0.fetch_add(COMPLETES, WORD, 1);
+    }
+
+    /// The number of origins that have completed their access.
+    #[inline]
+    pub(super) fn completes(&self) -> u64 {
+        self.0.word_load(COMPLETES)
+    }
+
+    /// Forgets so many of them.
+    pub(super) fn forget_completes(&self, origins: u64) {
+        self.0.fetch_add(COMPLETES, WORD, origins.wrapping_neg());
     }
 
     /// Calls `each` with every rank that waits for the lock, in a window of `members`.
     pub(super) fn for_each_waiting(&self, members: i32, mut each: impl FnMut(i32)) {
         for group in 0..(members as usize).div_ceil(64) {
-            let mut bits = self.0.word_load(WAITERS + group * WORD);
+            let mut bits = self.0.word_load(WAITERS + group * BITS);
             while bits != 0 {
                 each((group * 64) as i32 + bits.trailing_zeros() as i32);
                 bits &= bits - 1;
@@ -188,6 +229,12 @@ impl Words {
         }
         Found::Nothing
     }
+}
+
+/// The place of a rank's words among those of all ranks, and its bit there.
+#[inline]
+fn bit_of(rank: i32) -> (usize, u64) {
+    (rank as usize / 64 * BITS, 1 << (rank % 64))
 }
 
 /// An entry of the table.
@@ -247,6 +294,21 @@ mod tests {
         let mut found = Vec::new();
         words.for_each_waiting(130, |rank| found.push(rank));
         assert_eq!(found, [0, 129]);
+    }
+
+    #[test]
+    fn posts_and_completes_are_taken_once() {
+        let (_owned, words) = words(130);
+        words.set_waiting(65, true);
+        [65, 129].into_iter().for_each(|rank| words.post(rank));
+        assert!(!words.take_post(64) && words.take_post(65) && !words.take_post(65));
+        assert!(words.take_post(129));
+        let mut waiting = Vec::new();
+        words.for_each_waiting(130, |rank| waiting.push(rank));
+        assert_eq!(waiting, [65], "both sorts of notes lie apart");
+        (0..3).for_each(|_| words.complete());
+        words.forget_completes(2);
+        assert_eq!(words.completes(), 1);
     }
 
     #[test]

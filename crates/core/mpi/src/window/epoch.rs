@@ -63,7 +63,13 @@ pub(super) struct Epochs {
     locks: BTreeMap<i32, Hold>,
     /// Set by `MPI_Win_lock_all`: the targets that were met, and what others need.
     all: Option<LockAll>,
+    /// Calls that finished operations since one made progress.
+    finishes: u32,
 }
+
+/// One call in so many that finish operations makes progress though it need not wait: a program may
+/// call them in a loop until another process has stored something, which may wait for messages.
+const PROGRESS_EVERY: u32 = 64;
 
 /// An epoch of `MPI_Win_lock_all`.
 #[derive(Debug)]
@@ -98,6 +104,53 @@ impl Epochs {
         }
     }
 
+    /// Returns whether an operation on `rank` may go on at once: what [`Epochs::enter`] notes, it
+    /// has noted already, or [`Epochs::used`] does.
+    #[inline]
+    pub(super) fn is_open_to(&self, rank: i32) -> bool {
+        if !self.locks.is_empty() && self.locks.contains_key(&rank) {
+            return true;
+        }
+        match (&self.all, &self.access) {
+            (Some(all), _) => all.first != Meeting::Due || all.has_met(rank),
+            (None, _) if self.fence != Fence::Closed => true,
+            (None, Some(targets)) => targets.get(&rank).is_some_and(|&meeting| meeting != Meeting::Due),
+            (None, None) => false,
+        }
+    }
+
+    /// Notes an operation in an epoch that was open to it.
+    #[inline]
+    pub(super) fn used(&mut self) {
+        if self.fence == Fence::Open {
+            self.fence = Fence::Used;
+        }
+    }
+
+    /// Returns whether the next call that finishes operations makes progress.
+    #[inline]
+    pub(super) fn owes_progress(&self) -> bool {
+        self.finishes + 1 >= PROGRESS_EVERY
+    }
+
+    /// Notes a call that finishes operations. Returns whether it makes progress.
+    #[inline]
+    pub(super) fn finish(&mut self) -> bool {
+        let owes = self.owes_progress();
+        self.finishes = if owes { 0 } else { self.finishes + 1 };
+        owes
+    }
+
+    /// Returns whether an epoch of locks is open to `rank`, or to any rank.
+    #[inline]
+    pub(super) fn is_passive(&self, rank: Option<i32>) -> bool {
+        let is_locked = match rank {
+            Some(rank) => !self.locks.is_empty() && self.locks.contains_key(&rank),
+            None => !self.locks.is_empty(),
+        };
+        is_locked || self.all.is_some()
+    }
+
     /// Like [`Epochs::enter`], for an operation with a request, which needs a passive epoch
     /// (12.3.5).
     pub(super) fn enter_passive(&mut self, rank: i32, call: &str) -> Result<Entry> {
@@ -107,11 +160,7 @@ impl Epochs {
 
     /// Checks that an epoch of locks is open, to `rank` if one is given. `MPI_ERR_RMA_SYNC` if not.
     pub(super) fn check_passive(&self, rank: Option<i32>, call: &str) -> Result<()> {
-        let is_locked = match rank {
-            Some(rank) => self.locks.contains_key(&rank),
-            None => !self.locks.is_empty(),
-        };
-        if is_locked || self.all.is_some() { Ok(()) } else { Err(error::no_lock(call, rank, &self.open())) }
+        if self.is_passive(rank) { Ok(()) } else { Err(error::no_lock(call, rank, &self.open())) }
     }
 
     /// Checks that a fence may come now. `MPI_ERR_RMA_SYNC` within any other epoch.
@@ -192,12 +241,24 @@ impl Epochs {
         self.locks.remove(&rank);
     }
 
+    /// Checks that all ranks may be locked (`MPI_Win_lock_all`).
+    pub(super) fn check_lock_all(&self) -> Result<()> {
+        self.check_access_closed("MPI_Win_lock_all")
+    }
+
     /// Opens access to all ranks (`MPI_Win_lock_all`).
     pub(super) fn lock_all(&mut self, first: Meeting) -> Result<()> {
-        self.check_access_closed("MPI_Win_lock_all")?;
+        self.check_lock_all()?;
         self.fence = Fence::Closed;
         self.all = Some(LockAll { first, met: Vec::new() });
         Ok(())
+    }
+
+    /// Notes that the locks of all `members` are held.
+    pub(super) fn met_all(&mut self, members: i32) {
+        if let Some(all) = &mut self.all {
+            (0..members).for_each(|rank| _ = all.meet(rank));
+        }
     }
 
     /// The ranks whose locks `MPI_Win_unlock_all` gives back.
@@ -263,9 +324,14 @@ impl LockAll {
         is_new
     }
 
+    /// Returns whether a rank was noted.
+    #[inline]
+    fn has_met(&self, rank: i32) -> bool {
+        self.met.get(rank as usize / 64).is_some_and(|word| word >> (rank % 64) & 1 == 1)
+    }
+
     fn ranks(&self) -> Vec<i32> {
-        let has = |rank: &i32| self.met[*rank as usize / 64] >> (rank % 64) & 1 == 1;
-        (0..64 * self.met.len() as i32).filter(has).collect()
+        (0..64 * self.met.len() as i32).filter(|&rank| self.has_met(rank)).collect()
     }
 }
 
@@ -288,6 +354,35 @@ mod tests {
         assert!(error.to_string().contains("no epoch is open"), "{error}");
         assert!(class(epochs.check_passive(None, "MPI_Win_flush_all")) == MPI_ERR_RMA_SYNC);
         epochs.check_free().unwrap();
+    }
+
+    /// Says of a rank what the quick way sees, and then what an operation sees.
+    fn seen(epochs: &mut Epochs, rank: i32) -> (bool, Result<Entry>) {
+        (epochs.is_open_to(rank), epochs.enter(rank, "MPI_Put"))
+    }
+
+    #[test]
+    fn the_quick_way_is_open_where_an_operation_waits_for_nothing() {
+        let mut epochs = Epochs::default();
+        assert!(!seen(&mut epochs, 1).0);
+        epochs.fenced(true);
+        epochs.used();
+        assert_eq!(class(epochs.check_lock(0)), MPI_ERR_RMA_SYNC, "the fence epoch is used");
+        assert_eq!(seen(&mut epochs, 1), (true, Ok(Entry::Ready)));
+        epochs.fenced(false);
+        epochs.start(&[1], Meeting::Due).unwrap();
+        assert_eq!(seen(&mut epochs, 1), (false, Ok(Entry::AwaitPost)));
+        assert_eq!(seen(&mut epochs, 1), (true, Ok(Entry::Ready)));
+        assert!(!seen(&mut epochs, 2).0);
+        epochs.complete().unwrap();
+        epochs.locked(3, HOLD);
+        assert_eq!(seen(&mut epochs, 3), (true, Ok(Entry::Ready)));
+        assert!(!seen(&mut epochs, 1).0 && epochs.is_passive(Some(3)) && !epochs.is_passive(Some(1)));
+        epochs.unlocked(3);
+        epochs.lock_all(Meeting::Due).unwrap();
+        assert_eq!(seen(&mut epochs, 70), (false, Ok(Entry::TakeLock)));
+        assert_eq!(seen(&mut epochs, 70), (true, Ok(Entry::Ready)));
+        assert!(epochs.is_passive(Some(1)) && epochs.is_passive(None));
     }
 
     #[test]
@@ -330,6 +425,18 @@ mod tests {
         assert_eq!(class(epochs.complete()), MPI_ERR_RMA_SYNC);
         epochs.start(&[1], Meeting::Unchecked).unwrap();
         assert_eq!(epochs.enter(1, "MPI_Put").unwrap(), Entry::Ready);
+    }
+
+    #[test]
+    fn one_call_in_many_makes_progress() {
+        let mut epochs = Epochs::default();
+        let mut made = 0;
+        for _ in 0..10 * PROGRESS_EVERY {
+            let owes = epochs.owes_progress();
+            assert_eq!(epochs.finish(), owes);
+            made += u32::from(owes);
+        }
+        assert_eq!(made, 10);
     }
 
     #[test]
@@ -376,5 +483,10 @@ mod tests {
         epochs.lock_all(Meeting::Unchecked).unwrap();
         assert_eq!(epochs.enter(5, "MPI_Get").unwrap(), Entry::Ready);
         assert!(epochs.locked_by_all().unwrap().is_empty());
+        epochs.unlocked_all();
+        epochs.lock_all(Meeting::Due).unwrap();
+        epochs.met_all(3);
+        assert_eq!(epochs.enter(2, "MPI_Get").unwrap(), Entry::Ready);
+        assert_eq!(epochs.locked_by_all().unwrap(), [0, 1, 2]);
     }
 }

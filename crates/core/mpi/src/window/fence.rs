@@ -8,7 +8,6 @@ use crate::coll::{forms, operations};
 use crate::error::Result;
 use crate::generated::constants as mpi;
 use crate::process::Process;
-use std::sync::atomic::{Ordering, fence};
 
 const ASSERTIONS: i32 =
     mpi::MPI_MODE_NOSTORE | mpi::MPI_MODE_NOPUT | mpi::MPI_MODE_NOPRECEDE | mpi::MPI_MODE_NOSUCCEED;
@@ -30,9 +29,9 @@ impl Win {
         finished
     }
 
-    /// Waits for all members.
+    /// Waits for all members. What each stored before is seen by all after: entering releases, and
+    /// leaving acquires.
     fn barrier(&self, process: &Process, kind: Kind) -> Result<()> {
-        fence(Ordering::SeqCst);
         let tag = self.comm.next_collective_tag();
         let call = Call::new(kind, &self.comm).mark();
         if let Some(met) = blocking::barrier(process, &self.comm, call) {

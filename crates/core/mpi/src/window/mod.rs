@@ -12,6 +12,7 @@
 //! | `epoch` | which epochs are open, and what may be called |
 //! | `fence`, `pscw`, `passive` | the three ways to synchronise |
 //! | `operate`, `accumulate` | the operations |
+//! | `quick` | the short way of the most frequent ones |
 //! | `counts` | how many went which way |
 //! | [`apply`] | what accumulate calls do to the memory of a target |
 //! | [`stripe`] | locks of parts of that memory, for what no processor changes at once |
@@ -43,6 +44,7 @@ mod part;
 mod passive;
 mod place;
 mod pscw;
+mod quick;
 pub mod service;
 pub mod stripe;
 mod target;
@@ -50,6 +52,7 @@ mod target;
 pub use accumulate::{Source, Swap};
 pub use create::Wanted;
 pub use place::Remote;
+pub use quick::Spot;
 
 use crate::attribute::Attributes;
 use crate::comm::Comm;

@@ -2,15 +2,18 @@
 //!
 //! A lock is one word of the target's control words, the same for all origins. Where the words are
 //! mapped, the origin changes them itself; else the target's service does.
+//!
+//! Taking a lock acquires and giving it back releases what was stored meanwhile, so that only a
+//! flush and `MPI_Win_sync` need a fence of their own: they order stores with loads that follow.
 
 use super::control::Words;
 use super::epoch::{Hold, Meeting};
 use super::lock::{Attempt, Kind, Lock};
-use super::{Win, counts, error};
+use super::{Flavor, Win, counts, error};
 use crate::error::Result;
 use crate::generated::constants as mpi;
 use crate::process::Process;
-use std::sync::atomic::{Ordering, fence};
+use verbena_memory::atomic::full_fence;
 
 /// The kind of a lock type of the standard. `MPI_ERR_LOCKTYPE` if it is none.
 fn kind_of(lock_type: i32) -> Result<Kind> {
@@ -57,14 +60,45 @@ impl Win {
             self.give(process, member, hold.kind)?;
         }
         self.epochs.lock().unlocked(rank);
+        self.make_progress(process);
         finished
     }
 
     /// Locks the memory of all members for sharing (`MPI_Win_lock_all`). A member's lock is taken
-    /// when it is first accessed; those that are mapped here are taken at once if they are free.
-    pub fn lock_all(&self, _process: &Process, assert: i32) -> Result<()> {
+    /// when it is first accessed; at once in a window of shared memory, which the program accesses
+    /// by itself.
+    pub fn lock_all(&self, process: &Process, assert: i32) -> Result<()> {
         let is_taken = is_checked("MPI_Win_lock_all", assert)?;
-        self.epochs.lock().lock_all(if is_taken { Meeting::Due } else { Meeting::Unchecked })
+        self.epochs.lock().check_lock_all()?;
+        let is_taken_now = is_taken && self.flavor == Flavor::Shared;
+        if is_taken_now {
+            self.take_all_shared(process)?;
+        }
+        let mut epochs = self.epochs.lock();
+        epochs.lock_all(if is_taken { Meeting::Due } else { Meeting::Unchecked })?;
+        if is_taken_now {
+            epochs.met_all(self.size());
+        }
+        Ok(())
+    }
+
+    /// Takes the shared locks of all members. Whoever waits for one holds no other, so that nobody
+    /// waits in a circle, in whatever order others take theirs.
+    fn take_all_shared(&self, process: &Process) -> Result<()> {
+        let (members, mut awaited) = (self.size() as usize, 0);
+        loop {
+            self.take(process, awaited, Kind::Reader)?;
+            let mut others = (0..members).filter(|&rank| rank != awaited);
+            let Some(held) = others.find(|&rank| !self.try_take(process, rank)) else { return Ok(()) };
+            let mut taken = (0..held).filter(|&rank| rank != awaited).chain([awaited]);
+            taken.try_for_each(|rank| self.give(process, rank, Kind::Reader))?;
+            awaited = held;
+        }
+    }
+
+    /// Takes the shared lock of a member of a window of shared memory, if it is free.
+    fn try_take(&self, process: &Process, rank: usize) -> bool {
+        self.target(process, rank).words.is_some_and(|words| Lock(words.lock()).try_lock(Kind::Reader))
     }
 
     /// Finishes everything and gives the locks back (`MPI_Win_unlock_all`).
@@ -75,6 +109,7 @@ impl Win {
             outcome = outcome.and(self.give(process, rank as usize, Kind::Reader));
         }
         self.epochs.lock().unlocked_all();
+        self.make_progress(process);
         outcome
     }
 
@@ -82,12 +117,16 @@ impl Win {
     pub fn flush(&self, process: &Process, rank: i32) -> Result<()> {
         let Some(member) = self.member(rank)? else { return Ok(()) };
         self.epochs.lock().check_passive(Some(rank), "MPI_Win_flush")?;
+        self.make_progress(process);
+        full_fence();
         self.finish_at(process, member)
     }
 
     /// Finishes everything, at both sides (`MPI_Win_flush_all`).
     pub fn flush_all(&self, process: &Process) -> Result<()> {
         self.epochs.lock().check_passive(None, "MPI_Win_flush_all")?;
+        self.make_progress(process);
+        full_fence();
         self.finish_all(process)
     }
 
@@ -95,31 +134,39 @@ impl Win {
     pub fn flush_local(&self, process: &Process, rank: i32) -> Result<()> {
         let Some(member) = self.member(rank)? else { return Ok(()) };
         self.epochs.lock().check_passive(Some(rank), "MPI_Win_flush_local")?;
+        self.make_progress(process);
         if self.serving.is_none() { Ok(()) } else { self.service.flush_local(process, member) }
     }
 
     /// Finishes everything, at this side (`MPI_Win_flush_local_all`).
     pub fn flush_local_all(&self, process: &Process) -> Result<()> {
         self.epochs.lock().check_passive(None, "MPI_Win_flush_local_all")?;
+        self.make_progress(process);
         if self.serving.is_none() { Ok(()) } else { self.service.flush_local_all(process) }
     }
 
     /// Orders this process's loads and stores with those of others (`MPI_Win_sync`).
     pub fn sync(&self, process: &Process) {
-        fence(Ordering::SeqCst);
+        full_fence();
         // A program may call this in a loop until another process has stored something.
         process.poll();
     }
 
-    /// Waits until everything called on a member is done there.
+    /// Makes progress in one call of many.
+    fn make_progress(&self, process: &Process) {
+        if self.epochs.lock().finish() {
+            process.poll();
+        }
+    }
+
+    /// Waits until everything called on a member is done there. What this process stored itself is
+    /// there for whoever finds out by a release that comes after.
     pub(super) fn finish_at(&self, process: &Process, rank: usize) -> Result<()> {
-        fence(Ordering::SeqCst);
         if self.serving.is_none() { Ok(()) } else { self.service.flush(process, rank) }
     }
 
-    /// Waits until everything is done at all members.
+    /// Waits until everything is done at all members, as [`Win::finish_at`].
     pub(super) fn finish_all(&self, process: &Process) -> Result<()> {
-        fence(Ordering::SeqCst);
         if self.serving.is_none() { Ok(()) } else { self.service.flush_all(process) }
     }
 
@@ -130,12 +177,13 @@ impl Win {
 
     fn take(&self, process: &Process, rank: usize, kind: Kind) -> Result<()> {
         match self.target(process, rank).words {
-            Some(words) => self.take_mapped(process, rank, words, kind),
-            None if self.serving.is_none() => return Err(error::unreachable(rank as i32)),
-            None => return self.service.lock(process, rank, kind),
+            Some(words) => {
+                self.take_mapped(process, rank, words, kind);
+                Ok(())
+            }
+            None if self.serving.is_none() => Err(error::unreachable(rank as i32)),
+            None => self.service.lock(process, rank, kind),
         }
-        fence(Ordering::SeqCst);
-        Ok(())
     }
 
     fn give(&self, process: &Process, rank: usize, kind: Kind) -> Result<()> {
@@ -169,12 +217,15 @@ impl Win {
     /// Wakes the processes that wait for the lock of `owner`, and that one, whose service may wait
     /// for others.
     fn wake_waiting(&self, process: &Process, owner: usize, words: Words) {
-        let Some(heap) = process.heap() else { return process.notify() };
-        let wake = |rank: i32| match rank == self.rank() {
-            true => process.notify(),
-            false => heap.wake(self.group().peer(rank)),
-        };
-        words.for_each_waiting(self.size(), wake);
-        wake(owner as i32);
+        words.for_each_waiting(self.size(), |rank| self.wake(process, rank));
+        self.wake(process, owner as i32);
+    }
+
+    /// Wakes a member that may sleep until mapped memory changes.
+    pub(super) fn wake(&self, process: &Process, rank: i32) {
+        match process.heap().filter(|_| rank != self.rank()) {
+            Some(heap) => heap.wake(self.group().peer(rank)),
+            None => process.notify(),
+        }
     }
 }

@@ -1,19 +1,23 @@
 //! Post, start, complete and wait (MPI-5.0, 12.5.2).
 //!
-//! A post and a complete are messages without bytes in the window's own communicator, whatever the
-//! way to the target is. Messages of one pair keep their order, so the n-th post meets the n-th
+//! Where two members have each other's control words mapped, a post is the target's bit in the
+//! words of the origin, and a complete adds one in the words of the target. The target does not
+//! post again before the origin has taken the bit and completed.
+//!
+//! Elsewhere both are messages without bytes in the window's own communicator, whatever the way to
+//! the target's memory is. Messages of one pair keep their order, so the n-th post meets the n-th
 //! start.
 
+use super::control::Words;
 use super::epoch::Meeting;
 use super::{Win, error};
 use crate::comm::Traffic;
 use crate::error::Result;
 use crate::generated::constants as mpi;
 use crate::group::Group;
-use crate::process::Process;
+use crate::process::{Process, failure_error};
 use crate::request::{Active, Direction, Outcome};
 use std::collections::BTreeMap;
-use std::sync::atomic::{Ordering, fence};
 use verbena_channel::mark::Mark;
 use verbena_engine::{Mode, Posted, ReceiveRequest, SendRequest};
 use verbena_memory::Buffer;
@@ -22,12 +26,21 @@ use verbena_memory::Buffer;
 const POST: i32 = 1;
 const COMPLETE: i32 = 2;
 
-/// The messages that this process waits for.
+/// The looks at mapped words before the first round of progress, where every rank has a core: about
+/// half a microsecond.
+const LOOKS: u32 = 100;
+
+/// Up to so many members of a group are looked for one by one.
+const FEW_MEMBERS: usize = 8;
+
+/// The notes and messages that this process waits for.
 #[derive(Default)]
 pub(super) struct Meetings {
-    /// The posts of the targets that were started.
+    /// The posts of the targets that were started, as far as they are messages.
     posts: BTreeMap<i32, Active>,
-    /// The completes of the origins that were posted to.
+    /// The origins that were posted to and complete in mapped words.
+    origins: Vec<i32>,
+    /// The completes of the other origins.
     completes: Vec<Active>,
 }
 
@@ -41,17 +54,24 @@ impl Win {
         let is_checked = assert & mpi::MPI_MODE_NOCHECK == 0;
         let meeting = if is_checked { Meeting::Due } else { Meeting::Unchecked };
         self.epochs.lock().start(&targets, meeting)?;
-        if is_checked {
-            let posts = targets.iter().map(|&rank| (rank, self.hear(process, rank, POST))).collect();
-            self.meetings.lock().posts = posts;
+        for &rank in targets.iter().filter(|_| is_checked) {
+            if !self.meets_in_words(process, rank) {
+                let post = self.hear(process, rank, POST);
+                self.meetings.lock().posts.insert(rank, post);
+            }
         }
         Ok(())
     }
 
     /// Waits until the target has posted.
     pub(super) fn await_post(&self, process: &Process, rank: i32) -> Result<()> {
+        if self.meets_in_words(process, rank) {
+            let own = self.local.control.words();
+            return self.await_words(process, &[rank], || own.take_post(rank));
+        }
         let Some(post) = self.meetings.lock().posts.remove(&rank) else { return Ok(()) };
-        finish(process, &post)
+        let outcome = crate::point::wait(process, &post);
+        outcome.error.map_or(Ok(()), Err)
     }
 
     /// Ends the access that `MPI_Win_start` began (`MPI_Win_complete`). Waits for the posts of
@@ -62,8 +82,7 @@ impl Win {
         for (rank, meeting) in targets {
             let met = if meeting == Meeting::Due { self.await_post(process, rank) } else { Ok(()) };
             let finished = self.finish_at(process, rank as usize);
-            fence(Ordering::SeqCst);
-            outcome = outcome.and(met).and(finished).and(self.tell(process, rank, COMPLETE));
+            outcome = outcome.and(met).and(finished).and(self.tell_complete(process, rank));
         }
         outcome
     }
@@ -80,19 +99,23 @@ impl Win {
         epochs.check_post()?;
         epochs.posted(&origins);
         drop(epochs);
-        fence(Ordering::SeqCst);
-        let completes = origins.iter().map(|&rank| self.hear(process, rank, COMPLETE)).collect();
-        self.meetings.lock().completes = completes;
+        let (mapped, others): (Vec<i32>, Vec<i32>) =
+            origins.iter().partition(|&&rank| self.meets_in_words(process, rank));
+        let completes = others.iter().map(|&rank| self.hear(process, rank, COMPLETE)).collect();
+        let mut meetings = self.meetings.lock();
+        (meetings.origins, meetings.completes) = (mapped, completes);
+        drop(meetings);
         if assert & mpi::MPI_MODE_NOCHECK != 0 {
             return Ok(());
         }
-        origins.iter().try_for_each(|&rank| self.tell(process, rank, POST))
+        origins.iter().try_for_each(|&rank| self.tell_post(process, rank))
     }
 
     /// Waits until all origins have completed (`MPI_Win_wait`).
     pub fn wait(&self, process: &Process) -> Result<()> {
         self.epochs.lock().check_exposed("MPI_Win_wait")?;
-        process.wait(|process| self.are_complete(process).then_some(()));
+        let origins = self.meetings.lock().origins.clone();
+        self.await_words(process, &origins, || self.are_complete(process))?;
         self.end_exposure()
     }
 
@@ -108,10 +131,11 @@ impl Win {
         self.end_exposure().map(|()| true)
     }
 
-    /// Looks at every origin's message once more; one that came stays so.
+    /// Looks at every origin's note and message once more; one that came stays so.
     fn are_complete(&self, process: &Process) -> bool {
-        let mut all = true;
-        for one in &mut self.meetings.lock().completes {
+        let mut meetings = self.meetings.lock();
+        let mut all = self.local.control.words().completes() >= meetings.origins.len() as u64;
+        for one in &mut meetings.completes {
             match one.poll(process) {
                 Some(outcome) => *one = Active::Done(outcome),
                 None => all = false,
@@ -121,8 +145,11 @@ impl Win {
     }
 
     fn end_exposure(&self) -> Result<()> {
-        fence(Ordering::SeqCst);
-        let completes = std::mem::take(&mut self.meetings.lock().completes);
+        let mut meetings = self.meetings.lock();
+        let origins = std::mem::take(&mut meetings.origins);
+        let completes = std::mem::take(&mut meetings.completes);
+        drop(meetings);
+        self.local.control.words().forget_completes(origins.len() as u64);
         self.epochs.lock().end_exposure();
         completes.iter().try_for_each(|one| match one {
             Active::Done(Outcome { error: Some(error), .. }) => Err(error.clone()),
@@ -132,6 +159,12 @@ impl Win {
 
     /// The ranks of a group's members. `MPI_ERR_GROUP` if one is no member of the window.
     fn ranks_of(&self, group: &Group) -> Result<Vec<i32>> {
+        let (members, own) = (group.members(), self.group().members());
+        if members.len() <= FEW_MEMBERS {
+            let rank = |peer| own.iter().position(|own| own == peer).map(|rank| rank as i32);
+            let ranks: Option<Vec<i32>> = members.iter().map(rank).collect();
+            return ranks.ok_or_else(|| error::group(group.size(), self.size()));
+        }
         let all: Vec<i32> = (0..group.size()).collect();
         let ranks = group.translate(&all, self.group())?;
         match ranks.contains(&mpi::MPI_UNDEFINED) {
@@ -140,8 +173,63 @@ impl Win {
         }
     }
 
+    /// Returns whether this process and a member find each other's posts and completes in mapped
+    /// words. Both know it alike.
+    #[inline]
+    fn meets_in_words(&self, process: &Process, rank: i32) -> bool {
+        let has_words = |rank: i32| self.parts[rank as usize].has_control();
+        let is_here = || process.heap().is_some_and(|heap| heap.unites(self.group().peer(rank)));
+        rank == self.rank() || (has_words(self.rank()) && has_words(rank) && is_here())
+    }
+
+    /// Tells a member that this process exposes its memory to it.
+    fn tell_post(&self, process: &Process, rank: i32) -> Result<()> {
+        self.tell(process, rank, POST, |words| words.post(self.rank()))
+    }
+
+    /// Tells a member that this process has completed its access.
+    fn tell_complete(&self, process: &Process, rank: i32) -> Result<()> {
+        self.tell(process, rank, COMPLETE, |words| words.complete())
+    }
+
+    /// Notes something in a member's words, or sends the message of this tag.
+    fn tell(&self, process: &Process, rank: i32, tag: i32, note: impl FnOnce(Words)) -> Result<()> {
+        if !self.meets_in_words(process, rank) {
+            return self.send(process, rank, tag);
+        }
+        let words = self.target(process, rank as usize).words;
+        note(words.ok_or_else(|| error::unreachable(rank))?);
+        self.wake(process, rank);
+        Ok(())
+    }
+
+    /// Waits until `is_done`, which the members of these ranks bring about in mapped words. An
+    /// error if one of them is lost.
+    fn await_words(&self, process: &Process, ranks: &[i32], mut is_done: impl FnMut() -> bool) -> Result<()> {
+        let looks = if process.may_spin() { LOOKS } else { 1 };
+        for _ in 0..looks {
+            if is_done() {
+                return Ok(());
+            }
+            std::hint::spin_loop();
+        }
+        let mut slept = process.slept();
+        process.wait(|process| {
+            if is_done() {
+                return Some(Ok(()));
+            }
+            let sleeps = process.slept();
+            if std::mem::replace(&mut slept, sleeps) == sleeps {
+                return None;
+            }
+            let mut peers = ranks.iter().map(|&rank| self.group().peer(rank));
+            let loss = process.look(|engine| peers.find_map(|peer| engine.loss(0, Some(peer))));
+            loss.map(|loss| Err(failure_error(loss)))
+        })
+    }
+
     /// Sends a member a message without bytes. It leaves by itself.
-    fn tell(&self, process: &Process, rank: i32, tag: i32) -> Result<()> {
+    fn send(&self, process: &Process, rank: i32, tag: i32) -> Result<()> {
         let message = SendRequest {
             peer: self.group().peer(rank),
             context: self.comm.context(Traffic::Point),
@@ -172,11 +260,4 @@ impl Win {
         };
         Active::posted(Direction::Receive, process.command(|engine| engine.receive(receive)))
     }
-}
-
-/// Waits for a message.
-fn finish(process: &Process, active: &Active) -> Result<()> {
-    let outcome = crate::point::wait(process, active);
-    fence(Ordering::SeqCst);
-    outcome.error.map_or(Ok(()), Err)
 }

@@ -1,23 +1,26 @@
 //! Locks of parts of a target's memory, for elements that no processor changes at once.
 //!
-//! A target has 16 locks, the *stripes*, each a word of 8 bytes: 0 if it is free, else the peer who
-//! holds it, plus 1. An address chooses its stripe by its place within a page of 4 KiB, which is
-//! the same in all processes that have mapped the page. A holder takes all stripes that its bytes
-//! touch, in the order of their numbers, so that no two wait for each other, and gives them back
-//! within microseconds. Whoever waits spins, and yields through a function of the caller.
+//! A target has 16 locks, the *stripes*, each a word of 8 bytes on a cache line of its own: 0 if it
+//! is free, else the peer who holds it, plus 1. The target's bytes have positions, which all who
+//! change them count alike. Each stripe covers a *granule*, so many bytes from a multiple of so
+//! many on, and then every sixteenth one. A holder takes all stripes that its bytes touch, in the
+//! order of their numbers, so that no two wait for each other, and gives them back within
+//! microseconds. Whoever waits spins, and yields through a function of the caller.
 //!
 //! The words are behind [`Words`], so that loom can try every interleaving.
 
 #[cfg(test)]
 mod tests;
 
-use verbena_memory::Region;
+use verbena_memory::{LINE_BYTES, Region};
 
 /// The number of stripes of a target.
 pub const STRIPES: usize = 16;
-/// The bytes that one stripe covers, before the next one's begin.
-pub const GRANULE_BYTES: u64 = 256;
+/// Bytes of the words of all stripes.
+pub const STRIPES_BYTES: usize = STRIPES * LINE_BYTES;
 const WORD: usize = size_of::<u64>();
+/// The number of pieces after which stripes are given back though the next piece has the same ones.
+const PIECES_MAX: u32 = 256;
 /// The looks at a held stripe before its waiter lets others run.
 const SPINS: u32 = 64;
 
@@ -34,17 +37,17 @@ pub trait Words {
 impl Words for Region {
     #[inline]
     fn take(&self, stripe: usize, holder: u64) -> u64 {
-        self.compare_exchange(stripe * WORD, WORD, 0, holder).err().unwrap_or(0)
+        self.compare_exchange(stripe * LINE_BYTES, WORD, 0, holder).err().unwrap_or(0)
     }
 
     #[inline]
     fn free(&self, stripe: usize) {
-        self.word_store(stripe * WORD, 0);
+        self.word_store(stripe * LINE_BYTES, 0);
     }
 
     #[inline]
     fn holder(&self, stripe: usize) -> u64 {
-        self.word_load(stripe * WORD)
+        self.word_load(stripe * LINE_BYTES)
     }
 }
 
@@ -68,11 +71,16 @@ impl<'a, W: Words> Stripes<'a, W> {
         Stripes { words, me: u64::from(me) + 1, pause }
     }
 
-    /// Takes the stripes of `bytes` bytes from an address on, and keeps them until what is returned
-    /// goes. A thread takes them once at a time.
+    /// Takes the stripes of these bytes, and keeps them until what is returned goes. A thread takes
+    /// them once at a time.
     #[inline]
-    pub fn hold(&self, address: u64, bytes: u64) -> Held<'_, W> {
-        let held = Held { words: &self.words, mask: mask(address, bytes) };
+    pub fn hold(&self, extent: Extent) -> Held<'_, W> {
+        self.hold_all(extent.mask())
+    }
+
+    #[inline]
+    fn hold_all(&self, mask: u32) -> Held<'_, W> {
+        let held = Held { words: &self.words, mask };
         held.for_each(|stripe| self.take(stripe));
         held
     }
@@ -103,6 +111,69 @@ impl<'a, W: Words> Stripes<'a, W> {
     }
 }
 
+/// Bytes of a target, and how many of them one stripe covers before the next one's begin.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    /// The position of the first byte.
+    pub position: u64,
+    /// Number of bytes.
+    pub bytes: u64,
+    /// Bytes of a granule: a power of two.
+    pub granule_bytes: u64,
+}
+
+impl Extent {
+    /// The stripes of these bytes, a bit each.
+    #[inline]
+    fn mask(&self) -> u32 {
+        let shift = self.granule_bytes.trailing_zeros();
+        let first = self.position >> shift;
+        let last = self.position.saturating_add(self.bytes.max(1) - 1) >> shift;
+        if first == last {
+            return 1 << (first % STRIPES as u64);
+        }
+        if last - first >= STRIPES as u64 - 1 {
+            return (1 << STRIPES) - 1;
+        }
+        (first..=last).fold(0, |mask, granule| mask | 1 << (granule % STRIPES as u64))
+    }
+}
+
+/// Stripes that are kept from one piece to the next while both have the same.
+pub struct Holding<'a, W: Words = Region> {
+    stripes: &'a Stripes<'a, W>,
+    held: Option<Held<'a, W>>,
+    pieces: u32,
+}
+
+impl<'a, W: Words> Holding<'a, W> {
+    /// Holds nothing yet.
+    #[inline]
+    pub fn new(stripes: &'a Stripes<'a, W>) -> Holding<'a, W> {
+        Holding { stripes, held: None, pieces: 0 }
+    }
+
+    /// Holds the stripes of these bytes, and no other.
+    #[inline]
+    pub fn cover(&mut self, extent: Extent) {
+        let mask = extent.mask();
+        self.pieces += 1;
+        if self.pieces < PIECES_MAX && self.held.as_ref().is_some_and(|held| held.mask == mask) {
+            return;
+        }
+        // Given back first: whoever holds some waits for none.
+        self.release();
+        self.held = Some(self.stripes.hold_all(mask));
+    }
+
+    /// Holds nothing any more.
+    #[inline]
+    pub fn release(&mut self) {
+        self.held = None;
+        self.pieces = 0;
+    }
+}
+
 /// Stripes that are held, until this goes.
 #[must_use]
 pub struct Held<'a, W: Words = Region> {
@@ -127,16 +198,6 @@ impl<W: Words> Drop for Held<'_, W> {
     fn drop(&mut self) {
         self.for_each(|stripe| self.words.free(stripe));
     }
-}
-
-/// The stripes of these bytes, a bit each.
-#[inline]
-fn mask(address: u64, bytes: u64) -> u32 {
-    let (first, last) = (address / GRANULE_BYTES, address.saturating_add(bytes.max(1) - 1) / GRANULE_BYTES);
-    if last - first >= STRIPES as u64 - 1 {
-        return (1 << STRIPES) - 1;
-    }
-    (first..=last).fold(0, |mask, granule| mask | 1 << (granule % STRIPES as u64))
 }
 
 /// Lets another thread or process run: a [`Pause`] for targets whose processes need not be watched.

@@ -1,4 +1,5 @@
-//! The fast paths of the most frequent calls: small messages of plain data, with one thread in MPI.
+//! The fast paths of the most frequent calls: small messages of plain data, and memory of windows
+//! that is mapped, with one thread in MPI.
 //!
 //! A fast path is a ladder of rungs. Each rung checks every argument as the general entry point
 //! does, but reports no error: `None` says that nothing happened to the call's arguments, and the
@@ -19,6 +20,7 @@
 //! | [`send`] | `MPI_Send`, `MPI_Isend` |
 //! | [`receive`] | `MPI_Recv`, `MPI_Irecv`, `MPI_Iprobe` |
 //! | [`wait`] | `MPI_Wait`, `MPI_Waitall`, `MPI_Test` |
+//! | [`window`] | `MPI_Put`, `MPI_Get`, atomics of one target, flushes; on the standard face only |
 //!
 //! [`standard`] and [`mpich`] are the two faces.
 
@@ -27,6 +29,7 @@ pub mod receive;
 pub mod send;
 pub mod standard;
 pub mod wait;
+pub mod window;
 
 use crate::args;
 use crate::generated::types::{MPI_Comm, MPI_Datatype};

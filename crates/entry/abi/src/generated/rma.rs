@@ -9,6 +9,7 @@ use std::ffi::{c_char, c_int, c_void};
 use verbena_mpi::generated::constants as mpi;
 
 entry! {
+    ladder[accumulate_at_once](origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
     MPI_Accumulate PMPI_Accumulate(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win)
     Owner::Win(win) => {
         state::running()?;
@@ -24,6 +25,7 @@ entry! {
 }
 
 entry! {
+    ladder[accumulate_at_once](origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
     MPI_Accumulate_c PMPI_Accumulate_c(origin_addr: *const c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win)
     Owner::Win(win) => {
         state::running()?;
@@ -39,6 +41,7 @@ entry! {
 }
 
 entry! {
+    ladder[compare_and_swap_at_once](origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win);
     MPI_Compare_and_swap PMPI_Compare_and_swap(origin_addr: *const c_void, compare_addr: *const c_void, result_addr: *mut c_void, datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, win: MPI_Win)
     Owner::Win(win) => {
         state::running()?;
@@ -52,6 +55,7 @@ entry! {
 }
 
 entry! {
+    ladder[fetch_and_op_at_once](origin_addr, result_addr, datatype, target_rank, target_disp, op, win);
     MPI_Fetch_and_op PMPI_Fetch_and_op(origin_addr: *const c_void, result_addr: *mut c_void, datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, op: MPI_Op, win: MPI_Win)
     Owner::Win(win) => {
         state::running()?;
@@ -65,6 +69,7 @@ entry! {
 }
 
 entry! {
+    ladder[get_at_once](origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
     MPI_Get PMPI_Get(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, win: MPI_Win)
     Owner::Win(win) => {
         state::running()?;
@@ -79,6 +84,7 @@ entry! {
 }
 
 entry! {
+    ladder[get_at_once](origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
     MPI_Get_c PMPI_Get_c(origin_addr: *mut c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, win: MPI_Win)
     Owner::Win(win) => {
         state::running()?;
@@ -127,6 +133,7 @@ entry! {
 }
 
 entry! {
+    ladder[put_at_once](origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
     MPI_Put PMPI_Put(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, win: MPI_Win)
     Owner::Win(win) => {
         state::running()?;
@@ -141,6 +148,7 @@ entry! {
 }
 
 entry! {
+    ladder[put_at_once](origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
     MPI_Put_c PMPI_Put_c(origin_addr: *const c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, win: MPI_Win)
     Owner::Win(win) => {
         state::running()?;
@@ -410,6 +418,7 @@ entry! {
 }
 
 entry! {
+    ladder[win_flush_at_once](rank, win);
     MPI_Win_flush PMPI_Win_flush(rank: c_int, win: MPI_Win)
     Owner::Win(win) => {
         state::running()?;
@@ -419,6 +428,7 @@ entry! {
 }
 
 entry! {
+    ladder[win_flush_all_at_once](win);
     MPI_Win_flush_all PMPI_Win_flush_all(win: MPI_Win)
     Owner::Win(win) => {
         state::running()?;
@@ -428,6 +438,7 @@ entry! {
 }
 
 entry! {
+    ladder[win_flush_local_at_once](rank, win);
     MPI_Win_flush_local PMPI_Win_flush_local(rank: c_int, win: MPI_Win)
     Owner::Win(win) => {
         state::running()?;
@@ -437,6 +448,7 @@ entry! {
 }
 
 entry! {
+    ladder[win_flush_local_all_at_once](win);
     MPI_Win_flush_local_all PMPI_Win_flush_local_all(win: MPI_Win)
     Owner::Win(win) => {
         state::running()?;

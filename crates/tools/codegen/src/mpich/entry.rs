@@ -52,9 +52,9 @@ fn entry(
         (None, None) => translated(family, function, name, large, facts),
     };
     let (signature, result) = (function.signature(large), function.result());
-    let (quick, does) = match function.rungs.is_empty() || large {
-        true => (quick.map_or(String::new(), |handles| format!("; quick[{handles}]")), does),
-        false => jump(function, does),
+    let (quick, does) = match function.is_quick_on_mpich() && !large {
+        true => jump(function, does),
+        false => (quick.map_or(String::new(), |handles| format!("; quick[{handles}]")), does),
     };
     Ok(format!("\nface! {{ {name} P{name}({signature}) -> {result}{quick} {{\n{does}}} }}\n"))
 }

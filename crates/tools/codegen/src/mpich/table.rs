@@ -30,10 +30,10 @@ fn all(table: &Table) -> impl Iterator<Item = (&str, String, &Function, bool)> {
     })
 }
 
-/// The calls with a fast path on this face.
+/// The calls with a fast path on the MPICH face.
 fn quick(table: &Table) -> impl Iterator<Item = (&str, &Function)> {
     all(table)
-        .filter(|(_, _, function, large)| !large && !function.rungs.is_empty())
+        .filter(|(_, _, function, large)| !large && function.is_quick_on_mpich())
         .map(|(family, _, function, _)| (family, function))
 }
 

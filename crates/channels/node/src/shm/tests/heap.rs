@@ -107,6 +107,26 @@ fn nothing_but_blocks_can_be_touched_or_is_dumped() {
 }
 
 #[test]
+fn single_pages_are_used_again_and_are_zero() {
+    let (a, b) = pair();
+    let block = heap(&a).allocate(PAGE).unwrap();
+    let (ticket, theirs) = (block.ticket(), heap(&b).at(block.ticket()).unwrap());
+    theirs.fill(7);
+    drop(block);
+    let longer = heap(&a).allocate(PAGE + 1).unwrap();
+    let aligned = heap(&a).allocate_aligned(8, 2 * PAGE).unwrap();
+    assert!([&longer, &aligned].iter().all(|other| other.ticket().offset != ticket.offset));
+    let again = heap(&a).allocate(100).unwrap();
+    assert_eq!(again.ticket(), ticket.part(0, 100).unwrap());
+    assert!(theirs.to_vec().iter().all(|&byte| byte == 0), "it is zero, and the same memory");
+    assert!(heap(&a).allocate(8).unwrap().ticket().offset != ticket.offset, "it is held");
+    drop((longer, aligned, again));
+    // What is kept is there for longer blocks, too.
+    heap(&a).claim(heap(&a).slice_bytes() as usize, 1).unwrap();
+    assert!(!may_touch(heap(&a).base() + ticket.offset));
+}
+
+#[test]
 fn a_block_begins_where_it_was_asked_to() {
     let (a, _b) = pair();
     let _odd = heap(&a).allocate(1).unwrap();

@@ -1,7 +1,7 @@
 //! The calls on one element: `MPI_Fetch_and_op` and `MPI_Compare_and_swap`.
 
 use super::{Domain, Guard, Target, TargetMemory, accumulate, mismatch};
-use crate::datatype::{Datatype, Family};
+use crate::datatype::{Basic, Datatype, Family};
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use crate::op::{Builtin, Op};
@@ -27,20 +27,20 @@ pub fn fetch_and_op(
     former: Region,
     guard: &Guard<'_>,
 ) -> Result<()> {
-    if guard.domain == Domain::Processor && fetch_word(op, memory, at, datatype, (origin, former)) {
+    if guard.domain == Domain::Processor && fetch_word(op, (memory, at), datatype, (origin, former)) {
         return Ok(());
     }
     let target = Target { memory: &memory, at: at as i64, count: 1, datatype, guard };
     accumulate(op, &target, Some(origin), Some(former))
 }
 
-/// Changes an aligned integer of 4 or 8 bytes by one instruction. False, without a change, if it is
-/// none, if there is no such instruction, or if anything is wrong.
+/// Does [`fetch_and_op`] for an aligned integer of 4 or 8 bytes, by one instruction, where the
+/// domain is [`Domain::Processor`]. False, without a change, if it is none, if there is no such
+/// instruction, or if anything is wrong.
 #[inline(always)]
-fn fetch_word(
+pub fn fetch_word(
     op: &Op,
-    memory: Region,
-    at: usize,
+    (memory, at): (Region, usize),
     datatype: &Datatype,
     (origin, former): (Region, Region),
 ) -> bool {
@@ -102,22 +102,38 @@ pub fn compare_and_swap(
     result: Region,
     guard: &Guard<'_>,
 ) -> Result<()> {
-    let width = width_to_compare(datatype)?;
+    let width = width_to_compare(datatype).ok_or_else(|| not_comparable(datatype))?;
     if let Some(short) = [origin, compare, result].into_iter().find(|operand| operand.len() < width) {
         return Err(mismatch(short.len(), width));
     }
     if guard.domain == Domain::Processor
         && let (Some(region), Ok(at)) = (memory.region(), usize::try_from(at))
-        && is_word(region, at, width)
+        && swap_word((region, at), width, [origin, compare, result])
     {
-        let was = region.compare_exchange(at, width, load(compare, width), load(origin, width));
-        store(result, width, was.unwrap_or_else(|was| was));
         return Ok(());
     }
     Target { memory, at, count: 1, datatype, guard }.check()?;
-    let base = memory.region().map_or(0, |region| region.address());
-    let _held = guard.stripes.hold(base + at as u64, width as u64);
+    let _held = guard.hold(memory.region(), at as u64, width as u64);
     swap_plainly(memory, at as u64, origin.part(0, width), compare, result.part(0, width))
+}
+
+/// Does [`compare_and_swap`] (`operands`: origin, compare, result) for an aligned element by one
+/// instruction, where the domain is [`Domain::Processor`]. False, without a change, if it is none,
+/// or if anything is wrong.
+#[inline]
+pub fn compare_and_swap_word(place: (Region, usize), datatype: &Datatype, operands: [Region; 3]) -> bool {
+    width_to_compare(datatype).is_some_and(|width| swap_word(place, width, operands))
+}
+
+#[inline(always)]
+fn swap_word((memory, at): (Region, usize), width: usize, operands: [Region; 3]) -> bool {
+    if !is_word(memory, at, width) || operands.iter().any(|operand| operand.len() < width) {
+        return false;
+    }
+    let [origin, compare, result] = operands;
+    let was = memory.compare_exchange(at, width, load(compare, width), load(origin, width));
+    store(result, width, was.unwrap_or_else(|was| was));
+    true
 }
 
 /// Compares and swaps as [`compare_and_swap`], while nobody else changes the element.
@@ -158,15 +174,12 @@ fn store(element: Region, width: usize, value: u64) {
     }
 }
 
-/// The bytes of an element that `MPI_Compare_and_swap` allows (MPI-5.0, 12.3.4).
-fn width_to_compare(datatype: &Datatype) -> Result<usize> {
+/// The bytes of an element, if `MPI_Compare_and_swap` allows it (MPI-5.0, 12.3.4).
+#[inline]
+fn width_to_compare(datatype: &Datatype) -> Option<usize> {
     use Family::{Byte, CInteger, FortranInteger, Logical, MultiLanguage};
-    match datatype.as_basic() {
-        Some(basic) if matches!(basic.family, CInteger | FortranInteger | Logical | MultiLanguage | Byte) => {
-            Ok(basic.size())
-        }
-        _ => Err(not_comparable(datatype)),
-    }
+    let takes = |family| matches!(family, CInteger | FortranInteger | Logical | MultiLanguage | Byte);
+    datatype.as_basic().filter(|basic| takes(basic.family)).map(Basic::size)
 }
 
 #[cold]

@@ -8,7 +8,7 @@ use crate::datatype::construct::Unit;
 use crate::datatype::predefined::{BASICS, PAIRS};
 use crate::datatype::{Float, Form, Representation};
 use crate::op::BUILTINS;
-use crate::window::stripe::{STRIPES, yield_core};
+use crate::window::stripe::{STRIPES_BYTES, yield_core};
 use verbena_memory::Owned;
 use verbena_memory::elements::Elements;
 
@@ -53,7 +53,7 @@ const WAYS: [Way; 3] = [Way::Processor, Way::Locked, Way::Far];
 
 impl Exposed {
     fn new(bytes: &[u8]) -> Exposed {
-        Exposed { memory: Owned::from(bytes), stripes: Owned::zeroed(8 * STRIPES) }
+        Exposed { memory: Owned::from(bytes), stripes: Owned::zeroed(STRIPES_BYTES) }
     }
 
     fn guard(&self, way: Way, me: u32) -> Guard<'static> {

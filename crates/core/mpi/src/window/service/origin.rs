@@ -10,6 +10,7 @@ use crate::datatype::wire;
 use crate::error::Result;
 use crate::op::{BUILTINS, Op};
 use crate::process::Access;
+use crate::task::Rest;
 use crate::window::{Remote, lock};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -25,6 +26,8 @@ pub struct Origin {
     state: Lock<State>,
     /// The memory for answers that say nothing but that something is done.
     done: Owned,
+    /// The rest of the service, which ends when an operation begins.
+    rest: Arc<Rest>,
 }
 
 #[derive(Default)]
@@ -59,7 +62,8 @@ enum Load<'a> {
 impl Origin {
     /// The origin's side of the window with these addresses.
     pub(super) fn new(addresses: Arc<Addresses>) -> Origin {
-        Origin { addresses, state: Lock::new(State::default()), done: Owned::zeroed(1) }
+        let (state, done, rest) = (Lock::new(State::default()), Owned::zeroed(1), Arc::default());
+        Origin { addresses, state, done, rest }
     }
 
     /// Stores `data` at the target. `MPI_ERR_TYPE` if the datatype cannot be told.
@@ -195,6 +199,11 @@ impl Origin {
         ended
     }
 
+    /// The rest of the service.
+    pub(super) fn rest(&self) -> &Arc<Rest> {
+        &self.rest
+    }
+
     /// Returns whether every operation is over.
     pub(super) fn is_idle(&self) -> bool {
         self.state.lock().under_way.is_empty()
@@ -227,6 +236,7 @@ impl Origin {
         if load.into().is_none() {
             state.unfinished.insert(target);
         }
+        self.rest.end();
         operation
     }
 

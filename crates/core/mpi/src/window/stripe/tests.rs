@@ -28,9 +28,20 @@ impl Words for Arc<Model> {
 /// order them.
 type Values = Arc<Vec<[AtomicU64; 2]>>;
 
+/// Bytes of a granule.
+const GRANULE_BYTES: u64 = 256;
+
+fn extent(position: u64, bytes: u64) -> Extent {
+    Extent { position, bytes, granule_bytes: GRANULE_BYTES }
+}
+
+fn mask(position: u64, bytes: u64) -> u32 {
+    extent(position, bytes).mask()
+}
+
 /// Adds one to the values that lie in these bytes.
 fn add(stripes: &Stripes<'_, Arc<Model>>, values: &Values, address: u64, bytes: u64) {
-    let _held = stripes.hold(address, bytes);
+    let _held = stripes.hold(extent(address, bytes));
     for granule in address / GRANULE_BYTES..(address + bytes).div_ceil(GRANULE_BYTES) {
         let [low, high] = &values[granule as usize];
         let number = low.load(Relaxed);
@@ -84,14 +95,16 @@ fn bytes_have_the_stripes_of_their_granules() {
     assert_eq!(mask(512, 15 * 256 + 1), 0xffff);
     assert_eq!(mask(7, 1 << 40), 0xffff);
     assert_eq!(mask(u64::MAX - 1, 100), 1 << 15);
+    let wide = |position, bytes| Extent { position, bytes, granule_bytes: 4096 }.mask();
+    assert_eq!((wide(4095, 1), wide(4095, 2), wide(17 * 4096, 4096)), (1, 0b11, 0b10));
 }
 
 #[test]
 fn a_waiter_yields_to_the_holder_that_it_names() {
-    let owned = Owned::zeroed(STRIPES * WORD);
+    let owned = Owned::zeroed(STRIPES_BYTES);
     let words = owned.lend();
     let stripes = Stripes::new(words, 7, &yield_core);
-    let held = stripes.hold(0, 8);
+    let held = stripes.hold(extent(0, 8));
     assert_eq!(words.holder(0), 8);
     let asked = std::sync::atomic::AtomicU32::new(0);
     let pause = |holder: u32| {
@@ -99,7 +112,28 @@ fn a_waiter_yields_to_the_holder_that_it_names() {
         asked.fetch_add(1, Relaxed);
         words.free(0);
     };
-    drop(Stripes::new(words, 3, &pause).hold(0, 8));
+    drop(Stripes::new(words, 3, &pause).hold(extent(0, 8)));
     assert_eq!(asked.into_inner(), 1);
     drop(held);
+}
+
+#[test]
+fn stripes_are_kept_for_pieces_that_have_the_same_and_given_back_before_others_are_taken() {
+    let owned = Owned::zeroed(STRIPES_BYTES);
+    let words = owned.lend();
+    let stripes = Stripes::new(words, 7, &yield_core);
+    let held = || (0..STRIPES).filter(|&stripe| words.holder(stripe) != 0).collect::<Vec<_>>();
+    let mut holding = Holding::new(&stripes);
+    for (position, bytes, expected) in [(0, 8, &[0][..]), (16, 8, &[0]), (250, 8, &[0, 1]), (256, 8, &[1])] {
+        holding.cover(extent(position, bytes));
+        assert_eq!(held(), expected);
+    }
+    (0..3 * PIECES_MAX).for_each(|_| holding.cover(extent(256, 8)));
+    assert_eq!(held(), [1]);
+    holding.release();
+    assert!(held().is_empty());
+    holding.cover(extent(0, 1 << 20));
+    assert_eq!(held().len(), STRIPES);
+    drop(holding);
+    assert!(held().is_empty());
 }

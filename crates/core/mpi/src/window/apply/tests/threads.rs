@@ -2,6 +2,7 @@
 
 use super::*;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use verbena_testing::meetings::{THREADS, at_once};
 
 /// Threads add to the same elements of every sort, aligned or not, in each way and by each call.
@@ -34,6 +35,44 @@ fn no_sum_is_lost() {
                 memory.read(at as usize + i * leaf.size(), &mut found);
                 assert_eq!(found, sum, "element {i} of {leaf:?} at {at}, {way:?}, {calls} calls");
             }
+        }
+    }
+}
+
+/// Long rows are added to the elements that other threads add to one by one, by either call.
+#[test]
+fn long_rows_and_single_elements_meet() {
+    const ELEMENTS: usize = if cfg!(miri) { 600 } else { 1500 };
+    for (handle, way) in [mpi::MPI_DOUBLE, mpi::MPI_LONG]
+        .into_iter()
+        .flat_map(|handle| [Way::Processor, Way::Locked].map(|way| (handle, way)))
+    {
+        let leaf = Datatype::predefined(handle).unwrap();
+        let representation = leaf.as_basic().unwrap().representation;
+        let exposed = Exposed::new(&vec![0; 8 * ELEMENTS + 8]);
+        let ones = Owned::from(&number(representation, 1).repeat(ELEMENTS)[..]);
+        let rooms = [(); THREADS].map(|()| Owned::zeroed(8));
+        let (rows, singles) = (AtomicU64::new(0), AtomicU64::new(0));
+        at_once(|thread| {
+            let row = || add(&exposed, way, thread, (8, ELEMENTS, leaf), Some(ones.lend()), None);
+            if thread == 0 {
+                rows.fetch_add(1, Relaxed);
+                return row();
+            }
+            let number = singles.fetch_add(1, Relaxed) as usize;
+            let at = 8 + number % ELEMENTS * 8;
+            let one = ones.lend().part(0, 8);
+            if thread == 1 {
+                return add(&exposed, way, thread, (at as i64, 1, leaf), Some(one), None);
+            }
+            let (memory, guard) = (exposed.memory.lend(), exposed.guard(way, thread as u32));
+            fetch_and_op(&Op::of(Builtin::Sum), memory, at, leaf, one, rooms[thread].lend(), &guard).unwrap();
+        });
+        let (rows, singles) = (rows.into_inner(), singles.into_inner());
+        for i in 0..ELEMENTS as u64 {
+            let all = rows + singles / ELEMENTS as u64 + u64::from(i < singles % ELEMENTS as u64);
+            let found = exposed.memory.lend().part(8 + 8 * i as usize, 8).to_vec();
+            assert_eq!(found, self::number(representation, all), "{i} of {leaf:?}, {way:?}, {rows} rows");
         }
     }
 }

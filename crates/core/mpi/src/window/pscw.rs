@@ -51,7 +51,12 @@ impl Win {
     /// Waits until the target has posted.
     pub(super) fn await_post(&self, process: &Process, rank: i32) -> Result<()> {
         let Some(post) = self.meetings.lock().posts.remove(&rank) else { return Ok(()) };
-        finish(process, &post)
+        let outcome = crate::point::wait(process, &post);
+        fence(Ordering::SeqCst);
+        let Some(error) = outcome.error.clone() else { return Ok(()) };
+        // Whoever comes next fails as well.
+        self.meetings.lock().posts.insert(rank, Active::Done(outcome));
+        Err(error)
     }
 
     /// Ends the access that `MPI_Win_start` began (`MPI_Win_complete`). Waits for the posts of
@@ -172,11 +177,4 @@ impl Win {
         };
         Active::posted(Direction::Receive, process.command(|engine| engine.receive(receive)))
     }
-}
-
-/// Waits for a message.
-fn finish(process: &Process, active: &Active) -> Result<()> {
-    let outcome = crate::point::wait(process, active);
-    fence(Ordering::SeqCst);
-    outcome.error.map_or(Ok(()), Err)
 }

@@ -256,12 +256,23 @@ fn windows_of_which_somebody_does_not_take_part() {
 fn passes_between_two(name: &str, arguments: &[&str], variables: &[(&str, &str)]) {
     let job = arguments.iter().fold(job(2, program(name)), |job, argument| job.arg(argument));
     let ended = variables.iter().fold(job, |job, (name, value)| job.env(name, value)).run().ok();
-    assert!(ended.stdout.contains(&format!("{name}: ok with 2 ranks")), "{arguments:?} {variables:?}: {ended:?}");
+    assert!(
+        ended.stdout.contains(&format!("{name}: ok with 2 ranks")),
+        "{arguments:?} {variables:?}: {ended:?}"
+    );
 }
 
 #[test]
 fn threads_of_one_origin_wait_for_one_lock_or_post() {
     for variables in WAYS_TO_A_TARGET {
         passes_between_two("window_threads", &[], variables);
+    }
+}
+
+#[test]
+fn lock_all_holds_the_locks_of_what_is_loaded_without_a_call() {
+    passes_between_two("window_lock_all", &["shared"], &[]);
+    for variables in WAYS_TO_A_TARGET {
+        passes_between_two("window_lock_all", &["own"], variables);
     }
 }

@@ -127,6 +127,11 @@ impl Epochs {
         !is_locking && !self.access.as_ref().is_some_and(is_awaited)
     }
 
+    /// The work that comes before loads and stores of a rank's memory, if all are locked.
+    pub(super) fn enter_all(&mut self, rank: i32) -> Option<Entry> {
+        self.all.as_mut().map(|all| all.enter(rank))
+    }
+
     /// Like [`Epochs::enter`], for an operation with a request, which needs a passive epoch
     /// (12.3.5).
     pub(super) fn enter_passive(&mut self, rank: i32, call: &str) -> Result<Entry> {

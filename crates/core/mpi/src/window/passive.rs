@@ -6,7 +6,7 @@
 use super::control::Words;
 use super::epoch::{Hold, Meeting};
 use super::lock::{Attempt, Kind, Lock};
-use super::{Win, counts, error};
+use super::{Flavor, Win, counts, error};
 use crate::error::Result;
 use crate::generated::constants as mpi;
 use crate::process::Process;
@@ -60,11 +60,32 @@ impl Win {
         finished
     }
 
-    /// Locks the memory of all members for sharing (`MPI_Win_lock_all`). A member's lock is taken
-    /// when it is first accessed; those that are mapped here are taken at once if they are free.
-    pub fn lock_all(&self, _process: &Process, assert: i32) -> Result<()> {
+    /// Locks the memory of all members for sharing (`MPI_Win_lock_all`). Waits for the locks of
+    /// memory that the program may load and store without a call: its own, and what
+    /// `MPI_Win_shared_query` tells. Those of others are taken when they are first accessed.
+    pub fn lock_all(&self, process: &Process, assert: i32) -> Result<()> {
         let is_taken = is_checked("MPI_Win_lock_all", assert)?;
-        self.epochs.lock().lock_all(if is_taken { Meeting::Due } else { Meeting::Unchecked })
+        self.epochs.lock().lock_all(if is_taken { Meeting::Due } else { Meeting::Unchecked })?;
+        let others = 0..if is_taken && self.is_stored_by_others() { self.size() as usize } else { 0 };
+        let own = is_taken.then_some(self.rank() as usize);
+        let mut all = others.filter(|&rank| Some(rank) != own && self.shared(process, rank).is_some());
+        let taken = own.into_iter().chain(&mut all).try_for_each(|rank| self.lock_at_once(process, rank));
+        // An epoch that could not be opened leaves no locks behind.
+        taken.inspect_err(|_| {
+            let _ = self.unlock_all(process);
+        })
+    }
+
+    /// Takes the lock of a member now if an epoch of `MPI_Win_lock_all` is open.
+    pub(super) fn lock_at_once(&self, process: &Process, rank: usize) -> Result<()> {
+        const CALL: &str = "MPI_Win_lock_all";
+        let entry = self.epochs.lock().enter_all(rank as i32);
+        entry.map_or(Ok(()), |entry| self.meet(process, rank, entry, CALL))
+    }
+
+    /// Returns whether the program may load and store the memory of other members.
+    fn is_stored_by_others(&self) -> bool {
+        self.flavor == Flavor::Shared || self.is_shared_told.load(Ordering::Relaxed)
     }
 
     /// Finishes everything and gives the locks back (`MPI_Win_unlock_all`).

@@ -276,3 +276,9 @@ fn lock_all_holds_the_locks_of_what_is_loaded_without_a_call() {
         passes_between_two("window_lock_all", &["own"], variables);
     }
 }
+
+/// Nothing is lost silently by a process that can map no control words.
+#[test]
+fn an_accumulate_without_room_to_map_says_so() {
+    passes_between_two("window_limits", &[], &[]);
+}

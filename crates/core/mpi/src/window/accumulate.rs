@@ -127,6 +127,7 @@ impl Win {
         }
         let place = self.place(process, &remote, rank)?;
         let Some(guard) = self.guard(process, rank).filter(|_| !matches!(place, Place::Messages)) else {
+            self.by_messages(&remote)?;
             counts::operation(call.kind, Way::Messages);
             let source = source.map(|(buffer, _)| buffer);
             return self.service.accumulate(process, source, former, &remote, op);
@@ -155,6 +156,7 @@ impl Win {
         let Some(rank) = self.enter(process, remote.rank, call)? else { return Ok(COMPLETE) };
         let place = self.place(process, &remote, rank)?;
         let Some(guard) = self.guard(process, rank).filter(|_| !matches!(place, Place::Messages)) else {
+            self.by_messages(&remote)?;
             counts::operation(call.kind, Way::Messages);
             return self.service.compare_and_swap(process, swap, &remote);
         };

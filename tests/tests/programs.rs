@@ -282,3 +282,8 @@ fn lock_all_holds_the_locks_of_what_is_loaded_without_a_call() {
 fn an_accumulate_without_room_to_map_says_so() {
     passes_between_two("window_limits", &[], &[]);
 }
+
+#[test]
+fn accumulates_keep_their_order_when_the_way_changes() {
+    passes_between_two("window_order", &[], &[]);
+}

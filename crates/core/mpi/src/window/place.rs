@@ -110,6 +110,8 @@ impl Win {
         match found {
             Found::Nothing => Err(unattached()),
             Found::Untold => self.by_messages(remote),
+            // Nothing overtakes an accumulate that went by a message when the table told nothing.
+            Found::Attached { .. } if self.service.is_busy_with(process, rank) => self.by_messages(remote),
             Found::Attached { address: start, ticket } => {
                 let region = ticket.and_then(|ticket| process.heap()?.at(ticket));
                 Ok(match (region, &target.way) {

@@ -287,3 +287,12 @@ fn an_accumulate_without_room_to_map_says_so() {
 fn accumulates_keep_their_order_when_the_way_changes() {
     passes_between_two("window_order", &[], &[]);
 }
+
+#[test]
+fn polling_a_window_makes_progress() {
+    for way in ["lock", "flush", "local"] {
+        for variables in WAYS_TO_A_TARGET {
+            passes_between_two("window_polls", &[way], variables);
+        }
+    }
+}

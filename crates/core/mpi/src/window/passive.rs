@@ -12,6 +12,9 @@ use crate::generated::constants as mpi;
 use crate::process::Process;
 use std::sync::atomic::{Ordering, fence};
 
+/// One of so many flushes and unlocks makes progress, though it has nothing to wait for.
+const FLUSHES_A_POLL: u32 = 16;
+
 /// The kind of a lock type of the standard. `MPI_ERR_LOCKTYPE` if it is none.
 fn kind_of(lock_type: i32) -> Result<Kind> {
     match lock_type {
@@ -116,12 +119,14 @@ impl Win {
     pub fn flush_local(&self, process: &Process, rank: i32) -> Result<()> {
         let Some(member) = self.member(rank)? else { return Ok(()) };
         self.epochs.lock().check_passive(Some(rank), "MPI_Win_flush_local")?;
+        self.poll_sometimes(process);
         if self.serving.is_none() { Ok(()) } else { self.service.flush_local(process, member) }
     }
 
     /// Finishes everything, at this side (`MPI_Win_flush_local_all`).
     pub fn flush_local_all(&self, process: &Process) -> Result<()> {
         self.epochs.lock().check_passive(None, "MPI_Win_flush_local_all")?;
+        self.poll_sometimes(process);
         if self.serving.is_none() { Ok(()) } else { self.service.flush_local_all(process) }
     }
 
@@ -135,13 +140,26 @@ impl Win {
     /// Waits until everything called on a member is done there.
     pub(super) fn finish_at(&self, process: &Process, rank: usize) -> Result<()> {
         fence(Ordering::SeqCst);
+        self.poll_sometimes(process);
         if self.serving.is_none() { Ok(()) } else { self.service.flush(process, rank) }
     }
 
     /// Waits until everything is done at all members.
     pub(super) fn finish_all(&self, process: &Process) -> Result<()> {
         fence(Ordering::SeqCst);
+        self.poll_sometimes(process);
         if self.serving.is_none() { Ok(()) } else { self.service.flush_all(process) }
+    }
+
+    /// Makes progress in one of [`FLUSHES_A_POLL`] flushes: a program may call them in a loop until
+    /// another process has stored something.
+    #[inline]
+    fn poll_sometimes(&self, process: &Process) {
+        let flushes = self.flushes.load(Ordering::Relaxed).wrapping_add(1);
+        self.flushes.store(flushes, Ordering::Relaxed);
+        if flushes.is_multiple_of(FLUSHES_A_POLL) {
+            process.poll();
+        }
     }
 
     /// Takes the shared lock of a member in an epoch of `MPI_Win_lock_all`.

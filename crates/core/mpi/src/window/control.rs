@@ -131,7 +131,9 @@ impl Words {
     /// Calls `each` with every rank that waits for the lock, in a window of `members`.
     pub(super) fn for_each_waiting(&self, members: i32, mut each: impl FnMut(i32)) {
         for group in 0..(members as usize).div_ceil(64) {
-            let mut bits = self.0.word_load(WAITERS + group * WORD);
+            // Another process may have stored anything there.
+            let ranks = (members as usize - group * 64).min(64);
+            let mut bits = self.0.word_load(WAITERS + group * WORD) & (u64::MAX >> (64 - ranks));
             while bits != 0 {
                 each((group * 64) as i32 + bits.trailing_zeros() as i32);
                 bits &= bits - 1;
@@ -247,6 +249,15 @@ mod tests {
         let mut found = Vec::new();
         words.for_each_waiting(130, |rank| found.push(rank));
         assert_eq!(found, [0, 129]);
+    }
+
+    #[test]
+    fn a_rank_that_the_window_lacks_does_not_wait() {
+        let (_owned, words) = words(3);
+        words.0.word_store(WAITERS, u64::MAX);
+        let mut found = Vec::new();
+        words.for_each_waiting(3, |rank| found.push(rank));
+        assert_eq!(found, [0, 1, 2]);
     }
 
     #[test]

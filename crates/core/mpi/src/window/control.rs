@@ -13,6 +13,7 @@ use super::own::no_memory;
 use super::stripe::STRIPES;
 use crate::error::Result;
 use crate::process::Process;
+use std::sync::atomic::{Ordering, fence};
 use verbena_channel::heap::{Block, Ticket};
 use verbena_memory::{Owned, Region};
 
@@ -130,6 +131,8 @@ impl Words {
 
     /// Calls `each` with every rank that waits for the lock, in a window of `members`.
     pub(super) fn for_each_waiting(&self, members: i32, mut each: impl FnMut(i32)) {
+        // The lock was given back before, and whoever does not see that has set its bit before.
+        fence(Ordering::SeqCst);
         for group in 0..(members as usize).div_ceil(64) {
             // Another process may have stored anything there.
             let ranks = (members as usize - group * 64).min(64);

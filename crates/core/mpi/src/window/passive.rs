@@ -56,11 +56,9 @@ impl Win {
         let Some(member) = self.member(rank)? else { return Ok(()) };
         let hold = self.epochs.lock().hold(rank)?;
         let finished = self.finish_at(process, member);
-        if hold.is_taken {
-            self.give(process, member, hold.kind)?;
-        }
+        let given = if hold.is_taken { self.give(process, member, hold.kind) } else { Ok(()) };
         self.epochs.lock().unlocked(rank);
-        finished
+        finished.and(given)
     }
 
     /// Locks the memory of all members for sharing (`MPI_Win_lock_all`). Waits for the locks of

@@ -1,5 +1,6 @@
 /* Windows of which somebody does not take part. WAY: unfreed (MPI_Finalize comes first), killed (a
-   rank dies with a lock that the others wait for), computes (the target calls nothing). */
+   rank dies with a lock that the others wait for), computes (the target calls nothing), dynamic (nor
+   does that of a dynamic window). */
 #include "check.h"
 #include <signal.h>
 #include <unistd.h>
@@ -35,12 +36,19 @@ static void killed(void) {
 }
 
 /* Rank 0 computes for a second, and what all others do meanwhile must not wait for it. */
-static void computes(void) {
+static void computes(int is_dynamic) {
     static int memory[4];
     double start, slowest = 0, mine = 0;
     int one = 1, got = 0;
+    MPI_Aint at = 1;
     MPI_Win win;
-    MPI_Win_create(memory, sizeof memory, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    if (is_dynamic) {
+        MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+        MPI_Win_attach(win, memory, sizeof memory);
+        MPI_Get_address(memory + 1, &at);
+        MPI_Bcast(&at, 1, MPI_AINT, 0, MPI_COMM_WORLD);
+    } else
+        MPI_Win_create(memory, sizeof memory, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
     MPI_Barrier(MPI_COMM_WORLD);
     start = MPI_Wtime();
     if (rank == 0)
@@ -48,8 +56,8 @@ static void computes(void) {
             continue;
     else {
         MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
-        MPI_Accumulate(&one, 1, MPI_INT, 0, 1, 1, MPI_INT, MPI_SUM, win);
-        MPI_Get(&got, 1, MPI_INT, 0, 1, 1, MPI_INT, win);
+        MPI_Accumulate(&one, 1, MPI_INT, 0, at, 1, MPI_INT, MPI_SUM, win);
+        MPI_Get(&got, 1, MPI_INT, 0, at, 1, MPI_INT, win);
         MPI_Win_unlock(0, win);
         mine = MPI_Wtime() - start;
     }
@@ -68,7 +76,9 @@ int main(int argc, char **argv) {
     if (strcmp(way, "killed") == 0)
         killed();
     if (strcmp(way, "computes") == 0)
-        computes();
+        computes(0);
+    if (strcmp(way, "dynamic") == 0)
+        computes(1);
     MPI_Finalize();
     report("window_ends", rank, size);
     return 0;

@@ -40,6 +40,16 @@ fn single_copy_refused_to_all_ranks() {
     }
 }
 
+/// A target of windows that computes must not hold up those who would have copied.
+#[test]
+fn single_copy_refused_to_windows() {
+    for (name, way) in [("window_ends", "computes"), ("window_ends", "dynamic"), ("window_operations", "")] {
+        let job = job(3, program("refuse")).arg("eperm").arg(program(name));
+        let ended = if way.is_empty() { job } else { job.arg(way) }.run().ok();
+        assert!(ended.stdout.contains(&format!("{name}: ok with 3 ranks")), "{way}: {ended:?}");
+    }
+}
+
 /// One side may then copy and the other may not.
 #[test]
 fn single_copy_refused_to_some_ranks() {

@@ -242,12 +242,57 @@ fn windows_of_which_somebody_does_not_take_part() {
             let job = job(3, &program).arg(way);
             variables.iter().fold(job, |job, (name, value)| job.env(name, value)).run()
         };
-        for way in ["unfreed", "computes"] {
+        for way in ["unfreed", "computes", "dynamic"] {
             let ended = run(way).ok();
             assert!(ended.stdout.contains("window_ends: ok with 3 ranks"), "{variables:?} {way}: {ended:?}");
         }
         let ended = run("killed");
         assert!(ended.code != 0 && !ended.hung, "{variables:?}: {ended:?}");
         ended.complains("Rank 1 was killed by signal 9");
+    }
+}
+
+/// Runs a program of windows between two ranks, over one way.
+fn passes_between_two(name: &str, arguments: &[&str], variables: &[(&str, &str)]) {
+    let job = arguments.iter().fold(job(2, program(name)), |job, argument| job.arg(argument));
+    let ended = variables.iter().fold(job, |job, (name, value)| job.env(name, value)).run().ok();
+    assert!(
+        ended.stdout.contains(&format!("{name}: ok with 2 ranks")),
+        "{arguments:?} {variables:?}: {ended:?}"
+    );
+}
+
+#[test]
+fn threads_of_one_origin_wait_for_one_lock_or_post() {
+    for variables in WAYS_TO_A_TARGET {
+        passes_between_two("window_threads", &[], variables);
+    }
+}
+
+#[test]
+fn lock_all_holds_the_locks_of_what_is_loaded_without_a_call() {
+    passes_between_two("window_lock_all", &["shared"], &[]);
+    for variables in WAYS_TO_A_TARGET {
+        passes_between_two("window_lock_all", &["own"], variables);
+    }
+}
+
+/// Nothing is lost silently by a process that can map no control words.
+#[test]
+fn an_accumulate_without_room_to_map_says_so() {
+    passes_between_two("window_limits", &[], &[]);
+}
+
+#[test]
+fn accumulates_keep_their_order_when_the_way_changes() {
+    passes_between_two("window_order", &[], &[]);
+}
+
+#[test]
+fn polling_a_window_makes_progress() {
+    for way in ["lock", "flush", "local"] {
+        for variables in WAYS_TO_A_TARGET {
+            passes_between_two("window_polls", &[way], variables);
+        }
     }
 }

@@ -42,8 +42,10 @@ pub(crate) fn require() -> Result<()> {
 /// Says that a window that had called [`require`] is gone.
 pub(crate) fn release() {
     WINDOWS.fetch_sub(1, SeqCst);
+    let mut thread = THREAD.lock().unwrap();
+    // Another window may have been made, and has found the thread running.
     if !is_wanted() {
-        stop();
+        end(&mut thread);
     }
 }
 
@@ -76,7 +78,11 @@ pub(crate) fn start() -> Result<()> {
 
 /// Ends the progress thread, if it runs. Nothing may be under way.
 pub(crate) fn stop() {
-    if let Some(thread) = THREAD.lock().unwrap().take() {
+    end(&mut THREAD.lock().unwrap());
+}
+
+fn end(thread: &mut Option<JoinHandle<()>>) {
+    if let Some(thread) = thread.take() {
         STOP.store(true, SeqCst);
         state::process().wake_progress_thread();
         // The thread panics only because of a defect, which it has reported itself.

@@ -1,6 +1,6 @@
 //! Accumulates, fetches and swaps (MPI-5.0, 12.3.4): what changes the target's elements atomically.
 
-use super::apply::{self, Guard, TargetMemory};
+use super::apply::{self, Domain, Guard, TargetMemory};
 use super::counts::{self, Kind, Way};
 use super::operate::{COMPLETE, Call};
 use super::place::{Place, Remote};
@@ -126,7 +126,8 @@ impl Win {
             return Ok(COMPLETE);
         }
         let place = self.place(process, &remote, rank)?;
-        let Some(guard) = self.guard(process, rank).filter(|_| !matches!(place, Place::Messages)) else {
+        let Some(guard) = self.guard_at(process, rank, &place) else {
+            self.by_messages(&remote)?;
             counts::operation(call.kind, Way::Messages);
             let source = source.map(|(buffer, _)| buffer);
             return self.service.accumulate(process, source, former, &remote, op);
@@ -154,7 +155,8 @@ impl Win {
         check_swappable(remote.datatype)?;
         let Some(rank) = self.enter(process, remote.rank, call)? else { return Ok(COMPLETE) };
         let place = self.place(process, &remote, rank)?;
-        let Some(guard) = self.guard(process, rank).filter(|_| !matches!(place, Place::Messages)) else {
+        let Some(guard) = self.guard_at(process, rank, &place) else {
+            self.by_messages(&remote)?;
             counts::operation(call.kind, Way::Messages);
             return self.service.compare_and_swap(process, swap, &remote);
         };
@@ -166,11 +168,26 @@ impl Win {
         Ok(COMPLETE)
     }
 
+    /// The means to change elements at a place here; `None` if messages must do it.
+    fn guard_at(&self, process: &Process, rank: usize, place: &Place) -> Option<Guard<'static>> {
+        self.guard(process, rank).filter(|guard| changes_here(place, guard.domain))
+    }
+
     /// The means to keep changes of a member's elements apart, if this process has them.
     fn guard(&self, process: &Process, rank: usize) -> Option<Guard<'static>> {
         let words = self.target(process, rank).words?;
         let stripes = Stripes::new(words.stripes(), process.me(), &yield_core);
         Some(Guard { domain: self.parts[rank].domain(self.flavor), stripes })
+    }
+}
+
+/// Returns whether elements at a place may be changed from here: memory that others change by a
+/// processor's atomics is not copied forth and back, though it could not be mapped here.
+fn changes_here(place: &Place, domain: Domain) -> bool {
+    match place {
+        Place::Mapped(..) => true,
+        Place::Neighbor(..) => domain == Domain::Locked,
+        Place::Messages => false,
     }
 }
 
@@ -247,5 +264,32 @@ fn check_swappable(datatype: &Datatype) -> Result<()> {
             let what = format!("{}, which is no integer, logical value or byte", datatype.name());
             Err(error::elements("MPI_Compare_and_swap", &what))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use verbena_fault::Fault;
+
+    struct Nobody;
+
+    impl Neighbor for Nobody {
+        fn read(&self, _: u64, _: Region) -> std::result::Result<(), Fault> {
+            Ok(())
+        }
+
+        fn write(&self, _: Region, _: u64) -> std::result::Result<(), Fault> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_processors_change_is_changed_where_it_is_mapped() {
+        let copied = Place::Neighbor(Arc::new(Nobody), 0);
+        assert!(changes_here(&copied, Domain::Locked) && !changes_here(&copied, Domain::Processor));
+        let mapped = Place::Mapped(Region::EMPTY, 0);
+        assert!(changes_here(&mapped, Domain::Locked) && changes_here(&mapped, Domain::Processor));
+        assert!(!changes_here(&Place::Messages, Domain::Locked));
     }
 }

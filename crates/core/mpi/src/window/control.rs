@@ -15,6 +15,7 @@ use super::own::no_memory;
 use super::stripe::STRIPES_BYTES;
 use crate::error::Result;
 use crate::process::Process;
+use std::sync::atomic::{Ordering, fence};
 use verbena_channel::heap::{Block, Ticket};
 use verbena_memory::atomic::Native;
 use verbena_memory::{Owned, Region};
@@ -171,8 +172,12 @@ impl Words {
 
     /// Calls `each` with every rank that waits for the lock, in a window of `members`.
     pub(super) fn for_each_waiting(&self, members: i32, mut each: impl FnMut(i32)) {
+        // The lock was given back before, and whoever does not see that has set its bit before.
+        fence(Ordering::SeqCst);
         for group in 0..(members as usize).div_ceil(64) {
-            let mut bits = self.0.word_load(WAITERS + group * BITS);
+            // Another process may have stored anything there.
+            let ranks = (members as usize - group * 64).min(64);
+            let mut bits = self.0.word_load(WAITERS + group * BITS) & (u64::MAX >> (64 - ranks));
             while bits != 0 {
                 each((group * 64) as i32 + bits.trailing_zeros() as i32);
                 bits &= bits - 1;
@@ -309,6 +314,15 @@ mod tests {
         (0..3).for_each(|_| words.complete());
         words.forget_completes(2);
         assert_eq!(words.completes(), 1);
+    }
+
+    #[test]
+    fn a_rank_that_the_window_lacks_does_not_wait() {
+        let (_owned, words) = words(3);
+        words.0.word_store(WAITERS, u64::MAX);
+        let mut found = Vec::new();
+        words.for_each_waiting(3, |rank| found.push(rank));
+        assert_eq!(found, [0, 1, 2]);
     }
 
     #[test]

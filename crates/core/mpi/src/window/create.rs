@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use crate::info::Info;
 use crate::process::Process;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize};
 use std::sync::{Arc, Mutex, OnceLock};
 use verbena_channel::heap::Ticket;
 use verbena_memory::Region;
@@ -266,9 +266,8 @@ impl<'a> Making<'a> {
     /// Returns whether the kernel copies between this process and all other members. Only windows
     /// over the program's memory ask.
     fn copies(&self) -> bool {
-        let Some(neighbors) = self.process.neighbors().filter(|_| self.flavor == Flavor::Create) else {
-            return false;
-        };
+        let is_of_program = matches!(self.flavor, Flavor::Create | Flavor::Dynamic);
+        let Some(neighbors) = self.process.neighbors().filter(|_| is_of_program) else { return false };
         let me = self.process.me();
         let mut others = self.comm.group().members().iter().filter(|&&peer| peer != me);
         others.all(|&peer| neighbors.neighbor(peer).is_some())
@@ -307,10 +306,10 @@ impl<'a> Making<'a> {
             let serving = Serving { service: service.clone(), exposed: local.clone() };
             self.process.tasks().start(self.process, Box::new(serving))
         };
-        let is_reached = self.is_united(&parts) && (agreed.copies || parts.iter().all(Part::is_mapped));
+        let is_reached = self.is_reached(agreed, &parts);
         let needs_messages = parts.len() > 1 && (!is_reached || self.flavor == Flavor::Dynamic);
         let serving = needs_messages.then(serve);
-        let needs_progress = needs_messages && self.needs_progress(&parts);
+        let needs_progress = needs_messages && !is_reached && !info::is_set(&self.hints, "no_locks");
         Win {
             targets: parts.iter().map(|_| OnceLock::new()).collect(),
             comm,
@@ -321,6 +320,8 @@ impl<'a> Making<'a> {
             service,
             serving,
             needs_progress,
+            is_shared_told: AtomicBool::new(false),
+            flushes: AtomicU32::new(0),
             epochs: Lock::new(Epochs::default()),
             meetings: Lock::new(Meetings::default()),
             hints: self.hints,
@@ -331,12 +332,11 @@ impl<'a> Making<'a> {
         }
     }
 
-    /// Returns whether members wait for this process unless it makes progress: they lock it, or
-    /// access it under a lock, by messages.
-    fn needs_progress(&self, parts: &[Part]) -> bool {
-        let is_by_copies = self.process.neighbors().is_some() || parts.iter().all(Part::is_mapped);
-        let is_direct = self.is_united(parts) && is_by_copies;
-        !is_direct && !info::is_set(&self.hints, "no_locks")
+    /// Returns whether all members reach each other's lock and memory by themselves; that of a
+    /// dynamic window may lie anywhere.
+    fn is_reached(&self, agreed: Agreed, parts: &[Part]) -> bool {
+        let is_mapped = self.flavor != Flavor::Dynamic && parts.iter().all(Part::is_mapped);
+        self.is_united(parts) && (agreed.copies || is_mapped)
     }
 
     /// Returns whether all members have each other's control words mapped.

@@ -8,7 +8,7 @@
 use super::error::{self, Open};
 use super::lock::Kind;
 use crate::error::Result;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The state of fences.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,8 +28,17 @@ pub(super) enum Meeting {
     Unchecked,
     /// The target's post, or its lock, is waited for at the first access.
     Due,
+    /// A thread waits for it now.
+    Waiting,
     /// The target was met.
     Done,
+}
+
+impl Meeting {
+    /// Returns whether nothing is left to wait for.
+    fn is_over(&self) -> bool {
+        matches!(self, Meeting::Unchecked | Meeting::Done)
+    }
 }
 
 /// The work that comes before an operation.
@@ -41,6 +50,8 @@ pub(super) enum Entry {
     AwaitPost,
     /// A shared lock of the target is taken.
     TakeLock,
+    /// Another thread does one of both; [`Epochs::is_met`] tells when it has ended.
+    AwaitThread,
 }
 
 /// A lock that the program asked for.
@@ -77,6 +88,8 @@ struct LockAll {
     first: Meeting,
     /// The ranks that were met, a bit each, up to the highest.
     met: Vec<u64>,
+    /// The ranks whose locks threads wait for.
+    waiting: BTreeSet<i32>,
 }
 
 impl Epochs {
@@ -96,9 +109,10 @@ impl Epochs {
         }
         match self.access.as_mut().and_then(|targets| targets.get_mut(&rank)) {
             Some(meeting) if *meeting == Meeting::Due => {
-                *meeting = Meeting::Done;
+                *meeting = Meeting::Waiting;
                 Ok(Entry::AwaitPost)
             }
+            Some(Meeting::Waiting) => Ok(Entry::AwaitThread),
             Some(_) => Ok(Entry::Ready),
             None => Err(error::no_access(call, rank, &self.open())),
         }
@@ -114,7 +128,7 @@ impl Epochs {
         match (&self.all, &self.access) {
             (Some(all), _) => all.first != Meeting::Due || all.has_met(rank),
             (None, _) if self.fence != Fence::Closed => true,
-            (None, Some(targets)) => targets.get(&rank).is_some_and(|&meeting| meeting != Meeting::Due),
+            (None, Some(targets)) => targets.get(&rank).is_some_and(Meeting::is_over),
             (None, None) => false,
         }
     }
@@ -149,6 +163,33 @@ impl Epochs {
             None => !self.locks.is_empty(),
         };
         is_locked || self.all.is_some()
+    }
+
+    /// Notes that the work that [`Epochs::enter`] asked for has ended. If it failed, the next
+    /// operation asks for it again.
+    #[cold]
+    pub(super) fn met(&mut self, rank: i32, is_met: bool) {
+        if let Some(all) = &mut self.all {
+            all.waiting.remove(&rank);
+            if is_met {
+                all.note(rank);
+            }
+        } else if let Some(meeting) = self.access.as_mut().and_then(|targets| targets.get_mut(&rank)) {
+            *meeting = if is_met { Meeting::Done } else { Meeting::Due };
+        }
+    }
+
+    /// Returns whether no thread waits for the target's post or lock.
+    #[cold]
+    pub(super) fn is_met(&self, rank: i32) -> bool {
+        let is_awaited = |targets: &BTreeMap<_, _>| targets.get(&rank) == Some(&Meeting::Waiting);
+        let is_locking = self.all.as_ref().is_some_and(|all| all.waiting.contains(&rank));
+        !is_locking && !self.access.as_ref().is_some_and(is_awaited)
+    }
+
+    /// The work that comes before loads and stores of a rank's memory, if all are locked.
+    pub(super) fn enter_all(&mut self, rank: i32) -> Option<Entry> {
+        self.all.as_mut().map(|all| all.enter(rank))
     }
 
     /// Like [`Epochs::enter`], for an operation with a request, which needs a passive epoch
@@ -250,14 +291,14 @@ impl Epochs {
     pub(super) fn lock_all(&mut self, first: Meeting) -> Result<()> {
         self.check_lock_all()?;
         self.fence = Fence::Closed;
-        self.all = Some(LockAll { first, met: Vec::new() });
+        self.all = Some(LockAll { first, met: Vec::new(), waiting: BTreeSet::new() });
         Ok(())
     }
 
-    /// Notes that the locks of all `members` are held.
-    pub(super) fn met_all(&mut self, members: i32) {
+    /// Notes that the locks of these members are held.
+    pub(super) fn met_all(&mut self, members: &[usize]) {
         if let Some(all) = &mut self.all {
-            (0..members).for_each(|rank| _ = all.meet(rank));
+            members.iter().for_each(|&rank| all.note(rank as i32));
         }
     }
 
@@ -308,20 +349,23 @@ impl Epochs {
 impl LockAll {
     #[inline]
     fn enter(&mut self, rank: i32) -> Entry {
-        let is_due = self.first == Meeting::Due && self.meet(rank);
-        if is_due { Entry::TakeLock } else { Entry::Ready }
+        let is_met = self.met.get(rank as usize / 64).is_some_and(|word| word >> (rank % 64) & 1 == 1);
+        if is_met || self.first != Meeting::Due { Entry::Ready } else { self.begin(rank) }
     }
 
-    /// Notes a rank. Returns whether it is new.
-    #[inline]
-    fn meet(&mut self, rank: i32) -> bool {
-        let (word, bit) = (rank as usize / 64, 1 << (rank % 64));
+    /// Asks a thread, and only one, to take the lock of a rank.
+    #[cold]
+    fn begin(&mut self, rank: i32) -> Entry {
+        if self.waiting.insert(rank) { Entry::TakeLock } else { Entry::AwaitThread }
+    }
+
+    /// Notes that the lock of a rank is held.
+    fn note(&mut self, rank: i32) {
+        let word = rank as usize / 64;
         if word >= self.met.len() {
             self.met.resize(word + 1, 0);
         }
-        let is_new = self.met[word] & bit == 0;
-        self.met[word] |= bit;
-        is_new
+        self.met[word] |= 1 << (rank % 64);
     }
 
     /// Returns whether a rank was noted.
@@ -416,6 +460,7 @@ mod tests {
         let mut epochs = Epochs::default();
         epochs.start(&[1, 4], Meeting::Due).unwrap();
         assert_eq!(epochs.enter(4, "MPI_Put").unwrap(), Entry::AwaitPost);
+        epochs.met(4, true);
         assert_eq!(epochs.enter(4, "MPI_Put").unwrap(), Entry::Ready);
         assert_eq!(class(epochs.enter(2, "MPI_Put")), MPI_ERR_RMA_SYNC);
         assert_eq!(class(epochs.lock_all(Meeting::Due)), MPI_ERR_RMA_SYNC);
@@ -437,6 +482,26 @@ mod tests {
             made += u32::from(owes);
         }
         assert_eq!(made, 10);
+    }
+
+    #[test]
+    fn a_second_thread_waits_until_the_target_is_met() {
+        for is_lock in [true, false] {
+            let mut epochs = Epochs::default();
+            let first = if is_lock { Entry::TakeLock } else { Entry::AwaitPost };
+            match is_lock {
+                true => epochs.lock_all(Meeting::Due).unwrap(),
+                false => epochs.start(&[1, 7], Meeting::Due).unwrap(),
+            }
+            assert_eq!(epochs.enter(7, "MPI_Put").unwrap(), first);
+            assert_eq!(epochs.enter(7, "MPI_Put").unwrap(), Entry::AwaitThread);
+            assert!(!epochs.is_met(7) && epochs.is_met(1));
+            epochs.met(7, false);
+            assert!(epochs.is_met(7));
+            assert_eq!(epochs.enter(7, "MPI_Put").unwrap(), first, "the first one failed");
+            epochs.met(7, true);
+            assert_eq!(epochs.enter(7, "MPI_Put").unwrap(), Entry::Ready);
+        }
     }
 
     #[test]
@@ -474,8 +539,10 @@ mod tests {
         let mut epochs = Epochs::default();
         epochs.lock_all(Meeting::Due).unwrap();
         assert_eq!(epochs.enter(5, "MPI_Get").unwrap(), Entry::TakeLock);
+        epochs.met(5, true);
         assert_eq!(epochs.enter(5, "MPI_Get").unwrap(), Entry::Ready);
         assert_eq!(epochs.enter(64, "MPI_Get").unwrap(), Entry::TakeLock);
+        epochs.met(64, true);
         assert_eq!(epochs.locked_by_all().unwrap(), [5, 64]);
         assert_eq!(class(epochs.check_lock(5)), MPI_ERR_RMA_SYNC);
         epochs.unlocked_all();
@@ -485,7 +552,7 @@ mod tests {
         assert!(epochs.locked_by_all().unwrap().is_empty());
         epochs.unlocked_all();
         epochs.lock_all(Meeting::Due).unwrap();
-        epochs.met_all(3);
+        epochs.met_all(&[0, 1, 2]);
         assert_eq!(epochs.enter(2, "MPI_Get").unwrap(), Entry::Ready);
         assert_eq!(epochs.locked_by_all().unwrap(), [0, 1, 2]);
     }

@@ -68,7 +68,7 @@ use local::Local;
 use part::Part;
 use pscw::Meetings;
 use service::Service;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use target::Target;
 use verbena_memory::Region;
@@ -115,6 +115,10 @@ pub struct Win {
     /// The task of the service, if some member reaches another by messages.
     serving: Option<Arc<Running>>,
     needs_progress: bool,
+    /// Set once the program was told where memory of a member is.
+    is_shared_told: AtomicBool,
+    /// Flushes and unlocks, about; see `passive`.
+    flushes: AtomicU32,
     epochs: Lock<Epochs>,
     meetings: Lock<Meetings>,
     hints: Info,
@@ -239,7 +243,11 @@ impl Win {
         let Some(rank) = found else { return Ok((0, 1, 0)) };
         let part = &self.parts[rank];
         match self.shared(process, rank) {
-            Some(region) => Ok((part.size, part.unit, region.address() as usize)),
+            Some(region) => {
+                self.is_shared_told.store(true, Ordering::Relaxed);
+                self.lock_at_once(process, rank)?;
+                Ok((part.size, part.unit, region.address() as usize))
+            }
             None if self.flavor == Flavor::Shared => Ok((part.size, part.unit, 0)),
             None => Ok((0, part.unit, 0)),
         }

@@ -40,10 +40,27 @@ impl Win {
         };
         match entry? {
             Entry::Ready => (),
-            Entry::AwaitPost => self.await_post(process, rank)?,
-            Entry::TakeLock => self.take_shared(process, member)?,
+            entry => self.meet(process, member, entry, call.name)?,
         }
         Ok(Some(member))
+    }
+
+    /// Does the work that comes before the first operation on a member; other threads wait for it.
+    #[cold]
+    pub(super) fn meet(&self, process: &Process, member: usize, mut entry: Entry, call: &str) -> Result<()> {
+        let rank = member as i32;
+        while entry == Entry::AwaitThread {
+            process.wait(|_| self.epochs.lock().is_met(rank).then_some(()));
+            entry = self.epochs.lock().enter(rank, call)?;
+        }
+        let met = match entry {
+            Entry::Ready | Entry::AwaitThread => return Ok(()),
+            Entry::AwaitPost => self.await_post(process, rank),
+            Entry::TakeLock => self.take_shared(process, member),
+        };
+        self.epochs.lock().met(rank, met.is_ok());
+        process.notify();
+        met
     }
 
     /// Copies from the origin to the target (`MPI_Put`, `MPI_Rput`).

@@ -56,49 +56,65 @@ impl Win {
         let Some(member) = self.member(rank)? else { return Ok(()) };
         let hold = self.epochs.lock().hold(rank)?;
         let finished = self.finish_at(process, member);
-        if hold.is_taken {
-            self.give(process, member, hold.kind)?;
-        }
+        let given = if hold.is_taken { self.give(process, member, hold.kind) } else { Ok(()) };
         self.epochs.lock().unlocked(rank);
         self.make_progress(process);
-        finished
+        finished.and(given)
     }
 
-    /// Locks the memory of all members for sharing (`MPI_Win_lock_all`). A member's lock is taken
-    /// when it is first accessed; at once in a window of shared memory, which the program accesses
-    /// by itself.
+    /// Locks the memory of all members for sharing (`MPI_Win_lock_all`). Waits for the locks of
+    /// memory that the program may load and store without a call: its own, and what
+    /// `MPI_Win_shared_query` tells. Those of others are taken when they are first accessed.
     pub fn lock_all(&self, process: &Process, assert: i32) -> Result<()> {
         let is_taken = is_checked("MPI_Win_lock_all", assert)?;
         self.epochs.lock().check_lock_all()?;
-        let is_taken_now = is_taken && self.flavor == Flavor::Shared;
-        if is_taken_now {
-            self.take_all_shared(process)?;
-        }
+        let now = if is_taken { self.stored(process) } else { Vec::new() };
+        self.take_all(process, &now)?;
         let mut epochs = self.epochs.lock();
         epochs.lock_all(if is_taken { Meeting::Due } else { Meeting::Unchecked })?;
-        if is_taken_now {
-            epochs.met_all(self.size());
-        }
+        epochs.met_all(&now);
         Ok(())
     }
 
-    /// Takes the shared locks of all members. Whoever waits for one holds no other, so that nobody
-    /// waits in a circle, in whatever order others take theirs.
-    fn take_all_shared(&self, process: &Process) -> Result<()> {
-        let (members, mut awaited) = (self.size() as usize, 0);
+    /// The members whose memory the program may load and store, this process first.
+    fn stored(&self, process: &Process) -> Vec<usize> {
+        let own = self.rank() as usize;
+        let others = 0..if self.is_stored_by_others() { self.size() as usize } else { 0 };
+        let has_lock = |&rank: &usize| self.target(process, rank).words.is_some();
+        let others = others.filter(|&rank| rank != own && self.shared(process, rank).is_some());
+        std::iter::once(own).chain(others.filter(has_lock)).collect()
+    }
+
+    /// Takes the shared locks of these members. Whoever waits for one holds no other, so that
+    /// nobody waits in a circle, in whatever order others take theirs.
+    fn take_all(&self, process: &Process, members: &[usize]) -> Result<()> {
+        let Some(&(mut awaited)) = members.first() else { return Ok(()) };
         loop {
             self.take(process, awaited, Kind::Reader)?;
-            let mut others = (0..members).filter(|&rank| rank != awaited);
+            let mut others = members.iter().copied().filter(|&rank| rank != awaited);
             let Some(held) = others.find(|&rank| !self.try_take(process, rank)) else { return Ok(()) };
-            let mut taken = (0..held).filter(|&rank| rank != awaited).chain([awaited]);
+            let before = members.iter().copied().take_while(|&rank| rank != held);
+            let mut taken = before.filter(|&rank| rank != awaited).chain([awaited]);
             taken.try_for_each(|rank| self.give(process, rank, Kind::Reader))?;
             awaited = held;
         }
     }
 
-    /// Takes the shared lock of a member of a window of shared memory, if it is free.
+    /// Takes the shared lock of a member whose control words are mapped, if it is free.
     fn try_take(&self, process: &Process, rank: usize) -> bool {
         self.target(process, rank).words.is_some_and(|words| Lock(words.lock()).try_lock(Kind::Reader))
+    }
+
+    /// Takes the lock of a member now if an epoch of `MPI_Win_lock_all` is open.
+    pub(super) fn lock_at_once(&self, process: &Process, rank: usize) -> Result<()> {
+        const CALL: &str = "MPI_Win_lock_all";
+        let entry = self.epochs.lock().enter_all(rank as i32);
+        entry.map_or(Ok(()), |entry| self.meet(process, rank, entry, CALL))
+    }
+
+    /// Returns whether the program may load and store the memory of other members.
+    fn is_stored_by_others(&self) -> bool {
+        self.flavor == Flavor::Shared || self.is_shared_told.load(Ordering::Relaxed)
     }
 
     /// Finishes everything and gives the locks back (`MPI_Win_unlock_all`).

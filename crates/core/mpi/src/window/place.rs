@@ -78,7 +78,7 @@ impl Win {
             Way::Mapped(region) => Place::Mapped(*region, at),
             // Nothing overtakes an accumulate, which messages carry if there are no words.
             Way::Neighbor(_) if target.words.is_none() && self.service.is_busy_with(process, rank) => {
-                Place::Messages
+                self.by_messages(remote)?
             }
             Way::Neighbor(neighbor) => Place::Neighbor(neighbor.clone(), part.base.wrapping_add_signed(at)),
             Way::Messages => self.by_messages(remote)?,
@@ -86,7 +86,7 @@ impl Win {
     }
 
     /// The place at a target that messages reach, if its service runs.
-    fn by_messages(&self, remote: &Remote) -> Result<Place> {
+    pub(super) fn by_messages(&self, remote: &Remote) -> Result<Place> {
         if self.serving.is_some() { Ok(Place::Messages) } else { Err(error::unreachable(remote.rank)) }
     }
 
@@ -109,13 +109,15 @@ impl Win {
         let found = target.words.map_or(Found::Untold, |words| words.find_attached(low, high));
         match found {
             Found::Nothing => Err(unattached()),
-            Found::Untold => Ok(Place::Messages),
+            Found::Untold => self.by_messages(remote),
+            // Nothing overtakes an accumulate that went by a message when the table told nothing.
+            Found::Attached { .. } if self.service.is_busy_with(process, rank) => self.by_messages(remote),
             Found::Attached { address: start, ticket } => {
                 let region = ticket.and_then(|ticket| process.heap()?.at(ticket));
                 Ok(match (region, &target.way) {
                     (Some(region), _) => Place::Mapped(region, address.wrapping_sub(start) as i64),
                     (None, Way::Neighbor(neighbor)) => Place::Neighbor(neighbor.clone(), address),
-                    (None, _) => Place::Messages,
+                    (None, _) => self.by_messages(remote)?,
                 })
             }
         }

@@ -71,7 +71,10 @@ impl Win {
         }
         let Some(post) = self.meetings.lock().posts.remove(&rank) else { return Ok(()) };
         let outcome = crate::point::wait(process, &post);
-        outcome.error.map_or(Ok(()), Err)
+        let Some(error) = outcome.error.clone() else { return Ok(()) };
+        // Whoever comes next fails as well.
+        self.meetings.lock().posts.insert(rank, Active::Done(outcome));
+        Err(error)
     }
 
     /// Ends the access that `MPI_Win_start` began (`MPI_Win_complete`). Waits for the posts of

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use crate::info::Info;
 use crate::process::Process;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, OnceLock};
 use verbena_channel::heap::Ticket;
 use verbena_memory::Region;
@@ -321,7 +321,6 @@ impl<'a> Making<'a> {
             serving,
             needs_progress,
             is_shared_told: AtomicBool::new(false),
-            flushes: AtomicU32::new(0),
             epochs: Lock::new(Epochs::default()),
             meetings: Lock::new(Meetings::default()),
             hints: self.hints,

@@ -68,7 +68,7 @@ use local::Local;
 use part::Part;
 use pscw::Meetings;
 use service::Service;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use target::Target;
 use verbena_memory::Region;
@@ -117,8 +117,6 @@ pub struct Win {
     needs_progress: bool,
     /// Set once the program was told where memory of a member is.
     is_shared_told: AtomicBool,
-    /// Flushes and unlocks, about; see `passive`.
-    flushes: AtomicU32,
     epochs: Lock<Epochs>,
     meetings: Lock<Meetings>,
     hints: Info,

@@ -13,6 +13,7 @@ use super::{Flavor, Win, counts, error};
 use crate::error::Result;
 use crate::generated::constants as mpi;
 use crate::process::Process;
+use std::sync::atomic::Ordering;
 use verbena_memory::atomic::full_fence;
 
 /// The kind of a lock type of the standard. `MPI_ERR_LOCKTYPE` if it is none.

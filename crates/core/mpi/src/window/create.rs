@@ -264,11 +264,10 @@ impl<'a> Making<'a> {
     }
 
     /// Returns whether the kernel copies between this process and all other members. Only windows
-    /// over the program's memory ask.
+    /// over memory of the program ask.
     fn copies(&self) -> bool {
-        let Some(neighbors) = self.process.neighbors().filter(|_| self.flavor == Flavor::Create) else {
-            return false;
-        };
+        let asks = matches!(self.flavor, Flavor::Create | Flavor::Dynamic);
+        let Some(neighbors) = self.process.neighbors().filter(|_| asks) else { return false };
         let me = self.process.me();
         let mut others = self.comm.group().members().iter().filter(|&&peer| peer != me);
         others.all(|&peer| neighbors.neighbor(peer).is_some())
@@ -310,7 +309,7 @@ impl<'a> Making<'a> {
         let is_reached = self.is_united(&parts) && (agreed.copies || parts.iter().all(Part::is_mapped));
         let needs_messages = parts.len() > 1 && (!is_reached || self.flavor == Flavor::Dynamic);
         let serving = needs_messages.then(serve);
-        let needs_progress = needs_messages && self.needs_progress(&parts);
+        let needs_progress = needs_messages && self.needs_progress(agreed, &parts);
         Win {
             targets: parts.iter().map(|_| OnceLock::new()).collect(),
             comm,
@@ -332,10 +331,11 @@ impl<'a> Making<'a> {
     }
 
     /// Returns whether members wait for this process unless it makes progress: they lock it, or
-    /// access it under a lock, by messages.
-    fn needs_progress(&self, parts: &[Part]) -> bool {
-        let is_by_copies = self.process.neighbors().is_some() || parts.iter().all(Part::is_mapped);
-        let is_direct = self.is_united(parts) && is_by_copies;
+    /// access it under a lock, by messages. Whether the kernel copies is what all of them agreed
+    /// on: it may refuse that to another member, who then comes by messages.
+    fn needs_progress(&self, agreed: Agreed, parts: &[Part]) -> bool {
+        let is_mapped = self.flavor != Flavor::Dynamic && parts.iter().all(Part::is_mapped);
+        let is_direct = self.is_united(parts) && (agreed.copies || is_mapped);
         !is_direct && !info::is_set(&self.hints, "no_locks")
     }
 

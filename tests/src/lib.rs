@@ -208,6 +208,16 @@ impl Job {
         self
     }
 
+    /// Runs all of it in a shell, behind this command.
+    pub fn behind(self, first: &str) -> Job {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("{first} && exec \"$@\""), "sh"]);
+        command.arg(self.command.get_program()).args(self.command.get_args()).stdin(Stdio::null());
+        let set = self.command.get_envs();
+        command.envs(set.filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))));
+        Job { command, ..self }
+    }
+
     /// Returns the command itself, for further needs of a test.
     pub fn command(&mut self) -> &mut Command {
         &mut self.command

@@ -3,7 +3,8 @@
 use verbena_tests::room::{left, room};
 use verbena_tests::{program, staged};
 
-/// Runs this in a room, with `$mpiexec`, `$busy` and `$collectives` set; nothing may be left.
+/// Runs this in a room, with `$mpiexec` and the programs `$busy`, `$collectives` and `$kills` set;
+/// nothing may be left.
 #[track_caller]
 fn leaves_nothing(script: &str) {
     let ended = room(&format!("{}\n{script}\nlook", variables()));
@@ -12,12 +13,13 @@ fn leaves_nothing(script: &str) {
 
 fn variables() -> String {
     let mpiexec = staged("bin/mpiexec");
-    let [busy, collectives] = ["busy", "collectives"].map(program);
+    let [busy, collectives, kills] = ["busy", "collectives", "window_kills"].map(program);
     format!(
-        "mpiexec='{}' busy='{}' collectives='{}'",
+        "mpiexec='{}' busy='{}' collectives='{}' kills='{}'",
         mpiexec.display(),
         busy.display(),
-        collectives.display()
+        collectives.display(),
+        kills.display()
     )
 }
 
@@ -88,4 +90,24 @@ fn after_mpiexec_was_told_to_end() {
 #[test]
 fn after_ranks_that_leave_children() {
     leaves_nothing("$mpiexec -n 2 sh -c 'sleep 100 & setsid sleep 101 & exit 0' || exit 1");
+}
+
+/// A rank dies with a lock, under a stripe, as a target: over mapped memory and over messages.
+#[test]
+fn after_a_rank_was_killed_in_a_window() {
+    let script = r#"
+for heap in 1 0; do for way in alone queue change serve compute; do
+  VERBENA_WINDOW_HEAP=$heap VERBENA_CMA=$heap $mpiexec -n 3 $kills $way 2>/dev/shm/said
+  [ $? = 137 ] || { cat /dev/shm/said >&2; exit 1; }
+done; done
+rm /dev/shm/said"#;
+    leaves_nothing(script);
+}
+
+/// The ranks of a window whose `mpiexec` dies.
+#[test]
+fn after_mpiexec_was_killed_with_windows() {
+    let script = "VERBENA_WINDOW_HEAP=0 VERBENA_CMA=0 $mpiexec -n 2 $kills never 2>/dev/shm/said & job=$!
+sleep 1; kill -9 $job; wait $job; rm /dev/shm/said; true";
+    leaves_nothing(script);
 }

@@ -35,6 +35,75 @@ fn the_components_of_a_ping_pong_add_up_to_half_its_round_trip() {
     files.iter().for_each(|file| std::fs::remove_file(file).expect("removable"));
 }
 
+/// One-sided calls in the output of `verbena trace --json`.
+#[derive(Debug, Deserialize)]
+struct CallRow {
+    call: String,
+    origin: u32,
+    target: Option<u32>,
+    bytes: u64,
+    way: Option<String>,
+    calls: usize,
+    median_ns: f64,
+    longest_ns: f64,
+}
+
+/// Returns the one-sided calls of a job of two ranks, and the page of `verbena trace`.
+fn one_sided(name: &str, settings: &[(&str, &str)]) -> (Vec<CallRow>, String) {
+    let name = build_dir().join(format!("{name}.{}", std::process::id()));
+    let files = [0, 1].map(|rank| format!("{}.{rank}.json", name.display()));
+    let job = job(2, program("window_crowd")).env("VERBENA_TRACE", &name);
+    settings.iter().fold(job, |job, (name, value)| job.env(name, value)).run().ok();
+    let show = |options: &[&str]| {
+        let shown = Command::new(staged("bin/verbena")).arg("trace").args(options).args(&files).output();
+        let shown = shown.expect("verbena starts");
+        assert!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
+        String::from_utf8(shown.stdout).expect("text")
+    };
+    let (json, page) = (show(&["--json"]), show(&[]));
+    let rows: Vec<serde_json::Value> = serde_json::from_str(&json).expect("rows");
+    let calls = rows.into_iter().filter(|row| row.get("call").is_some());
+    let calls = calls.map(|row| serde_json::from_value(row).expect("a row of calls")).collect();
+    files.iter().for_each(|file| std::fs::remove_file(file).expect("removable"));
+    (calls, page)
+}
+
+/// Every call of the program is there, with its target, bytes and way.
+#[test]
+fn one_sided_calls_are_traced_with_target_bytes_and_way() {
+    let messages = [("VERBENA_WINDOW_HEAP", "0"), ("VERBENA_CMA", "0")];
+    for (name, settings, way) in
+        [("mapped", &messages[..0], "mapped"), ("messages", &messages[..], "messages")]
+    {
+        let (rows, page) = one_sided(name, settings);
+        // Ten rounds of the program, in which a rank has its own memory mapped.
+        for (call, target, bytes, calls) in [
+            ("put", 0, 16, 10),
+            ("get", 0, 16, 20),
+            ("fetch-and-op", 0, 8, 10),
+            ("accumulate", 0, 4096, 10),
+            ("lock", 0, 0, 20),
+            ("unlock", 0, 0, 20),
+            ("flush", 0, 0, 20),
+        ] {
+            let is_it = |row: &&CallRow| {
+                row.origin == 1 && row.target == Some(target) && row.call == call && row.bytes == bytes
+            };
+            let found: Vec<&CallRow> = rows.iter().filter(is_it).collect();
+            let [row] = found[..] else { panic!("{call}: {rows:?}") };
+            assert_eq!((row.way.as_deref(), row.calls), (Some(way), calls), "{row:?}");
+            assert!(0.0 < row.median_ns && row.median_ns <= row.longest_ns, "{row:?}");
+        }
+        for (call, calls) in [("fence", 20), ("complete", 10), ("wait", 10)] {
+            let is_it = |row: &&CallRow| row.origin == 1 && row.call == call && row.target.is_none();
+            let all: usize = rows.iter().filter(is_it).map(|row| row.calls).sum();
+            assert_eq!(all, calls, "{call}: {rows:?}");
+        }
+        let words = ["fetch and op", "compare", if way == "mapped" { "mapped memory" } else { "messages" }];
+        assert!(page.contains(words[0]) && !page.contains(words[1]) && page.contains(words[2]), "{page}");
+    }
+}
+
 /// Nearly all messages of both sides are there, each step but the wire's takes time, and between
 /// one call and the next nothing is left out but the loop of the program.
 fn is_plausible(row: &Row) {

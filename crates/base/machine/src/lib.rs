@@ -5,6 +5,7 @@
 //! | [`node`] | numbers that tell nodes, machines and networks apart |
 //! | [`cores`] | the cores that the process may use, and how many ranks share them |
 //! | [`cgroup`] | the limits of its control groups |
+//! | [`headroom`] | the memory that is free under these limits |
 //! | [`hardware`] | the hardware that it is restricted to, for MPI's queries |
 //! | [`kept`] | descriptors that stay open as long as the process |
 //! | [`random`] | random bits from the kernel |
@@ -12,6 +13,7 @@
 pub mod cgroup;
 pub mod cores;
 pub mod hardware;
+pub mod headroom;
 pub mod kept;
 pub mod node;
 pub mod random;

@@ -11,6 +11,9 @@
 //! | `r_protocol` | the engine gets it | the engine has delivered it |
 //! | `r_aditompi` | the engine has delivered it | [`leave`]: the program goes on |
 //!
+//! Beside messages, it has the calls of one-sided communication ([`one_sided`]), which have no such
+//! components: their origin alone stamps them.
+//!
 //! It is switched on by the setting `VERBENA_TRACE` before the channels open; then every channel
 //! with packets is wrapped in a [`Traced`]. Without it nothing is wrapped, and the points outside
 //! the channels are one branch each, off the fast paths; with it the fast paths step aside. All
@@ -18,6 +21,7 @@
 //! ([`clock`]): across machines `IBA` says nothing.
 
 mod clock;
+pub mod one_sided;
 mod records;
 mod traced;
 

@@ -18,7 +18,6 @@ mod division;
 #[doc(hidden)]
 pub mod fuzzing;
 mod handover;
-pub mod headroom;
 mod heap;
 mod incoming;
 mod mapped;
@@ -27,6 +26,7 @@ mod ring;
 mod segment;
 
 pub use connect::{ShmOpening, open};
+pub use verbena_machine::headroom;
 
 use boards::NodeBoards;
 use connect::Memory;

@@ -134,7 +134,8 @@ fn row(bytes: u64, way: Way, sample: &Sample) -> Option<Row> {
     })
 }
 
-fn median(mut values: Vec<f64>) -> Option<f64> {
+/// The value in the middle; `None` if there are none.
+pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     values.get(values.len() / 2).copied()
 }
@@ -156,7 +157,7 @@ mod tests {
     }
 
     fn log(rank: u32, sent: Vec<Sent>, received: Vec<Received>) -> Log {
-        Log { rank, tick_ns: 0.5, stamp_ns: 1.0, dropped: 0, sent, received }
+        Log { rank, tick_ns: 0.5, stamp_ns: 1.0, dropped: 0, sent, received, one_sided: vec![] }
     }
 
     #[test]

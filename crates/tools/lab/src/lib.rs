@@ -22,6 +22,7 @@
 //! | [`report`] | the result, as JSON |
 //! | [`experiment`] | what comparisons are made of, and their result file |
 //! | [`components`] | where the time of a traced message went |
+//! | [`one_sided_calls`] | traced calls of one-sided communication |
 //! | [`table`], [`chart`], [`output`] | showing it |
 //! | [`place`] | the installation that is measured, and the machine |
 
@@ -44,6 +45,7 @@ pub mod metric;
 mod mixed;
 pub mod mpi;
 mod one_sided;
+pub mod one_sided_calls;
 pub mod output;
 mod overlap;
 mod pair;

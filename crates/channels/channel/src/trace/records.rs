@@ -1,6 +1,7 @@
 //! The traced messages, in memory and as a file of JSON.
 
 use super::clock::{is_counter, monotonic_ns, ticks};
+use super::one_sided::OneSided;
 use crate::Peer;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -79,12 +80,15 @@ pub struct Log {
     pub tick_ns: f64,
     /// The time of a reading of the clock: about this much of each component is due to the tracing.
     pub stamp_ns: f64,
-    /// The number of messages for which there was no room.
+    /// The number of messages and calls for which there was no room.
     pub dropped: u64,
     /// Messages sent, in order.
     pub sent: Vec<Sent>,
     /// Messages received, in order.
     pub received: Vec<Received>,
+    /// One-sided calls, in order.
+    #[serde(default)]
+    pub one_sided: Vec<OneSided>,
 }
 
 /// Reads a file of one process's trace.
@@ -109,7 +113,7 @@ pub(super) struct Recorder {
 const READINGS: u32 = 1000;
 
 impl Recorder {
-    /// A recorder with room for this many messages each way.
+    /// A recorder with room for this many messages each way, and for as many one-sided calls.
     pub(super) fn new(records_max: usize) -> Recorder {
         let began = (monotonic_ns(), ticks());
         (0..READINGS).for_each(|_| {
@@ -117,7 +121,9 @@ impl Recorder {
         });
         let stamp_ns = (monotonic_ns() - began.0) as f64 / f64::from(READINGS);
         let (sent, received) = (Vec::with_capacity(records_max), Vec::with_capacity(records_max));
-        let log = Log { rank: 0, tick_ns: 1.0, stamp_ns, dropped: 0, sent, received };
+        // Most programs have none.
+        let one_sided = Vec::new();
+        let log = Log { rank: 0, tick_ns: 1.0, stamp_ns, dropped: 0, sent, received, one_sided };
         Recorder { log, began, records_max, left: 0 }
     }
 
@@ -131,6 +137,13 @@ impl Recorder {
     pub(super) fn received(&mut self, record: Received) {
         match self.log.received.len() < self.records_max {
             true => self.log.received.push(record),
+            false => self.log.dropped += 1,
+        }
+    }
+
+    pub(super) fn one_sided(&mut self, record: OneSided) {
+        match self.log.one_sided.len() < self.records_max {
+            true => self.log.one_sided.push(record),
             false => self.log.dropped += 1,
         }
     }

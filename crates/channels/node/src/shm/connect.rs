@@ -5,7 +5,7 @@ use super::control::{BOARDS_MAX, Control, Measures};
 use super::handover::{self, Gift, Offer};
 use super::mapped::RING_LOG2_MIN;
 use super::segment::{self, Segment};
-use super::{ShmChannel, headroom, heap};
+use super::{ShmChannel, heap};
 use std::io::{Error, ErrorKind};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixListener;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use verbena_channel::{Opening, Peer, Place};
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
-use verbena_machine::{node, random};
+use verbena_machine::{headroom, node, random};
 
 /// The time for which the ranks of a node wait for each other at connect.
 const CONNECT_LIMIT: Duration = Duration::from_secs(30);

@@ -17,7 +17,6 @@ mod slices;
 mod spares;
 
 use super::control::Control;
-use super::headroom;
 use super::segment::Segment;
 use extents::Extents;
 use slices::{Bounds, SLICE_BYTES_MIN, page_bytes};
@@ -29,6 +28,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use verbena_channel::Peer;
 use verbena_channel::heap::{Block, Heap, Lender, Ticket};
 use verbena_fault::Fault;
+use verbena_machine::headroom;
 use verbena_memory::Region;
 
 /// From this size on it is compared with what is free before pages are taken. That costs some ten

@@ -32,7 +32,7 @@ use crate::attribute::Attributes;
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use verbena_memory::layout::Layout;
 
 /// A datatype. Shared by `Arc`; only its [`Identity`] ever changes.
@@ -51,7 +51,7 @@ pub struct Datatype {
     identity: Identity,
 }
 
-/// The parts of a datatype that the program can change.
+/// The parts of a datatype that change: by the program, but for the last.
 #[derive(Default)]
 struct Identity {
     committed: AtomicBool,
@@ -59,6 +59,8 @@ struct Identity {
     attributes: Attributes,
     /// The handle by which the program knows a derived datatype; 0 if it has none.
     handle: AtomicUsize,
+    /// The bytes by which other processes know it ([`wire::description`]), once asked for.
+    description: OnceLock<Box<[u8]>>,
 }
 
 /// The sort of a datatype.

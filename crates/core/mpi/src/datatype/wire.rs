@@ -45,6 +45,18 @@ pub fn encode(datatype: &Arc<Datatype>) -> Result<Vec<u8>> {
     }
 }
 
+/// The bytes of a datatype, which are kept with it: requests ask for them again and again.
+///
+/// # Errors
+/// The error of [`encode`].
+pub fn description(datatype: &Arc<Datatype>) -> Result<&[u8]> {
+    let kept = &datatype.identity.description;
+    match kept.get() {
+        Some(bytes) => Ok(bytes),
+        None => encode(datatype).map(|bytes| &**kept.get_or_init(|| bytes.into())),
+    }
+}
+
 /// The datatype of these bytes, committed.
 ///
 /// # Errors

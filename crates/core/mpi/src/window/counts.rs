@@ -3,6 +3,7 @@
 
 use super::place::Place;
 use std::sync::atomic::{AtomicU64, Ordering};
+use verbena_channel::trace::one_sided as trace;
 use verbena_waiting::lock::is_shared;
 
 /// The kinds of operations.
@@ -29,6 +30,30 @@ pub(crate) enum Way {
     Neighbor,
     /// Messages.
     Messages,
+}
+
+impl Kind {
+    /// The call in a trace.
+    fn call(self) -> trace::Call {
+        match self {
+            Kind::Put => trace::Call::Put,
+            Kind::Get => trace::Call::Get,
+            Kind::Accumulate => trace::Call::Accumulate,
+            Kind::Fetch => trace::Call::FetchAndOp,
+            Kind::Swap => trace::Call::CompareAndSwap,
+        }
+    }
+}
+
+impl Way {
+    /// The way in a trace.
+    fn traced(self) -> trace::Way {
+        match self {
+            Way::Mapped => trace::Way::Mapped,
+            Way::Neighbor => trace::Way::Neighbor,
+            Way::Messages => trace::Way::Messages,
+        }
+    }
 }
 
 const KINDS: usize = 5;
@@ -62,10 +87,11 @@ static LOCKS_AWAITED: Count = Count::zero();
 static LOCKS_QUEUED: Count = Count::zero();
 static REQUESTS_SERVED: Count = Count::zero();
 
-/// Counts an operation.
+/// Counts an operation, and notes it for a trace.
 #[inline]
 pub(super) fn operation(kind: Kind, way: Way) {
     OPERATIONS[kind as usize][way as usize].add(1);
+    trace::goes(kind.call(), way.traced());
 }
 
 impl Place {

@@ -264,7 +264,7 @@ impl<'a> Making<'a> {
     }
 
     /// Returns whether the kernel copies between this process and all other members. Only windows
-    /// over the program's memory ask.
+    /// over memory of the program ask.
     fn copies(&self) -> bool {
         let is_of_program = matches!(self.flavor, Flavor::Create | Flavor::Dynamic);
         let Some(neighbors) = self.process.neighbors().filter(|_| is_of_program) else { return false };

@@ -271,11 +271,12 @@ pub(super) fn elsewhere(call: &str, rank: usize, class: Class) -> Error {
 
 /// The error of memory that the system does not give.
 #[cold]
-pub(super) fn no_memory(bytes: usize) -> Error {
+pub(super) fn no_memory(bytes: usize, free: u64) -> Error {
+    let free = if free == u64::MAX { String::new() } else { format!(", and {free} bytes are free") };
     Error::new(
         mpi::MPI_ERR_NO_MEM,
         "there is no memory for a window",
-        format!("{bytes} bytes were asked for"),
+        format!("{bytes} bytes were asked for{free}"),
         "the system refuses as much: its memory, or a limit (ulimit -v, a cgroup), is used up",
         "ask for less, run fewer processes on the node, or raise the limit",
     )

@@ -14,6 +14,7 @@
 //! | `operate`, `accumulate` | the operations |
 //! | `quick` | the short way of the most frequent ones |
 //! | `counts` | how many went which way |
+//! | `traced` | calls in a trace |
 //! | [`apply`] | what accumulate calls do to the memory of a target |
 //! | [`stripe`] | locks of parts of that memory, for what no processor changes at once |
 //! | [`lock`] | the lock of a whole target |
@@ -48,11 +49,14 @@ mod quick;
 pub mod service;
 pub mod stripe;
 mod target;
+mod traced;
 
 pub use accumulate::{Source, Swap};
 pub use create::Wanted;
 pub use place::Remote;
 pub use quick::Spot;
+pub use traced::Traced;
+pub use verbena_channel::trace::one_sided::Call;
 
 use crate::attribute::Attributes;
 use crate::comm::Comm;

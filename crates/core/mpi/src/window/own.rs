@@ -5,7 +5,12 @@ use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use crate::process::Process;
 use verbena_channel::heap::{Block, Ticket};
+use verbena_machine::headroom;
 use verbena_memory::{Owned, Region};
+
+/// From this size on, private memory is compared with what is free, which takes some ten
+/// microseconds.
+const CHECKED_BYTES_MIN: usize = 1 << 20;
 
 /// The memory of a window at this process.
 pub(super) struct Memory {
@@ -45,7 +50,7 @@ impl Memory {
         if let Some(heap) = process.heap() {
             return heap.allocate(bytes).map(Memory::of_block).map_err(no_memory);
         }
-        let owned = Owned::try_zeroed(bytes).ok_or_else(|| error::no_memory(bytes))?;
+        let owned = private(bytes)?;
         Ok(Memory { region: owned.lend(), ticket: None, _keep: Keep::Private(owned) })
     }
 
@@ -82,6 +87,14 @@ impl Memory {
     pub(super) fn ticket(&self) -> Option<Ticket> {
         self.ticket
     }
+}
+
+/// Memory of this process alone. The system gives its pages when they are used, and may end a
+/// process then instead of refusing: so no more than what is free now is allocated.
+fn private(bytes: usize) -> Result<Owned> {
+    let free = if bytes < CHECKED_BYTES_MIN { u64::MAX } else { headroom::bytes() };
+    let owned = if bytes as u64 <= free { Owned::try_zeroed(bytes) } else { None };
+    owned.ok_or_else(|| error::no_memory(bytes, free))
 }
 
 /// The error of a heap without room.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use verbena_memory::{Buffer, Region};
 use verbena_mpi::op::Builtin;
 use verbena_mpi::request::Active;
-use verbena_mpi::window::{Remote, Source, Swap};
+use verbena_mpi::window::{Remote, Source, Swap, Traced};
 use verbena_mpi::{Datatype, Op, Result, Win};
 
 /// Elements of the origin: address, count and datatype.
@@ -22,18 +22,27 @@ fn remote<'a>(rank: c_int, displacement: MPI_Aint, count: i64, datatype: &'a Arc
 }
 
 fn put_to(side: Side, remote: Remote, win: &Win, request: bool) -> Result<Active> {
+    let traced = Traced::begin();
     let origin = args::buffer(side.0, side.1, side.2)?;
-    win.put(process(), &origin, remote, request)
+    let active = win.put(process(), &origin, remote, request)?;
+    traced.operated(win, &remote);
+    Ok(active)
 }
 
 fn get_from(side: Side, remote: Remote, win: &Win, request: bool) -> Result<Active> {
+    let traced = Traced::begin();
     let origin = args::buffer(side.0, side.1, side.2)?;
-    win.get(process(), &origin, remote, request)
+    let active = win.get(process(), &origin, remote, request)?;
+    traced.operated(win, &remote);
+    Ok(active)
 }
 
 fn combine(side: Side, remote: Remote, op: &Arc<Op>, win: &Win, request: bool) -> Result<Active> {
+    let traced = Traced::begin();
     let origin = args::buffer(side.0, side.1, side.2)?;
-    win.accumulate(process(), (&origin, side.2), remote, op, request)
+    let active = win.accumulate(process(), (&origin, side.2), remote, op, request)?;
+    traced.operated(win, &remote);
+    Ok(active)
 }
 
 /// The origin's elements of a fetching operation, with their datatype. `MPI_NO_OP` has none: its
@@ -62,8 +71,11 @@ fn fetch(
     op: &Arc<Op>,
     (win, request): (&Win, bool),
 ) -> Result<Active> {
+    let traced = Traced::begin();
     let former = args::buffer(result.0, result.1, result.2)?;
-    win.get_accumulate(process(), origin.source(), &former, remote, op, request)
+    let active = win.get_accumulate(process(), origin.source(), &former, remote, op, request)?;
+    traced.operated(win, &remote);
+    Ok(active)
 }
 
 /// Checks the outcome of an operation without a request. One that messages carry goes on by itself.
@@ -233,19 +245,17 @@ pub fn fetch_and_op(
     op: &Arc<Op>,
     win: &Arc<Win>,
 ) -> Result<()> {
+    let traced = Traced::begin();
     let given = match op.builtin() {
         Some(Builtin::NoOp) => None,
         _ => Some(args::buffer(origin, 1, datatype)?),
     };
     let former = args::buffer(result, 1, datatype)?;
     let source = given.as_ref().map(|given| (given, datatype));
-    started(win.fetch_and_op(
-        process(),
-        source,
-        &former,
-        remote(target_rank, target_disp, 1, datatype),
-        op,
-    )?)
+    let remote = remote(target_rank, target_disp, 1, datatype);
+    let active = win.fetch_and_op(process(), source, &former, remote, op)?;
+    traced.operated(win, &remote);
+    started(active)
 }
 
 /// `MPI_Compare_and_swap` (12.3.4).
@@ -258,8 +268,12 @@ pub fn compare_and_swap(
     target_disp: MPI_Aint,
     win: &Arc<Win>,
 ) -> Result<()> {
+    let traced = Traced::begin();
     let element =
         |address| args::buffer(address, 1, datatype).map(|buffer| buffer.region().unwrap_or(Region::EMPTY));
     let swap = Swap { origin: element(origin)?, compare: element(compare)?, result: element(result)? };
-    started(win.compare_and_swap(process(), swap, remote(target_rank, target_disp, 1, datatype))?)
+    let remote = remote(target_rank, target_disp, 1, datatype);
+    let active = win.compare_and_swap(process(), swap, remote)?;
+    traced.operated(win, &remote);
+    started(active)
 }

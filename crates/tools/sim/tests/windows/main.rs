@@ -3,8 +3,10 @@
 //! result is compared with a memory that does the same at once, and a flush with the target's
 //! memory at that moment.
 //!
-//! `VERBENA_SIM_SEED=<number>` replays one seed.
+//! `VERBENA_SIM_SEEDS=10000` runs that many seeds. To replay one:
+//! `VERBENA_SIM_SEED=<number> cargo test -p verbena-sim --test windows replay -- --nocapture`
 
+mod deaths;
 mod exposed;
 mod job;
 mod many;
@@ -26,6 +28,10 @@ fn run(seed: u64) -> Counts {
     let ran = Job::new(seed, Flaw::None, Faults::random).run();
     let counts = ran.unwrap_or_else(|problem| panic!("VERBENA_SIM_SEED={seed}: {problem}"));
     counts.into_iter().fold(Counts::default(), sum)
+}
+
+fn run_all(seeds: &[u64]) -> Counts {
+    seeds.iter().map(|&seed| run(seed)).fold(Counts::default(), sum)
 }
 
 fn sum(mut a: Counts, b: Counts) -> Counts {
@@ -51,7 +57,12 @@ fn replay() {
 #[test]
 fn operations_have_their_results_and_flushes_wait_for_them() {
     let seeds = seeds_beside_kept("windows", SEEDS);
-    let met = seeds.iter().map(|&seed| run(seed)).fold(Counts::default(), sum);
+    let (some, others) = seeds.split_at(seeds.len() / 2);
+    let met = std::thread::scope(|scope| {
+        let some = scope.spawn(|| run_all(some));
+        let others = run_all(others);
+        sum(some.join().expect("no seed fails"), others)
+    });
     println!("{met:?}");
     let Counts { requests, straight, pieces, queued_locks, held_flushes, failures, .. } = met;
     let all =

@@ -4,7 +4,7 @@ use super::Slice;
 use std::io::Error;
 use verbena_channel::heap::Ticket;
 use verbena_fault::Fault;
-use verbena_machine::{kept, node};
+use verbena_machine::{headroom, kept, node};
 
 /// The remedy where a limit of the heap itself was met.
 const ELSEWHERE: &str = "allocate less, or set VERBENA_WINDOW_HEAP=0 to allocate elsewhere";
@@ -49,7 +49,7 @@ impl Slice {
         }
         Fault::new(
             format!("the system gives no memory for {asked} bytes in the node's heap: {error}"),
-            format!("{}: {} bytes are free", self.here(), super::headroom::bytes()),
+            format!("{}: {} bytes are free", self.here(), headroom::bytes()),
             "the machine's memory, or the limit of a control group (container), is used up",
             "allocate less on each node, start fewer ranks, or raise the limit",
         )

@@ -1,12 +1,13 @@
 //! The requests of an origin at their target, in order.
 
 use super::accumulating::{Accumulating, Combining};
+use super::known::Known;
 use super::locks::Locks;
 use super::notes::Notes;
 use super::outbox::Outbox;
 use super::request::{Action, Elements, Request};
 use super::{Exposed, Place, error, payload_tag, piece_bytes};
-use crate::datatype::{Datatype, wire};
+use crate::datatype::Datatype;
 use crate::error::Result;
 use crate::process::{Access, failure_error};
 use crate::window::counts;
@@ -53,6 +54,7 @@ pub(super) struct Helpers<'a> {
     pub(super) exposed: &'a dyn Exposed,
     pub(super) locks: &'a mut Locks,
     pub(super) notes: &'a mut Notes,
+    pub(super) known: &'a mut Known,
 }
 
 impl Line {
@@ -191,7 +193,7 @@ impl Line {
         access: &mut impl Access,
         helpers: &mut Helpers,
     ) {
-        let found = find(elements, elements.bytes, helpers.exposed);
+        let found = find(elements, elements.bytes, helpers);
         let buffer = found.map(|(place, datatype)| place.buffer(elements.count, &datatype));
         if elements.is_within {
             match buffer {
@@ -211,7 +213,7 @@ impl Line {
     }
 
     fn get(&mut self, number: u32, elements: &Elements, access: &mut impl Access, helpers: &mut Helpers) {
-        match find(elements, elements.bytes, helpers.exposed) {
+        match find(elements, elements.bytes, helpers) {
             Ok((place, datatype)) => {
                 helpers.notes.counts.straight += 1;
                 self.outbox.answer_from(access, number, place.buffer(elements.count, &datatype));
@@ -229,7 +231,7 @@ impl Line {
         access: &mut impl Access,
         helpers: &mut Helpers,
     ) {
-        let found = find(elements, elements.bytes, helpers.exposed).and_then(|(place, datatype)| {
+        let found = find(elements, elements.bytes, helpers).and_then(|(place, datatype)| {
             let piece = piece_bytes(&datatype);
             let piece = if piece < elements.bytes { piece } else { 0 };
             match piece == elements.piece {
@@ -282,7 +284,7 @@ impl Line {
         helpers: &mut Helpers,
     ) {
         let bytes = elements.bytes / 2;
-        let swapped = find(elements, bytes, helpers.exposed).and_then(|(place, datatype)| {
+        let swapped = find(elements, bytes, helpers).and_then(|(place, datatype)| {
             let operands = payload(elements, message).to_vec();
             let (new, compared) = operands.split_at(bytes);
             let mut former = vec![0; bytes];
@@ -347,12 +349,12 @@ fn payload(elements: &Elements, message: &Owned) -> Region {
 }
 
 /// Finds the elements of a request, which must have as many bytes.
-fn find(elements: &Elements, bytes: usize, exposed: &dyn Exposed) -> Result<(Place, Arc<Datatype>)> {
-    let datatype = wire::decode(elements.datatype)?;
+fn find(elements: &Elements, bytes: usize, helpers: &mut Helpers) -> Result<(Place, Arc<Datatype>)> {
+    let datatype = helpers.known.datatype(elements.datatype)?;
     if datatype.size().checked_mul(elements.count) != Some(bytes) {
         return Err(error::unlike(bytes, datatype.size(), elements.count));
     }
     let (low, high) = datatype.span(elements.count)?;
-    let place = exposed.place(elements.displacement, (low as i64, high as i64))?;
+    let place = helpers.exposed.place(elements.displacement, (low as i64, high as i64))?;
     Ok((place, datatype))
 }

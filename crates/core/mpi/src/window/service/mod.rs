@@ -9,6 +9,7 @@
 //! | `target` | the target's side: requests that have come, origin by origin |
 //! | `line` | the requests of an origin, in order |
 //! | `accumulating` | an accumulate whose data come in pieces |
+//! | `known` | the datatype that a request named last |
 //! | `locks` | origins that hold the lock or wait for it |
 //! | `outbox` | answers |
 //! | `notes` | errors that nobody was told yet, and counts |
@@ -40,6 +41,7 @@ mod accumulating;
 mod calls;
 mod error;
 mod explanation;
+mod known;
 mod line;
 mod locks;
 mod notes;

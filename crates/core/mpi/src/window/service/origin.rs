@@ -69,14 +69,14 @@ impl Origin {
     /// Stores `data` at the target. `MPI_ERR_TYPE` if the datatype cannot be told.
     pub fn put(&self, access: &mut impl Access, remote: &Remote, data: &Buffer) -> Result<Operation> {
         let (datatype, load) = (describe(remote)?, Load::Out(data));
-        let action = Action::Put(load.elements(remote, 0, &datatype));
+        let action = Action::Put(load.elements(remote, 0, datatype));
         Ok(self.begin(access, remote.rank, action, load))
     }
 
     /// Fetches what is at the target into `into`. Errors as in [`Origin::put`].
     pub fn get(&self, access: &mut impl Access, remote: &Remote, into: &Buffer) -> Result<Operation> {
         let (datatype, load) = (describe(remote)?, Load::In(into));
-        let action = Action::Get(load.elements(remote, 0, &datatype));
+        let action = Action::Get(load.elements(remote, 0, datatype));
         Ok(self.begin(access, remote.rank, action, load))
     }
 
@@ -103,7 +103,7 @@ impl Origin {
             (None, Some(former)) => Load::In(former),
         };
         let datatype = describe(remote)?;
-        let elements = load.elements(remote, piece_bytes(remote.datatype), &datatype);
+        let elements = load.elements(remote, piece_bytes(remote.datatype), datatype);
         let action = match former {
             None => Action::Accumulate { op, elements },
             Some(_) => Action::GetAccumulate { op, elements },
@@ -121,7 +121,7 @@ impl Origin {
         former: &Buffer,
     ) -> Result<Operation> {
         let (datatype, load) = (describe(remote)?, Load::Both(operands, former));
-        let action = Action::CompareAndSwap(load.elements(remote, 0, &datatype));
+        let action = Action::CompareAndSwap(load.elements(remote, 0, datatype));
         Ok(self.begin(access, remote.rank, action, load))
     }
 
@@ -309,8 +309,8 @@ impl<'a> Load<'a> {
 }
 
 /// The datatype of the target's elements as bytes. `MPI_ERR_TYPE` if it cannot be told.
-fn describe(remote: &Remote) -> Result<Vec<u8>> {
-    let datatype = wire::encode(remote.datatype)?;
+fn describe<'a>(remote: &Remote<'a>) -> Result<&'a [u8]> {
+    let datatype = wire::description(remote.datatype)?;
     match datatype.len() {
         0..=DESCRIBED_BYTES_MAX => Ok(datatype),
         bytes => Err(error::too_long(bytes, DESCRIBED_BYTES_MAX)),

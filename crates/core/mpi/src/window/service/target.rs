@@ -1,5 +1,6 @@
 //! The target's side: it takes requests from the engine and sorts them by origin.
 
+use super::known::Known;
 use super::line::{Arrived, Helpers, Line};
 use super::locks::Locks;
 use super::notes::Notes;
@@ -27,12 +28,19 @@ pub(super) struct Target {
     lines: BTreeMap<i32, Line>,
     locks: Locks,
     notes: Notes,
+    known: Known,
 }
 
 impl Target {
     /// The target's side of the window with these addresses.
     pub(super) fn new(addresses: Arc<Addresses>) -> Target {
-        Target { addresses, lines: BTreeMap::new(), locks: Locks::default(), notes: Notes::default() }
+        Target {
+            addresses,
+            lines: BTreeMap::new(),
+            locks: Locks::default(),
+            notes: Notes::default(),
+            known: Known::default(),
+        }
     }
 
     /// Makes a bounded step. Returns whether anything happened.
@@ -117,8 +125,8 @@ impl Target {
     }
 
     fn advance_lines(&mut self, access: &mut impl Access, exposed: &dyn Exposed) -> bool {
-        let Target { lines, locks, notes, .. } = self;
-        let mut helpers = Helpers { exposed, locks, notes };
+        let Target { lines, locks, notes, known, .. } = self;
+        let mut helpers = Helpers { exposed, locks, notes, known };
         lines.values_mut().fold(false, |moved, line| line.advance(access, &mut helpers) | moved)
     }
 

@@ -1,10 +1,10 @@
-//! The memory that may be taken before the kernel starts to kill: rings must not use it up.
+//! The memory that may be taken before the kernel starts to kill.
 //!
 //! Reserving pages fails in good order where the machine has none left, but at a control group's
-//! limit the kernel ends a process instead. So the limits are read before the size of the rings is
-//! chosen.
+//! limit the kernel ends a process instead. So the limits are read before much memory is taken:
+//! for rings, and for windows.
 
-use verbena_machine::cgroup::{self, Group, Version};
+use crate::cgroup::{self, Group, Version};
 
 /// Bytes that are free for this process, by the machine and by its control groups.
 pub fn bytes() -> u64 {

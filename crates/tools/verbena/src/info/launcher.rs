@@ -35,6 +35,7 @@ pub(super) fn describe(get: Lookup<'_>) -> Launcher {
     let (start, complaint) = match plan(&Surroundings::of_this_process(get)) {
         Ok(Plan::Singleton { warning }) => ("alone, as a world of one process".to_string(), warning),
         Ok(Plan::Launched(launched)) => (format!("with a launcher: {:?}", launched.line), None),
+        Ok(Plan::Pmix(_)) => ("with a server of PMIx".to_string(), None),
         Err(error) => ("not at all".to_string(), Some(error.to_string())),
     };
     let variables = VARIABLES.iter().filter_map(|name| Some(((*name).to_string(), get(name)?))).collect();

@@ -14,12 +14,6 @@ impl Engine {
         self.look(context, source, tag).map(|(_, envelope)| envelope)
     }
 
-    /// Returns whether a message has come for which no receive was posted, and nobody took it yet.
-    #[inline]
-    pub fn has_unexpected(&self) -> bool {
-        !self.state.unexpected.is_empty()
-    }
-
     /// Finds the rank and the mark of the first unexpected message with this context and tag, from
     /// any rank, if its mark does not go with `mark`.
     pub fn find_unlike(&mut self, context: u64, tag: i32, mark: Mark) -> Option<(i32, Mark)> {

@@ -11,59 +11,18 @@ use verbena_waiting::lock::Lock;
 pub trait Task: Send {
     /// Moves on; `Ok(true)` when done. Never blocks. Not called again after `Ok(true)` or an error.
     fn advance(&mut self, process: &Process) -> Result<bool>;
-
-    /// The rest that the task takes while it has nothing to do, if it does: asked once.
-    fn rest(&self) -> Option<Arc<Rest>> {
-        None
-    }
-}
-
-/// Says whether a task rests. Progress passes it over then, unless a message has come for which no
-/// receive was posted. Whoever gives it something to do ends its rest afterwards.
-#[derive(Debug, Default)]
-pub struct Rest(AtomicBool);
-
-impl Rest {
-    /// Begins the rest if nothing is to be done, of which `is_idle` says so under the lock of what
-    /// is to be done.
-    pub fn begin_if(&self, is_idle: impl Fn() -> bool) {
-        if is_idle() {
-            self.0.store(true, Ordering::SeqCst);
-            // Something may have come between.
-            if !is_idle() {
-                self.end();
-            }
-        }
-    }
-
-    /// Ends the rest, after there is something to do.
-    #[inline]
-    pub fn end(&self) {
-        self.0.store(false, Ordering::SeqCst);
-    }
-
-    fn is_on(&self) -> bool {
-        self.0.load(Ordering::Acquire)
-    }
 }
 
 /// A task under way, shared by the request that waits for it and the list that drives it.
 pub struct Running {
     task: Lock<Option<Box<dyn Task>>>,
-    rest: Option<Arc<Rest>>,
     done: AtomicBool,
     outcome: Lock<Result<()>>,
 }
 
 impl Running {
     fn new(task: Box<dyn Task>) -> Running {
-        let (rest, done, outcome) = (task.rest(), AtomicBool::new(false), Lock::new(Ok(())));
-        Running { task: Lock::new(Some(task)), rest, done, outcome }
-    }
-
-    #[inline]
-    fn rests(&self) -> bool {
-        self.rest.as_ref().is_some_and(|rest| rest.is_on())
+        Running { task: Lock::new(Some(task)), done: AtomicBool::new(false), outcome: Lock::new(Ok(())) }
     }
 
     /// Returns whether the task has ended.
@@ -119,11 +78,9 @@ impl TaskList {
         running
     }
 
-    /// Makes one step of every task that does not rest. Returns whether one ended.
+    /// Makes one step of every task. Returns whether one ended.
     pub fn advance(&self, process: &Process) -> bool {
-        let has_arrivals = process.look(|engine| engine.has_unexpected());
-        let is_due = |task: &&Arc<Running>| has_arrivals || !task.rests();
-        let tasks: Vec<_> = self.running.lock().iter().filter(is_due).cloned().collect();
+        let tasks: Vec<_> = self.running.lock().clone();
         let mut ended = false;
         for task in tasks {
             ended |= task.advance(process);

@@ -61,7 +61,7 @@ use crate::generated::constants::MPI_BYTE;
 use crate::group::Group;
 use crate::op::Op;
 use crate::process::{Access, Process};
-use crate::task::{Rest, Task};
+use crate::task::Task;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use target::Target;
@@ -245,7 +245,6 @@ impl Service {
     /// operations.
     pub fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
-        self.origin.rest().end();
     }
 
     /// Drops requests that came although all members had finished. `MPI_ERR_RMA_SYNC` if there were
@@ -296,14 +295,6 @@ impl Task for Serving {
         if moved {
             process.notify();
         }
-        let is_closed = || self.service.is_closed.load(Ordering::Acquire);
-        self.service.origin.rest().begin_if(|| !is_closed() && self.service.is_idle());
-        Ok(is_closed() && self.service.is_idle())
-    }
-
-    /// Rests while nothing is under way: what begins at the target is a message that nobody
-    /// expects.
-    fn rest(&self) -> Option<Arc<Rest>> {
-        Some(self.service.origin.rest().clone())
+        Ok(self.service.is_closed.load(Ordering::Acquire) && self.service.is_idle())
     }
 }

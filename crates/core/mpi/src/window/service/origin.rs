@@ -10,7 +10,6 @@ use crate::datatype::wire;
 use crate::error::Result;
 use crate::op::{BUILTINS, Op};
 use crate::process::Access;
-use crate::task::Rest;
 use crate::window::{Remote, lock};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -26,8 +25,6 @@ pub struct Origin {
     state: Lock<State>,
     /// The memory for answers that say nothing but that something is done.
     done: Owned,
-    /// The rest of the service, which ends when an operation begins.
-    rest: Arc<Rest>,
 }
 
 #[derive(Default)]
@@ -62,8 +59,7 @@ enum Load<'a> {
 impl Origin {
     /// The origin's side of the window with these addresses.
     pub(super) fn new(addresses: Arc<Addresses>) -> Origin {
-        let (state, done, rest) = (Lock::new(State::default()), Owned::zeroed(1), Arc::default());
-        Origin { addresses, state, done, rest }
+        Origin { addresses, state: Lock::new(State::default()), done: Owned::zeroed(1) }
     }
 
     /// Stores `data` at the target. `MPI_ERR_TYPE` if the datatype cannot be told.
@@ -199,11 +195,6 @@ impl Origin {
         ended
     }
 
-    /// The rest of the service.
-    pub(super) fn rest(&self) -> &Arc<Rest> {
-        &self.rest
-    }
-
     /// Returns whether every operation is over.
     pub(super) fn is_idle(&self) -> bool {
         self.state.lock().under_way.is_empty()
@@ -236,7 +227,6 @@ impl Origin {
         if load.into().is_none() {
             state.unfinished.insert(target);
         }
-        self.rest.end();
         operation
     }
 

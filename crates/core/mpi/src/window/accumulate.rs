@@ -282,6 +282,14 @@ mod tests {
         fn write(&self, _: Region, _: u64) -> std::result::Result<(), Fault> {
             Ok(())
         }
+
+        fn read_list(&self, _: &[(u64, usize)], _: &[Region]) -> std::result::Result<(), Fault> {
+            Ok(())
+        }
+
+        fn write_list(&self, _: &[Region], _: &[(u64, usize)]) -> std::result::Result<(), Fault> {
+            Ok(())
+        }
     }
 
     #[test]

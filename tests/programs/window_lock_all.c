@@ -39,12 +39,15 @@ static void loads(MPI_Win win, volatile int *memory) {
 
 /* Rank 1 has all locked and reads rank 0's part where MPI_Win_shared_query says; rank 0 stores. */
 static void loads_of_others(MPI_Win win) {
-    int token = 1, unit;
+    int token = 1, unit, is_told;
     MPI_Aint bytes;
     int *theirs;
     MPI_Win_shared_query(win, 0, &bytes, &unit, &theirs);
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == 1 && theirs != NULL) {
+    is_told = theirs != NULL;
+    MPI_Allreduce(MPI_IN_PLACE, &is_told, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (!is_told)
+        return;
+    if (rank == 1) {
         volatile int *word = theirs + 2;
         MPI_Win_lock_all(0, win);
         MPI_Send(&token, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
@@ -52,7 +55,7 @@ static void loads_of_others(MPI_Win win) {
         CHECK(*word == 0);
         MPI_Win_unlock_all(win);
     }
-    if (rank == 0 && theirs != NULL) {
+    if (rank == 0) {
         int nine = 9;
         MPI_Recv(&token, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);

@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(first.points[0].label, "8 B");
     }
 
-    /// As `cargo xtask papers --instructions` writes it.
+    /// `cargo xtask papers --instructions` writes such a file.
     #[test]
     fn counted_instructions_are_named_in_full() {
         let mut results = Results::default();

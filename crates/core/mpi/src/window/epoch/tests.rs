@@ -35,6 +35,8 @@ fn the_quick_way_is_open_where_an_operation_waits_for_nothing() {
     epochs.fenced(false);
     epochs.start(&[1], Meeting::Due).unwrap();
     assert_eq!(seen(&mut epochs, 1), (false, Ok(Entry::AwaitPost)));
+    assert_eq!(seen(&mut epochs, 1), (false, Ok(Entry::AwaitThread)));
+    epochs.met(1, true);
     assert_eq!(seen(&mut epochs, 1), (true, Ok(Entry::Ready)));
     assert!(!seen(&mut epochs, 2).0);
     epochs.complete().unwrap();
@@ -44,6 +46,7 @@ fn the_quick_way_is_open_where_an_operation_waits_for_nothing() {
     epochs.unlocked(3);
     epochs.lock_all(Meeting::Due).unwrap();
     assert_eq!(seen(&mut epochs, 70), (false, Ok(Entry::TakeLock)));
+    epochs.met(70, true);
     assert_eq!(seen(&mut epochs, 70), (true, Ok(Entry::Ready)));
     assert!(epochs.is_passive(Some(1)) && epochs.is_passive(None));
 }

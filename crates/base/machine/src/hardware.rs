@@ -95,23 +95,7 @@ fn parse_list(text: &str) -> Option<Vec<u32>> {
 mod tests {
     use super::*;
     use std::fs::{create_dir_all, write};
-
-    /// A folder for one test, gone with it.
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(test: &str) -> Folder {
-            let path = std::env::temp_dir().join(format!("verbena-hardware-{test}-{}", std::process::id()));
-            create_dir_all(&path).unwrap();
-            Folder(path)
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
+    use verbena_testing::files::Folder;
 
     /// Two packages of two cores of two threads each; one memory node and one L3 cache per package.
     fn machine(root: &Path) {
@@ -144,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_process_is_restricted_to_what_holds_its_whole_mask() {
-        let root = Folder::new("machine");
+        let root = Folder::new("hardware-machine", &[]);
         machine(&root.0);
         let instances = |mine: &[u32]| {
             let found = resources_in(&root.0, mine);
@@ -160,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_system_that_tells_nothing_has_no_resources() {
-        let root = Folder::new("nothing");
+        let root = Folder::new("hardware-nothing", &[]);
         assert!(resources_in(&root.0, &[0]).is_empty());
         assert!(resources_in(&root.0, &[]).is_empty());
     }

@@ -75,7 +75,7 @@ unsafe fn each_wide<P: Plain>(count: usize, a: *const P, b: *mut P, combine: imp
     unsafe { each(count, a, b, combine) }
 }
 
-/// Computes `b[i] = combine(a[i], b[i])` for so many values.
+/// Computes `b[i] = combine(a[i], b[i])` for the first `count` values.
 ///
 /// # Safety
 /// There are as many values at either address, aligned or not.

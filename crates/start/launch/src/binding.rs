@@ -102,13 +102,14 @@ fn unknown(object: Object) -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::tests::{Folder, machine};
+    use crate::topology::tests::machine;
+    use verbena_testing::files::Folder;
 
     /// The first processors of all ranks on the machine of two packages, eight cores and sixteen
     /// processors.
     fn seats(binding: Binding, ranks: usize) -> Vec<Vec<u32>> {
-        let root =
-            Folder::new(&format!("binding-{binding:?}-{ranks}").replace(|c: char| !c.is_alphanumeric(), ""));
+        let name = format!("binding-{binding:?}-{ranks}").replace(|c: char| !c.is_alphanumeric(), "");
+        let root = Folder::new(&name, &[]);
         machine(&root.0);
         binding.processors(&Topology::read(&root.0, &(0..16).collect::<Vec<_>>()), ranks).unwrap()
     }
@@ -161,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_host_that_tells_nothing_is_refused_in_four_parts() {
-        let root = Folder::new("binding-bare");
+        let root = Folder::new("binding-bare", &[]);
         let bare = Topology::read(&root.0, &[0, 1]);
         let fault = to(Object::L3Cache).processors(&bare, 1).unwrap_err();
         assert_eq!(fault.to_string().lines().count(), 4, "{fault}");

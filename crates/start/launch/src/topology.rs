@@ -223,24 +223,7 @@ fn list(numbers: &[u32]) -> String {
 pub(crate) mod tests {
     use super::*;
     use std::fs::{create_dir_all, write};
-    use std::path::PathBuf;
-
-    /// A folder for one test, gone with it.
-    pub(crate) struct Folder(pub(crate) PathBuf);
-
-    impl Folder {
-        pub(crate) fn new(test: &str) -> Folder {
-            let path = std::env::temp_dir().join(format!("launch-topology-{test}-{}", std::process::id()));
-            create_dir_all(&path).unwrap();
-            Folder(path)
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
+    use verbena_testing::files::Folder;
 
     /// Two packages with a memory node each; two third caches in each, with two cores of two
     /// processors each. The second processors of the cores have the numbers from 8 on.
@@ -276,7 +259,7 @@ pub(crate) mod tests {
 
     #[test]
     fn every_sort_of_object_is_found() {
-        let root = Folder::new("objects");
+        let root = Folder::new("topology-objects", &[]);
         machine(&root.0);
         let all: Vec<u32> = (0..16).collect();
         let groups = |object| Topology::read(&root.0, &all).groups(object).unwrap();
@@ -293,7 +276,7 @@ pub(crate) mod tests {
 
     #[test]
     fn only_processors_that_may_be_used_are_seen() {
-        let root = Folder::new("allowed");
+        let root = Folder::new("topology-allowed", &[]);
         machine(&root.0);
         let topology = Topology::read(&root.0, &[3, 5, 11]);
         assert_eq!(topology.groups(Object::Core).unwrap(), [vec![3, 11], vec![5]]);
@@ -306,7 +289,7 @@ pub(crate) mod tests {
 
     #[test]
     fn what_the_system_does_not_tell_is_not_invented() {
-        let root = Folder::new("bare");
+        let root = Folder::new("topology-bare", &[]);
         let topology = Topology::read(&root.0, &[0, 1]);
         assert_eq!(topology.groups(Object::Core), None);
         assert_eq!(topology.groups(Object::L3Cache), None);

@@ -6,7 +6,7 @@ use super::operate::{COMPLETE, Call};
 use super::place::{Place, Remote};
 use super::stripe::{Stripes, yield_core};
 use super::{Win, error};
-use crate::datatype::{Datatype, Family};
+use crate::datatype::Datatype;
 use crate::error::{Error, Result};
 use crate::op::{Builtin, Op};
 use crate::process::Process;
@@ -256,9 +256,7 @@ fn check_single(datatype: &Datatype, call: &str) -> Result<()> {
 }
 
 fn check_swappable(datatype: &Datatype) -> Result<()> {
-    use Family::{Byte, CInteger, FortranInteger, Logical, MultiLanguage};
-    let takes = |family| matches!(family, Byte | CInteger | FortranInteger | Logical | MultiLanguage);
-    match datatype.as_basic().is_some_and(|basic| takes(basic.family)) {
+    match apply::width_to_compare(datatype).is_some() {
         true => Ok(()),
         false => {
             let what = format!("{}, which is no integer, logical value or byte", datatype.name());

@@ -17,7 +17,7 @@ mod single;
 #[cfg(test)]
 mod tests;
 
-pub use single::{compare_and_swap, compare_and_swap_word, fetch_and_op, fetch_word};
+pub use single::{compare_and_swap, compare_and_swap_word, fetch_and_op, fetch_word, width_to_compare};
 
 use super::stripe::{Extent, Held, Holding, Stripes};
 use crate::datatype::{Basic, Datatype, Element};

@@ -165,7 +165,7 @@ impl Words {
         self.0.word_load(COMPLETES)
     }
 
-    /// Forgets so many of them.
+    /// Forgets the completes of as many origins.
     pub(super) fn forget_completes(&self, origins: u64) {
         self.0.fetch_add(COMPLETES, WORD, origins.wrapping_neg());
     }

@@ -78,8 +78,9 @@ pub(super) struct Epochs {
     finishes: u32,
 }
 
-/// One call in so many that finish operations makes progress though it need not wait: a program may
-/// call them in a loop until another process has stored something, which may wait for messages.
+/// The number of calls that finish operations and need not wait, of which the last makes progress.
+/// A program may call them in a loop until another process has stored something, and that process
+/// may wait for messages.
 const PROGRESS_EVERY: u32 = 64;
 
 /// An epoch of `MPI_Win_lock_all`.
@@ -349,8 +350,7 @@ impl Epochs {
 impl LockAll {
     #[inline]
     fn enter(&mut self, rank: i32) -> Entry {
-        let is_met = self.met.get(rank as usize / 64).is_some_and(|word| word >> (rank % 64) & 1 == 1);
-        if is_met || self.first != Meeting::Due { Entry::Ready } else { self.begin(rank) }
+        if self.has_met(rank) || self.first != Meeting::Due { Entry::Ready } else { self.begin(rank) }
     }
 
     /// Asks a thread, and only one, to take the lock of a rank.

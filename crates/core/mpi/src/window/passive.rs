@@ -177,7 +177,7 @@ impl Win {
     }
 
     /// Waits until everything called on a member is done there. What this process stored itself is
-    /// there for whoever finds out by a release that comes after.
+    /// there for every process that hears of it by a release that comes after.
     pub(super) fn finish_at(&self, process: &Process, rank: usize) -> Result<()> {
         if self.serving.is_none() { Ok(()) } else { self.service.flush(process, rank) }
     }

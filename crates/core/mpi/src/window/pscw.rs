@@ -30,7 +30,7 @@ const COMPLETE: i32 = 2;
 /// half a microsecond.
 const LOOKS: u32 = 100;
 
-/// Up to so many members of a group are looked for one by one.
+/// A group of at most as many members is searched member by member.
 const FEW_MEMBERS: usize = 8;
 
 /// The notes and messages that this process waits for.

@@ -52,6 +52,17 @@ unsafe fn objects(
     unsafe { Some((WINS.peek(alone, win)?, OPS.peek(alone, op)?, DATATYPES.peek(alone, datatype)?)) }
 }
 
+/// Calls `act` with the window, if this thread is alone in MPI. The code of the call if it is done.
+///
+/// # Safety
+/// `act` runs no code of the program.
+#[inline(always)]
+unsafe fn in_window(win: MPI_Win, act: impl FnOnce(&Win, SingleThread) -> bool) -> Option<c_int> {
+    let (_, alone) = process_alone()?;
+    // SAFETY: this thread is alone in MPI, and the caller keeps the program's code away.
+    done(act(unsafe { WINS.peek(alone, win)? }, alone))
+}
+
 /// The code of a call that is done.
 #[inline(always)]
 fn done(is_done: bool) -> Option<c_int> {
@@ -78,10 +89,9 @@ impl<F: Face> Rungs<F> {
     ) -> Option<c_int> {
         let target = (target_count.into(), target_datatype);
         let origin = origin(origin_addr, (origin_count.into(), origin_datatype), target)?;
-        let (_, alone) = process_alone()?;
-        // SAFETY: this thread is alone in MPI, and a copy runs no code of the program.
-        let win = unsafe { WINS.peek(alone, win)? };
-        done(win.put_at_once(alone, origin, spot(target_rank, target_disp)))
+        let spot = spot(target_rank, target_disp);
+        // SAFETY: a copy runs no code of the program.
+        unsafe { in_window(win, |win, alone| win.put_at_once(alone, origin, spot)) }
     }
 
     /// `MPI_Get` of elements side by side.
@@ -102,10 +112,9 @@ impl<F: Face> Rungs<F> {
     ) -> Option<c_int> {
         let target = (target_count.into(), target_datatype);
         let origin = origin(origin_addr, (origin_count.into(), origin_datatype), target)?;
-        let (_, alone) = process_alone()?;
-        // SAFETY: as in `put_at_once`.
-        let win = unsafe { WINS.peek(alone, win)? };
-        done(win.get_at_once(alone, origin, spot(target_rank, target_disp)))
+        let spot = spot(target_rank, target_disp);
+        // SAFETY: a copy runs no code of the program.
+        unsafe { in_window(win, |win, alone| win.get_at_once(alone, origin, spot)) }
     }
 
     /// `MPI_Accumulate` of elements side by side, with a predefined operation.
@@ -131,7 +140,7 @@ impl<F: Face> Rungs<F> {
         }
         let origin = element(origin_addr, count, origin_datatype)?;
         let (process, alone) = process_alone()?;
-        // SAFETY: as in `put_at_once`; the operation is none of the program if it is used.
+        // SAFETY: this thread is alone in MPI; the operation is none of the program if it is used.
         let (win, op, datatype) = unsafe { objects(alone, win, op, origin_datatype)? };
         let elements = (origin, count as usize, datatype);
         done(win.accumulate_at_once((process, alone), op, elements, spot(target_rank, target_disp)))
@@ -179,7 +188,7 @@ impl<F: Face> Rungs<F> {
         let [origin, compare] = [origin_addr, compare_addr].map(|address| element(address, 1, datatype));
         let operands = [origin?, compare?, element(result_addr, 1, datatype)?];
         let (_, alone) = process_alone()?;
-        // SAFETY: as in `put_at_once`.
+        // SAFETY: this thread is alone in MPI, and a comparison runs no code of the program.
         let (win, sort) = unsafe { (WINS.peek(alone, win)?, DATATYPES.peek(alone, datatype)?) };
         done(win.swap_at_once(alone, sort, operands, spot(target_rank, target_disp)))
     }
@@ -190,10 +199,8 @@ impl<F: Face> Rungs<F> {
     /// None is asked for.
     #[inline(always)]
     pub unsafe fn win_flush_at_once(rank: c_int, win: MPI_Win) -> Option<c_int> {
-        let (_, alone) = process_alone()?;
-        // SAFETY: this thread is alone in MPI, and a look runs no code of the program.
-        let win = unsafe { WINS.peek(alone, win)? };
-        done(win.flush_at_once(alone, Some(rank)))
+        // SAFETY: a look runs no code of the program.
+        unsafe { in_window(win, |win, alone| win.flush_at_once(alone, Some(rank))) }
     }
 
     /// `MPI_Win_flush_all` where nothing is under way.
@@ -202,10 +209,8 @@ impl<F: Face> Rungs<F> {
     /// None is asked for.
     #[inline(always)]
     pub unsafe fn win_flush_all_at_once(win: MPI_Win) -> Option<c_int> {
-        let (_, alone) = process_alone()?;
-        // SAFETY: as in `win_flush_at_once`.
-        let win = unsafe { WINS.peek(alone, win)? };
-        done(win.flush_at_once(alone, None))
+        // SAFETY: a look runs no code of the program.
+        unsafe { in_window(win, |win, alone| win.flush_at_once(alone, None)) }
     }
 
     /// `MPI_Win_flush_local` where nothing is under way.
@@ -214,10 +219,8 @@ impl<F: Face> Rungs<F> {
     /// None is asked for.
     #[inline(always)]
     pub unsafe fn win_flush_local_at_once(rank: c_int, win: MPI_Win) -> Option<c_int> {
-        let (_, alone) = process_alone()?;
-        // SAFETY: as in `win_flush_at_once`.
-        let win = unsafe { WINS.peek(alone, win)? };
-        done(win.flush_local_at_once(alone, Some(rank)))
+        // SAFETY: a look runs no code of the program.
+        unsafe { in_window(win, |win, alone| win.flush_local_at_once(alone, Some(rank))) }
     }
 
     /// `MPI_Win_flush_local_all` where nothing is under way.
@@ -226,9 +229,7 @@ impl<F: Face> Rungs<F> {
     /// None is asked for.
     #[inline(always)]
     pub unsafe fn win_flush_local_all_at_once(win: MPI_Win) -> Option<c_int> {
-        let (_, alone) = process_alone()?;
-        // SAFETY: as in `win_flush_at_once`.
-        let win = unsafe { WINS.peek(alone, win)? };
-        done(win.flush_local_at_once(alone, None))
+        // SAFETY: a look runs no code of the program.
+        unsafe { in_window(win, |win, alone| win.flush_local_at_once(alone, None)) }
     }
 }

@@ -176,7 +176,7 @@ fn store(element: Region, width: usize, value: u64) {
 
 /// The bytes of an element, if `MPI_Compare_and_swap` allows it (MPI-5.0, 12.3.4).
 #[inline]
-fn width_to_compare(datatype: &Datatype) -> Option<usize> {
+pub fn width_to_compare(datatype: &Datatype) -> Option<usize> {
     use Family::{Byte, CInteger, FortranInteger, Logical, MultiLanguage};
     let takes = |family| matches!(family, CInteger | FortranInteger | Logical | MultiLanguage | Byte);
     datatype.as_basic().filter(|basic| takes(basic.family)).map(Basic::size)

@@ -72,6 +72,8 @@ pub struct Datagrams {
     pub garbled: u64,
     /// The number of those sent that carry a checksum.
     pub checksummed: u64,
+    /// The number of those sent that went through the first sending queue pair.
+    pub by_first_pair: u64,
 }
 
 /// Counts of registrations of the program's memory with a channel's device.

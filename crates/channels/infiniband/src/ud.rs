@@ -385,7 +385,8 @@ impl<A: Datagrams> Channel for UdChannel<A> {
     fn counts(&self) -> Counts {
         let receives = Receives { bytes: self.pool.region.len() as u64, ..Receives::default() };
         let checksummed = if self.settings.checksum { self.counts.sent } else { 0 };
-        let datagrams = verbena_channel::Datagrams { checksummed, ..self.counts };
+        let by_first_pair = self.queues.by_first();
+        let datagrams = verbena_channel::Datagrams { checksummed, by_first_pair, ..self.counts };
         Counts { receives, datagrams, ..Counts::default() }
     }
 

@@ -135,11 +135,15 @@ impl<A: Adapter> RcChannel<A> {
         }
     }
 
-    /// Writes no bytes to the peer. If there is no room, the next tour tries again; the work that
-    /// fills the queue asks as well.
+    /// Writes no bytes to the peer. If there is no room, the work that fills the queue asks as
+    /// well: the last of it is signalled.
     pub(super) fn ask_for_life(&mut self, peer: Peer) {
         let Some(connection) = self.peers.get(peer) else { return };
-        let Some(pair) = connection.pair.filter(|_| connection.queue.has_room(1)) else { return };
+        if !connection.queue.has_room(1) {
+            connection.pulse.asked = true;
+            return;
+        }
+        let Some(pair) = connection.pair else { return };
         let operation = Operation::Write(Remote { address: 0, key: 0 });
         let work = Work { id: Id::Ring(peer).word(), operation, local: Region::EMPTY, local_key: 0 };
         let mut descriptor = self.adapter.describe(&work);

@@ -24,6 +24,8 @@ pub(super) struct Queues {
     list: Vec<Queue>,
     turn: usize,
     local_ns_max: u64,
+    /// The datagrams that went through the first one.
+    by_first: u64,
 }
 
 impl Queues {
@@ -37,7 +39,8 @@ impl Queues {
             stuck: false,
             dead: false,
         };
-        Queues { list: std::iter::repeat_with(queue).take(count).collect(), turn: 0, local_ns_max }
+        let list = std::iter::repeat_with(queue).take(count).collect();
+        Queues { list, turn: 0, local_ns_max, by_first: 0 }
     }
 
     /// Chooses the queue pair whose turn it is, of those that have room.
@@ -74,6 +77,7 @@ impl Queues {
 
     /// Notes that a datagram was posted; `buffer` is what the device reads later, if it does.
     pub(super) fn posted(&mut self, at: usize, signalled: bool, buffer: Option<u32>, now_ns: u64) {
+        self.by_first += u64::from(at == 0);
         let queue = &mut self.list[at];
         if signalled && !queue.account.is_awaited() {
             queue.since_ns = now_ns;
@@ -121,6 +125,12 @@ impl Queues {
         self.list.iter().any(|queue| queue.account.is_awaited())
     }
 
+    /// Returns how many datagrams went through the first one: their share tells by how many pairs
+    /// the work is shared.
+    pub(super) fn by_first(&self) -> u64 {
+        self.by_first
+    }
+
     /// Returns the bytes held.
     pub(super) fn bytes(&self) -> usize {
         let of = |queue: &Queue| size_of::<Queue>() + queue.reading.capacity() * 8;
@@ -141,7 +151,7 @@ mod tests {
             queues.posted(at, true, Some(at as u32), now_ns);
             order.push(at);
         }
-        assert_eq!(order, [0, 1, 2, 0, 1, 2]);
+        assert_eq!((order, queues.by_first()), (vec![0, 1, 2, 0, 1, 2], 2));
         let mut done = Vec::new();
         for _ in 0..2 {
             queues.completed(0, 50, &mut done);

@@ -244,6 +244,7 @@ const DATAGRAMS: &[OfChannel] = &[
     ("datagrams_resent", Class::Counter, "of datagrams_sent, those that were sent again", |c| c.datagrams.resent),
     ("acknowledgements", Class::Counter, "of datagrams_sent, those that only acknowledge", |c| c.datagrams.acks),
     ("datagrams_checksummed", Class::Counter, "of datagrams_sent, those that carry a checksum", |c| c.datagrams.checksummed),
+    ("datagrams_by_first_pair", Class::Counter, "of datagrams_sent, those through the first of the sending queue pairs", |c| c.datagrams.by_first_pair),
     ("datagrams_doubled", Class::Counter, "datagrams that had arrived before", |c| c.datagrams.doubles),
     ("datagrams_garbled", Class::Counter, "datagrams that were garbled, or came from nobody of this job", |c| c.datagrams.garbled),
 ];

@@ -18,11 +18,17 @@ pub(crate) struct Case {
     pub count: fn(&Seen) -> u64,
 }
 
-const SHORT: Traffic = Traffic { ranks: 2, rails: 1, pattern: Pattern::Answers, messages: 60, bytes: 64 };
+const SHORT: Traffic =
+    Traffic { ranks: 2, rails: 1, pipe: false, pattern: Pattern::Answers, messages: 60, bytes: 64 };
 const SHORT_STREAM: Traffic = Traffic { pattern: Pattern::Stream, messages: 200, ..SHORT };
 const MIDDLE: Traffic = Traffic { bytes: 8 << 10, messages: 20, ..SHORT };
 const LONG: Traffic = Traffic { bytes: 1 << 20, messages: 10, ..SHORT };
 const LONG_RAILS: Traffic = Traffic { rails: 2, ..LONG };
+/// Over datagrams alone: there is no rail of connections.
+const MIDDLE_UD: Traffic = Traffic { rails: 0, ..MIDDLE };
+const LONG_UD: Traffic = Traffic { rails: 0, ..LONG };
+const MIDDLE_PIPE: Traffic = Traffic { rails: 0, pipe: true, ..MIDDLE };
+const LONG_PIPE: Traffic = Traffic { rails: 0, pipe: true, ..LONG };
 const MANY: Traffic = Traffic { ranks: 6, pattern: Pattern::ManyToOne, messages: 100, ..SHORT };
 
 /// Reading is free, writing is dear, and nothing is learnt.
@@ -315,6 +321,38 @@ pub(crate) const CASES: &[Case] = &[
         beside: &[("LARGE", "pipeline")],
         traffic: LONG,
         what: "packets",
+        count: |seen| seen.first.channels.iter().map(|channel| channel.packets_sent).sum(),
+    },
+    Case {
+        setting: "EAGER_BYTES_MAX",
+        values: ["100", "8192"],
+        beside: &[("UD_RANKS_MIN", "0")],
+        traffic: MIDDLE_UD,
+        what: "eager messages over datagrams",
+        count: eager,
+    },
+    Case {
+        setting: "CHUNK_BYTES",
+        values: ["16384", "2048"],
+        beside: &[("UD_RANKS_MIN", "0"), ("LARGE", "pipeline")],
+        traffic: LONG_UD,
+        what: "packets over datagrams",
+        count: |seen| seen.first.channels.iter().map(|channel| channel.packets_sent).sum(),
+    },
+    Case {
+        setting: "EAGER_BYTES_MAX",
+        values: ["100", "8192"],
+        beside: &[],
+        traffic: MIDDLE_PIPE,
+        what: "eager messages over the pipe",
+        count: eager,
+    },
+    Case {
+        setting: "CHUNK_BYTES",
+        values: ["16384", "2048"],
+        beside: &[("LARGE", "pipeline")],
+        traffic: LONG_PIPE,
+        what: "packets over the pipe",
         count: |seen| seen.first.channels.iter().map(|channel| channel.packets_sent).sum(),
     },
     Case {

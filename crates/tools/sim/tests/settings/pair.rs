@@ -1,5 +1,5 @@
 //! Ranks with the real engine and the real channel `rc` over simulated devices, all with the
-//! settings of this process. A job for which they open the channel `ud` has it too.
+//! settings of this process, or over `pipe`. A job for which they open the channel `ud` has it too.
 
 use verbena_channel::loopback::LoopbackChannel;
 use verbena_channel::mark::Mark;
@@ -7,9 +7,10 @@ use verbena_channel::{Channel, Registrations};
 use verbena_engine::{Counters, Engine, Mode, Posted, ReceiveRequest, RequestId, SendRequest};
 use verbena_infiniband::rc::adapter::Adapter;
 use verbena_infiniband::rc::{RcChannel, Settings};
-use verbena_infiniband::ud;
+use verbena_infiniband::{pipe, ud};
 use verbena_memory::{Buffer, Owned};
 use verbena_sim::Rank;
+use verbena_sim::over_pipe;
 use verbena_sim::over_rc::keep_registrations;
 use verbena_sim::over_ud::{LIMITS, channels_on};
 use verbena_sim::verbs::{Costs, Counts, DeviceFaults, Subnet};
@@ -38,8 +39,10 @@ pub(crate) enum Pattern {
 pub(crate) struct Traffic {
     /// The number of ranks.
     pub ranks: Rank,
-    /// Devices of each rank.
+    /// Devices of each rank for the channel `rc`.
     pub rails: Rank,
+    /// True if each rank has the channel `pipe`.
+    pub pipe: bool,
     /// The order of the messages.
     pub pattern: Pattern,
     /// Their number each way.
@@ -101,12 +104,15 @@ impl Ranks {
         let uds = ud::is_wanted(ranks)
             .then(|| channels_on(&subnet, ud_rail, LIMITS, |_| ud::Settings::current(), ranks));
         let mut uds = uds.into_iter().flatten();
+        let pipes = traffic.pipe.then(|| over_pipe::channels(&subnet, |_| pipe::Settings::current(), ranks));
+        let mut pipes = pipes.into_iter().flatten();
         let mut rails: Vec<_> =
             (0..traffic.rails).map(|rail| channels(&subnet, rail, traffic.ranks)).collect();
         let engine = |me| {
             let loopback = Box::new(LoopbackChannel::new(me)) as Box<dyn Channel>;
             let wires = rails.iter_mut().map(|rail| rail.next().expect("one for each rank"));
             let wires = wires.chain(uds.next().map(|ud| Box::new(ud) as Box<dyn Channel>));
+            let wires = wires.chain(pipes.next().map(|pipe| Box::new(pipe) as Box<dyn Channel>));
             Engine::new(
                 me,
                 traffic.ranks,

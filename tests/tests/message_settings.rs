@@ -1,6 +1,6 @@
 //! The settings of long and short messages act on every channel that one machine has: two values
-//! leave other counts behind. Over `rc` and `ud` the same is tested in the simulator (`sim`,
-//! `tests/settings`).
+//! leave other counts behind. Over `rc`, `ud` and `pipe` the same is tested in the simulator
+//! (`sim`, `tests/settings`).
 
 use verbena_testing::{Lack, skip};
 use verbena_tests::cable::has_libfabric;
@@ -11,79 +11,67 @@ const MESSAGES: u64 = 10;
 const MIDDLE: u64 = 8 << 10;
 const LONG: u64 = 1 << 20;
 
-/// Two values of a setting, of which the second leaves more of a count behind.
-struct Case {
-    /// The setting, without `VERBENA_`.
-    setting: &'static str,
-    values: [&'static str; 2],
-    /// The other settings that count.
-    beside: &'static [(&'static str, &'static str)],
-    bytes: u64,
-    /// The counter of rank 0.
-    count: &'static str,
-}
+const EAGER: &str = "eager_sent";
+const PULLED: &str = "rendezvous_pulled";
+const STREAMED: &str = "rendezvous_streamed";
+const WRITTEN: &str = "rendezvous_written";
 
 /// The channels of a job of two ranks on this machine, and its counter of packets.
 struct Way {
     channels: &'static str,
     packets: &'static str,
-    has_memory: bool,
 }
 
-const SHM: Way = Way { channels: "loopback,shm", packets: "shm_packets_sent", has_memory: false };
-const CMA: Way = Way { channels: "loopback,shm,cma", packets: "shm_packets_sent", has_memory: true };
-const OFI: Way = Way { channels: "loopback,ofi", packets: "ofi_packets_sent", has_memory: true };
+const SHM: Way = Way { channels: "loopback,shm", packets: "shm_packets_sent" };
+const CMA: Way = Way { channels: "loopback,shm,cma", packets: "shm_packets_sent" };
+const OFI: Way = Way { channels: "loopback,ofi", packets: "ofi_packets_sent" };
 
-const ALONE: &[(&str, &str)] = &[("COPY_BY_BOTH", "0")];
-const PIPELINE: &[(&str, &str)] = &[("LARGE", "pipeline")];
+/// The counts of rank 0 in a job.
+struct Counts {
+    of: String,
+    said: String,
+}
 
-/// Returns the count of a job with this value.
-fn count(way: &Way, case: &Case, value: &str) -> u64 {
-    let mut job = Job::under(&staged("bin/mpiexec"), 2).arg(program("message_counts"));
-    job = job.args([case.bytes.to_string(), MESSAGES.to_string(), case.count.to_string()]);
-    job = job.env("VERBENA_CHANNELS", way.channels).env(&format!("VERBENA_{}", case.setting), value);
-    for (name, value) in case.beside {
+impl Counts {
+    /// Checks that the job with the other value of the setting counted more.
+    fn below(&self, more: &Counts, counter: &str) {
+        let [less, most] = [self, more].map(|counts| count_of(&counts.said, counter));
+        println!("{counter}: {less} with {}, {most} with {}", self.of, more.of);
+        assert!(less < most, "{counter}: {less} with {}, {most} with {}", self.of, more.of);
+    }
+}
+
+/// Runs a job with these settings, the names without `VERBENA_`.
+fn counts(way: &Way, settings: &[(&str, &str)], bytes: u64) -> Counts {
+    let job = Job::under(&staged("bin/mpiexec"), 2).arg(program("message_counts"));
+    let mut job = job.args([bytes.to_string(), MESSAGES.to_string()]);
+    job = job.args([EAGER, PULLED, STREAMED, WRITTEN, way.packets]);
+    job = job.env("VERBENA_CHANNELS", way.channels);
+    for (name, value) in settings {
         job = job.env(&format!("VERBENA_{name}"), value);
     }
-    count_of(&job.run().ok().stdout, case.count)
-}
-
-fn check(way: &Way, case: &Case) {
-    let [less, more] = case.values.map(|value| count(way, case, value));
-    let told = format!("{} {:?} over {}: {}", case.setting, case.values, way.channels, case.count);
-    println!("{told} {less} and {more}");
-    assert!(less < more, "the setting does not act: {told} {less} and {more}");
+    Counts { of: format!("{settings:?} over {}", way.channels), said: job.run().ok().stdout }
 }
 
 fn eager(way: &Way) {
-    let case = Case {
-        setting: "EAGER_BYTES_MAX",
-        values: ["100", "8192"],
-        beside: &[],
-        bytes: MIDDLE,
-        count: "eager_sent",
-    };
-    check(way, &case);
+    let [less, more] = ["100", "8192"].map(|limit| counts(way, &[("EAGER_BYTES_MAX", limit)], MIDDLE));
+    less.below(&more, EAGER);
 }
 
 fn chunks(way: &Way) {
-    let case = Case {
-        setting: "CHUNK_BYTES",
-        values: ["32768", "2048"],
-        beside: PIPELINE,
-        bytes: LONG,
-        count: way.packets,
-    };
-    check(way, &case);
+    let of = |bytes| counts(way, &[("LARGE", "pipeline"), ("CHUNK_BYTES", bytes)], LONG);
+    let [less, more] = ["32768", "2048"].map(of);
+    less.below(&more, way.packets);
 }
 
+/// Checks the ways of long messages on a channel that moves memory.
 fn large(way: &Way) {
-    assert!(way.has_memory);
-    let case = |values, count| Case { setting: "LARGE", values, beside: ALONE, bytes: LONG, count };
-    check(way, &case(["pipeline", "read"], "rendezvous_pulled"));
-    check(way, &case(["read", "pipeline"], "rendezvous_streamed"));
-    check(way, &case(["read", "copy"], "rendezvous_streamed"));
-    check(way, &case(["read", "write"], "rendezvous_written"));
+    let of = |how| counts(way, &[("COPY_BY_BOTH", "0"), ("LARGE", how)], LONG);
+    let [read, write, pipeline, copy] = ["read", "write", "pipeline", "copy"].map(of);
+    pipeline.below(&read, PULLED);
+    read.below(&pipeline, STREAMED);
+    read.below(&copy, STREAMED);
+    read.below(&write, WRITTEN);
 }
 
 #[test]
@@ -107,14 +95,8 @@ fn over_libfabric() {
     eager(&OFI);
     chunks(&OFI);
     large(&OFI);
-    let bulk = |setting, values| Case {
-        setting,
-        values,
-        beside: &[("LARGE", "read")],
-        bytes: LONG,
-        count: "rendezvous_pulled",
-    };
-    check(&OFI, &bulk("BULK", ["0", "1"]));
-    let automatic = |setting, values| Case { beside: &[], ..bulk(setting, values) };
-    check(&OFI, &automatic("BULK_BYTES_MIN", ["4194304", "16384"]));
+    let [none, some] = ["0", "1"].map(|bulk| counts(&OFI, &[("LARGE", "read"), ("BULK", bulk)], LONG));
+    none.below(&some, PULLED);
+    let [none, some] = ["4194304", "16384"].map(|least| counts(&OFI, &[("BULK_BYTES_MIN", least)], LONG));
+    none.below(&some, PULLED);
 }

@@ -62,38 +62,35 @@ struct Run {
     waiting: Vec<Waiting>,
 }
 
-/// The cluster's own faults: some ranks are away for a while.
-fn away(random: &mut Random) -> Faults {
-    Faults { away_percent: random.pick(&[0, 1, 10]), ..Faults::none() }
+/// The faults beside the loss: some ranks are away for a while, and devices are as drawn. But a
+/// port that is down for a moment is no loss, and is tried elsewhere.
+fn beside(random: &mut Random, device: DeviceFaults) -> (Faults, DeviceFaults) {
+    let faults = Faults { away_percent: random.pick(&[0, 1, 10]), ..Faults::none() };
+    (faults, DeviceFaults { port_down_one_in: 0, ..device })
 }
 
 fn rc_faults(random: &mut Random) -> RcFaults {
-    let mut faults = RcFaults::random(random);
-    faults.node_size = 1;
-    faults.faults = away(random);
-    // A port that is down for a moment is no loss, and is tried elsewhere.
-    faults.device = DeviceFaults { port_down_one_in: 0, ..faults.device };
-    faults.settings = rc::Settings {
+    let drawn = RcFaults::random(random);
+    let (faults, device) = beside(random, drawn.device);
+    let settings = rc::Settings {
         keepalive_ns: INTERVAL_NS,
         keepalive_ns_max: LIMIT_NS,
         connect_ns_max: CONNECT_NS,
-        ..faults.settings
+        ..drawn.settings
     };
-    faults
+    RcFaults { node_size: 1, faults, device, settings, ..drawn }
 }
 
 fn pipe_faults(random: &mut Random) -> PipeFaults {
-    let mut faults = PipeFaults::random(random);
-    faults.node_size = 1;
-    faults.faults = away(random);
-    faults.device = DeviceFaults { port_down_one_in: 0, ..faults.device };
-    faults.settings = pipe::Settings {
+    let drawn = PipeFaults::random(random);
+    let (faults, device) = beside(random, drawn.device);
+    let settings = pipe::Settings {
         keepalive_ns: INTERVAL_NS,
         keepalive_ns_max: LIMIT_NS,
         connect_ns_max: CONNECT_NS,
-        ..faults.settings
+        ..drawn.settings
     };
-    faults
+    PipeFaults { node_size: 1, faults, device, settings, ..drawn }
 }
 
 /// Returns whether a rank may have fewer receive buffers than its peers may send packets: each rank

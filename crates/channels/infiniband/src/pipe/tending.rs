@@ -101,18 +101,16 @@ impl<A: Adapter> Pipes<A> {
         }
     }
 
-    /// Writes no bytes to the peer, signalled: its device answers, after all that went before. If
-    /// there is no room, the work that fills the queue asks as well: the last of it is signalled.
+    /// Writes no bytes to the peer, signalled, if the queue has room: its device answers, after all
+    /// that went before.
     pub(super) fn ask_for_life(&mut self, peer: Peer) {
         let Some(connection) = self.connections.get_mut(peer as usize).and_then(|slot| slot.as_deref_mut())
         else {
             return;
         };
-        if !connection.queue.has_room(1) {
-            connection.pulse.asked = true;
+        let Some(pair) = connection.pair.filter(|_| connection.pulse.may_post(&connection.queue)) else {
             return;
-        }
-        let Some(pair) = connection.pair else { return };
+        };
         let operation = Operation::Write(Remote { address: 0, key: 0 });
         let work = Work { id: Id::Ring(peer).word(), operation, local: Region::EMPTY, local_key: 0 };
         let mut descriptor = self.adapter.describe(&work);

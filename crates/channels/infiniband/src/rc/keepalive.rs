@@ -135,15 +135,12 @@ impl<A: Adapter> RcChannel<A> {
         }
     }
 
-    /// Writes no bytes to the peer. If there is no room, the work that fills the queue asks as
-    /// well: the last of it is signalled.
+    /// Writes no bytes to the peer, if the queue has room.
     pub(super) fn ask_for_life(&mut self, peer: Peer) {
         let Some(connection) = self.peers.get(peer) else { return };
-        if !connection.queue.has_room(1) {
-            connection.pulse.asked = true;
+        let Some(pair) = connection.pair.filter(|_| connection.pulse.may_post(&connection.queue)) else {
             return;
-        }
-        let Some(pair) = connection.pair else { return };
+        };
         let operation = Operation::Write(Remote { address: 0, key: 0 });
         let work = Work { id: Id::Ring(peer).word(), operation, local: Region::EMPTY, local_key: 0 };
         let mut descriptor = self.adapter.describe(&work);

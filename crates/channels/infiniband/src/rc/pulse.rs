@@ -1,5 +1,7 @@
 //! The signs of life of a peer, and what its silence asks for.
 
+use crate::device::queue::SendQueue;
+
 /// The last signs of life of a connected peer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pulse {
@@ -45,6 +47,14 @@ impl Pulse {
             _ => Care::Rest,
         }
     }
+
+    /// Returns whether a question has room in the send queue. A full queue asks by itself, since
+    /// the last of its work is signalled.
+    pub(crate) fn may_post(&mut self, queue: &SendQueue) -> bool {
+        let has_room = queue.has_room(1);
+        self.asked |= !has_room;
+        has_room
+    }
 }
 
 #[cfg(test)]
@@ -71,5 +81,14 @@ mod tests {
         // The answer came: all over again.
         assert_eq!(look(&mut pulse, (1, 4), 8901), Care::Rest);
         assert_eq!(look(&mut pulse, (1, 4), 9901), Care::Ask);
+    }
+
+    #[test]
+    fn a_full_queue_asks_by_itself() {
+        let (mut pulse, mut queue) = (Pulse::default(), SendQueue::new(2, 1));
+        queue.posted(true);
+        assert!(pulse.may_post(&queue) && !pulse.asked);
+        queue.posted(true);
+        assert!(!pulse.may_post(&queue) && pulse.asked);
     }
 }

@@ -2,14 +2,14 @@
 
 use crate::pair::{Pattern, Seen, Traffic};
 
-/// Two values of a setting, of which the second leaves more of a count behind.
+/// A setting and two of its values. The second value leaves a higher count than the first.
 pub(crate) struct Case {
     /// The setting, without `VERBENA_`.
     pub setting: &'static str,
     /// The values: the one that leaves less, and the one that leaves more.
     pub values: [&'static str; 2],
     /// The other settings that count.
-    pub beside: &'static [(&'static str, &'static str)],
+    pub beside: Beside,
     /// The messages.
     pub traffic: Traffic,
     /// The count in words.
@@ -24,17 +24,19 @@ const SHORT_STREAM: Traffic = Traffic { pattern: Pattern::Stream, messages: 200,
 const MIDDLE: Traffic = Traffic { bytes: 8 << 10, messages: 20, ..SHORT };
 const LONG: Traffic = Traffic { bytes: 1 << 20, messages: 10, ..SHORT };
 const LONG_RAILS: Traffic = Traffic { rails: 2, ..LONG };
-/// Over datagrams alone: there is no rail of connections.
+/// Over datagrams alone.
 const MIDDLE_UD: Traffic = Traffic { rails: 0, ..MIDDLE };
 const LONG_UD: Traffic = Traffic { rails: 0, ..LONG };
-const MIDDLE_PIPE: Traffic = Traffic { rails: 0, pipe: true, ..MIDDLE };
-const LONG_PIPE: Traffic = Traffic { rails: 0, pipe: true, ..LONG };
+/// Over the pipe alone.
+const MIDDLE_PIPE: Traffic = Traffic { pipe: true, ..MIDDLE_UD };
+const LONG_PIPE: Traffic = Traffic { pipe: true, ..LONG_UD };
 const MANY: Traffic = Traffic { ranks: 6, pattern: Pattern::ManyToOne, messages: 100, ..SHORT };
 
 /// Reading is free, writing is dear, and nothing is learnt.
 const READ: &[(&str, &str)] = &[("RC_LEARN", "0"), ("RC_READ_START_NS", "0"), ("RC_READ_BYTE_PS", "0")];
 /// Writing is free, reading is dear, and nothing is learnt.
 const WRITE: &[(&str, &str)] = &[("RC_LEARN", "0"), ("RC_WRITE_START_NS", "0"), ("RC_WRITE_BYTE_PS", "0")];
+const PIPELINE: Beside = &[("LARGE", "pipeline")];
 const PLAIN: &[(&str, &str)] = &[("RC_POLL_POLICY", "none")];
 const RINGS: &[(&str, &str)] = &[("RC_LEARN_PATH", "0")];
 
@@ -58,6 +60,10 @@ fn eager(seen: &Seen) -> u64 {
     seen.first.eager_sent
 }
 
+fn packets(seen: &Seen) -> u64 {
+    seen.first.channels.iter().map(|channel| channel.packets_sent).sum()
+}
+
 fn read_messages(seen: &Seen) -> u64 {
     seen.second.pulled
 }
@@ -68,6 +74,18 @@ fn written_messages(seen: &Seen) -> u64 {
 
 fn hits(seen: &Seen) -> u64 {
     seen.registrations()[1].hits
+}
+
+type Beside = &'static [(&'static str, &'static str)];
+
+/// The limit of messages that go at once, on any channel.
+const fn eager_limit(traffic: Traffic, beside: Beside, what: &'static str) -> Case {
+    Case { setting: "EAGER_BYTES_MAX", values: ["100", "8192"], beside, traffic, what, count: eager }
+}
+
+/// The chunks of a long message, on any channel.
+const fn chunks(traffic: Traffic, beside: Beside, what: &'static str) -> Case {
+    Case { setting: "CHUNK_BYTES", values: ["16384", "2048"], beside, traffic, what, count: packets }
 }
 
 /// The cases, in the order of the table of settings.
@@ -248,14 +266,7 @@ pub(crate) const CASES: &[Case] = &[
         what: "registrations found again",
         count: hits,
     },
-    Case {
-        setting: "EAGER_BYTES_MAX",
-        values: ["100", "8192"],
-        beside: &[],
-        traffic: MIDDLE,
-        what: "eager messages",
-        count: eager,
-    },
+    eager_limit(MIDDLE, &[], "eager messages"),
     Case {
         setting: "LARGE",
         values: ["read", "write"],
@@ -315,46 +326,11 @@ pub(crate) const CASES: &[Case] = &[
             channels.map(|channel| channel.get_bytes).min().unwrap_or(0)
         },
     },
-    Case {
-        setting: "CHUNK_BYTES",
-        values: ["16384", "2048"],
-        beside: &[("LARGE", "pipeline")],
-        traffic: LONG,
-        what: "packets",
-        count: |seen| seen.first.channels.iter().map(|channel| channel.packets_sent).sum(),
-    },
-    Case {
-        setting: "EAGER_BYTES_MAX",
-        values: ["100", "8192"],
-        beside: &[("UD_RANKS_MIN", "0")],
-        traffic: MIDDLE_UD,
-        what: "eager messages over datagrams",
-        count: eager,
-    },
-    Case {
-        setting: "CHUNK_BYTES",
-        values: ["16384", "2048"],
-        beside: &[("UD_RANKS_MIN", "0"), ("LARGE", "pipeline")],
-        traffic: LONG_UD,
-        what: "packets over datagrams",
-        count: |seen| seen.first.channels.iter().map(|channel| channel.packets_sent).sum(),
-    },
-    Case {
-        setting: "EAGER_BYTES_MAX",
-        values: ["100", "8192"],
-        beside: &[],
-        traffic: MIDDLE_PIPE,
-        what: "eager messages over the pipe",
-        count: eager,
-    },
-    Case {
-        setting: "CHUNK_BYTES",
-        values: ["16384", "2048"],
-        beside: &[("LARGE", "pipeline")],
-        traffic: LONG_PIPE,
-        what: "packets over the pipe",
-        count: |seen| seen.first.channels.iter().map(|channel| channel.packets_sent).sum(),
-    },
+    chunks(LONG, PIPELINE, "packets"),
+    eager_limit(MIDDLE_UD, &[("UD_RANKS_MIN", "0")], "eager messages over datagrams"),
+    chunks(LONG_UD, &[("UD_RANKS_MIN", "0"), ("LARGE", "pipeline")], "packets over datagrams"),
+    eager_limit(MIDDLE_PIPE, &[], "eager messages over the pipe"),
+    chunks(LONG_PIPE, PIPELINE, "packets over the pipe"),
     Case {
         setting: "UD_RANKS_MIN",
         values: ["6", "5"],

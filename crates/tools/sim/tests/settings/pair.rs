@@ -1,5 +1,5 @@
-//! Ranks with the real engine and the real channel `rc` over simulated devices, all with the
-//! settings of this process, or over `pipe`. A job for which they open the channel `ud` has it too.
+//! Ranks with the real engine over simulated devices, all with the settings of this process. They
+//! have the real channel `rc` or `pipe`, and `ud` in a job for which that is opened.
 
 use verbena_channel::loopback::LoopbackChannel;
 use verbena_channel::mark::Mark;

@@ -1,5 +1,6 @@
 //! Operations that were started, whatever moves them on.
 
+use crate::file;
 use crate::outcome::{Direction, Outcome};
 use crate::partitioned::Partitioned;
 use crate::process::Process;
@@ -23,6 +24,8 @@ pub enum Active {
     Partitioned(Partitioned),
     /// A one-sided operation by messages.
     Window(Operation),
+    /// An operation on a file.
+    File(file::Operation),
     /// The operation was complete at once, or its completion was taken already.
     Done(Outcome),
 }
@@ -47,6 +50,7 @@ impl Active {
             Active::Both(both) => both.lock().poll(process),
             Active::Partitioned(partitioned) => partitioned.poll(process),
             Active::Window(operation) => operation.poll(&mut { process }),
+            Active::File(operation) => operation.poll(),
             Active::Done(outcome) => Some(outcome.clone()),
         }
     }

@@ -5,12 +5,18 @@ use super::Process;
 use crate::error::Result;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use verbena_hang::Operation;
 use verbena_waiting::lock::Lock;
 
 /// A state machine that makes a bounded step each time it is asked.
 pub trait Task: Send {
     /// Moves on; `Ok(true)` when done. Never blocks. Not called again after `Ok(true)` or an error.
     fn advance(&mut self, process: &Process) -> Result<bool>;
+
+    /// What it does, for reports of programs that hang.
+    fn operation(&self) -> Operation {
+        Operation::Other
+    }
 }
 
 /// A task under way, shared by the request that waits for it and the list that drives it.
@@ -29,6 +35,12 @@ impl Running {
     #[inline]
     pub fn is_done(&self) -> bool {
         self.done.load(Ordering::Acquire)
+    }
+
+    /// What the task does, for reports of programs that hang.
+    pub fn operation(&self) -> Operation {
+        let task = self.task.try_lock();
+        task.and_then(|task| Some(task.as_ref()?.operation())).unwrap_or(Operation::Other)
     }
 
     /// The result of the task (`Ok` while it has not ended).

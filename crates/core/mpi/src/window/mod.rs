@@ -15,6 +15,7 @@
 //! | `quick` | the short way of the most frequent ones |
 //! | `counts` | how many went which way |
 //! | `traced` | calls in a trace |
+//! | `watch` | waits and locks, for reports of hangs |
 //! | [`apply`] | what accumulate calls do to the memory of a target |
 //! | [`stripe`] | locks of parts of that memory, for what no processor changes at once |
 //! | [`lock`] | the lock of a whole target |
@@ -50,6 +51,7 @@ pub mod service;
 pub mod stripe;
 mod target;
 mod traced;
+mod watch;
 
 pub use accumulate::{Source, Swap};
 pub use create::Wanted;

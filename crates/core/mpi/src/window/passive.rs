@@ -199,7 +199,7 @@ impl Win {
                 Ok(())
             }
             None if self.serving.is_none() => Err(error::unreachable(rank as i32)),
-            None => self.service.lock(process, rank, kind),
+            None => self.service.lock(process, rank, kind, |_| self.awaited_lock(rank, kind)),
         }
     }
 
@@ -221,10 +221,13 @@ impl Win {
         counts::lock_awaited();
         let ticket = lock.ticket();
         words.set_waiting(self.rank(), true);
-        let wakes = process.wait(|_| match lock.try_enter(ticket, kind) {
-            Attempt::Early => None,
-            Attempt::Entered { wakes } => Some(wakes),
-        });
+        let wakes = process.wait_for(
+            |_| self.awaited_lock(rank, kind),
+            |_| match lock.try_enter(ticket, kind) {
+                Attempt::Early => None,
+                Attempt::Entered { wakes } => Some(wakes),
+            },
+        );
         words.set_waiting(self.rank(), false);
         if wakes {
             self.wake_waiting(process, rank, words);

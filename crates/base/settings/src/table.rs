@@ -40,6 +40,12 @@ settings! {
     /// how long mpiexec waits for a host that has no address yet before it starts ssh all the same;
     /// 0: not at all
     RESOLVE_SECONDS: Automatic("10, or 120 under Kubernetes' mpi-operator", 0..=1 << 30), Launcher, Seconds, Process, Start, "";
+    /// the directory in which programs that were started apart find each other's published names;
+    /// it may be shared by hosts
+    NAMES: Text("verbena-names in XDG_RUNTIME_DIR, else in /tmp with the user's number"), Launcher, None, Process, Start, "MPI-5.0, 11.9.4";
+    /// how long MPI_Comm_connect waits for the other side to accept, unless the info key timeout
+    /// says otherwise
+    CONNECT_SECONDS: Number(180, 1..=1 << 30), Launcher, Seconds, Process, Start, "MPI-5.0, 11.9.3";
     /// how long ranks have to end after a SIGTERM to mpiexec before they are killed; a second
     /// SIGTERM kills them at once; 0: as long as they like
     TERM_GRACE_SECONDS: Number(10, 0..=1 << 30), Launcher, Seconds, Process, Start, "";
@@ -423,6 +429,8 @@ pub const OTHERS: &[&str] = &[
     LAUNCHER_PID,
     "VERBENA_PMI_SOCKET",
     "VERBENA_APPNUM",
+    "VERBENA_PARENT",
+    "VERBENA_UNIVERSE_SIZE",
     "VERBENA_LOCAL_RANK",
     "VERBENA_LOCAL_SIZE",
     "VERBENA_SIM_FIRST",

@@ -12,12 +12,15 @@ use crate::{panic, progress_thread, state, unreceived};
 use std::sync::{Arc, Mutex, OnceLock};
 use verbena_channel::{Peer, trace};
 use verbena_mpi::comm::world;
+use verbena_mpi::dynamic::{names, spawn};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::startup::{Launch, Started, abort_unlaunched, start};
 use verbena_mpi::{Comm, Error, Process, Result, coll, tool};
 use verbena_waiting::lock;
 
 static LAUNCH: OnceLock<Launch> = OnceLock::new();
+/// The handle of the intercommunicator with the program that spawned this one.
+static PARENT: OnceLock<usize> = OnceLock::new();
 /// The number of users that hold the library open: the world model and each session.
 static USERS: Mutex<usize> = Mutex::new(0);
 
@@ -39,7 +42,24 @@ pub fn enter(thread_level: i32) -> Result<()> {
     progress_thread::start()?;
     *users += 1;
     state::set_open(true);
+    if is_new { meet_parent() } else { Ok(()) }
+}
+
+/// Connects with the program that spawned this one, if one did.
+fn meet_parent() -> Result<()> {
+    let (Some(launch), world) = (launch(), COMMS.get(mpi::MPI_COMM_WORLD)?) else { return Ok(()) };
+    if let Some(parent) = spawn::meet_parent(&world, launch, state::process())? {
+        let parent = Arc::new(parent);
+        let handle = COMMS.insert(parent.clone());
+        parent.set_handle(handle);
+        let _ = PARENT.set(handle);
+    }
     Ok(())
+}
+
+/// The intercommunicator with the program that spawned this one; `MPI_COMM_NULL` if nobody did.
+pub fn parent() -> usize {
+    PARENT.get().copied().filter(|handle| COMMS.get(*handle).is_ok()).unwrap_or(mpi::MPI_COMM_NULL)
 }
 
 fn make_process() -> Result<()> {
@@ -79,6 +99,7 @@ pub fn leave() -> Result<()> {
     progress_thread::stop();
     state::process().wait(|process| process.look(|engine| engine.farewell()).then_some(()));
     state::set_open(false);
+    names::withdraw();
     // The launcher is told all the same.
     let traced = trace::finish(state::process().me()).map_err(Error::channel);
     if state::world() == state::World::Finalized {
@@ -97,12 +118,12 @@ pub fn meet_world(process: &Process) -> Result<()> {
     let world = COMMS.get(mpi::MPI_COMM_WORLD)?;
     // The call names no communicator, so the error does.
     let named = |error| on_comm(error, Owner::Comm(mpi::MPI_COMM_WORLD));
-    meet_members(process, &world).map_err(named)?;
+    meet_members(process, &world, coll::Kind::Finalize).map_err(named)?;
     // From here on nobody posts a receive.
     let has_sessions = *USERS.lock().unwrap() > 1;
     unreceived::take_back(process, has_sessions);
     drain(process);
-    meet_members(process, &world).map_err(named)?;
+    meet_members(process, &world, coll::Kind::Finalize).map_err(named)?;
     // The collectives of a session may go on.
     if has_sessions { Ok(()) } else { check_received(process) }
 }
@@ -114,9 +135,10 @@ fn check_received(process: &Process) -> Result<()> {
     error_on(&*COMMS.get(handle)?).map_or(Ok(()), |error| Err(on_comm(error, Owner::Comm(handle))))
 }
 
-fn meet_members(process: &Process, world: &Comm) -> Result<()> {
+/// Waits for all members of a communicator, and those of the other side, in a call of this kind.
+pub fn meet_members(process: &Process, world: &Comm, kind: coll::Kind) -> Result<()> {
     let tag = world.next_collective_tag();
-    let call = coll::Call::new(coll::Kind::Finalize, world).mark();
+    let call = coll::Call::new(kind, world).mark();
     if let Some(met) = coll::board::blocking::meet(process, world, call) {
         met?;
     } else {

@@ -79,6 +79,11 @@ impl Stop {
         Stop { code: 2, text: format!("mpiexec: {fault}\n") }
     }
 
+    /// The text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Shows the text (help on standard output, the rest on standard error); returns the exit code.
     pub fn print(&self) -> i32 {
         if self.code != 0 {

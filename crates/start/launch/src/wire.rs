@@ -18,7 +18,7 @@ use std::rc::Rc;
 use verbena_fault::Fault;
 
 /// The version of this protocol. Raise it with every change of the types below.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The longest command that an agent accepts, in bytes: all cards of a large job fit.
 pub const COMMAND_BYTES_MAX: usize = 1 << 30;
@@ -182,6 +182,10 @@ pub struct Work {
     pub stdin: Stdin,
     /// The processors that the ranks are bound to.
     pub binding: Binding,
+    /// The cores of all hosts, as far as they are known (`MPI_UNIVERSE_SIZE`).
+    pub universe_size: u32,
+    /// The port of the program that this job was started for.
+    pub parent: Option<String>,
 }
 
 /// The standard input of rank 0.

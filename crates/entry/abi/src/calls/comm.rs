@@ -79,12 +79,6 @@ pub fn comm_remote_group(comm: &Arc<Comm>, group: Out<'_, MPI_Group>) -> Result<
     Ok(())
 }
 
-/// `MPI_Comm_get_parent` (11.8.2): no process is spawned yet, so none has a parent.
-pub fn comm_get_parent(parent: Out<'_, MPI_Comm>) -> Result<()> {
-    parent.set(mpi::MPI_COMM_NULL);
-    Ok(())
-}
-
 /// `MPI_Comm_get_name` (7.8): also of `MPI_COMM_NULL`.
 pub fn comm_get_name(comm: MPI_Comm, comm_name: OutString<'_>, resultlen: Out<'_, c_int>) -> Result<()> {
     let name = match comm {
@@ -249,13 +243,10 @@ pub fn comm_free(comm: InOut<'_, MPI_Comm>) -> Result<()> {
     object.attributes().clear(handle)?;
     COMMS.remove(handle)?;
     comm.set(mpi::MPI_COMM_NULL);
+    drop(object);
+    // What cannot be parted from now is tried again later.
+    process().part();
     Ok(())
-}
-
-/// `MPI_Comm_disconnect` (11.10.4). Operations still under way inside the library keep the object
-/// and end by themselves; waiting for them here would wait for other communicators, too.
-pub fn comm_disconnect(comm: InOut<'_, MPI_Comm>) -> Result<()> {
-    comm_free(comm)
 }
 
 #[cold]

@@ -18,6 +18,7 @@ pub mod clock;
 pub mod collective;
 pub mod completion;
 pub mod datatype;
+pub mod dynamic;
 pub mod elements;
 pub mod envelope;
 pub mod extent;

@@ -5,6 +5,7 @@
 //! | [`init`] | start-up, and what the C library is told of Fortran |
 //! | [`attribute`], [`keyval`] | attributes, and procedures that copy and delete them |
 //! | [`op`], [`errhandler`], [`grequest`] | other procedures of the program |
+//! | [`spawn`] | arrays of strings |
 //! | [`string`] | strings whose length goes both ways |
 //! | [`values`] | functions, and what has no IERROR |
 //! | [`removed`] | MPI-1's INTEGERs that hold addresses |
@@ -19,5 +20,6 @@ pub mod init;
 pub mod keyval;
 pub mod op;
 pub mod removed;
+pub mod spawn;
 pub mod string;
 pub mod values;

@@ -32,6 +32,7 @@ pub mod state;
 pub mod status;
 pub mod table;
 pub mod tool;
+mod traced;
 mod unreceived;
 
 pub use generated::types::*;

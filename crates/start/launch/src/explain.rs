@@ -13,6 +13,8 @@ pub struct Place<'a> {
     pub host: &'a str,
     /// The rank's program.
     pub program: &'a OsStr,
+    /// The place of the rank's core file, in words, if it left one.
+    pub core: Option<&'a str>,
 }
 
 /// The message for a failure. `place` returns the facts about a rank.
@@ -22,7 +24,7 @@ pub fn explain<'a>(failure: &Failure, place: impl Fn(u32) -> Place<'a>) -> Fault
         format!("rank {rank}: pid {}, host {}, program {}", place.pid, place.host, place.program.display())
     };
     match failure {
-        Failure::Killed { rank, signal } => killed(*rank, *signal, on(*rank)),
+        Failure::Killed { rank, signal } => killed(*rank, *signal, on(*rank), place(*rank).core),
         Failure::Aborted { rank, code } => Fault::new(
             format!("Rank {rank} called MPI_Abort with code {code}; the job is ended."),
             on(*rank),
@@ -81,8 +83,9 @@ pub fn unwritable(stream: &str, error: &std::io::Error) -> Fault {
     Fault::new("Output could not be written, and is lost.", on, cause, advice)
 }
 
-fn killed(rank: u32, signal: i32, on: String) -> Fault {
+fn killed(rank: u32, signal: i32, on: String, core: Option<&str>) -> Fault {
     let (cause, advice) = hint(signal);
+    let advice = core.unwrap_or(advice);
     let what =
         format!("Rank {rank} was killed by signal {signal} ({}); the job is ended.", signal_name(signal));
     Fault::new(what, on, cause, advice)
@@ -170,7 +173,7 @@ mod tests {
 
     #[test]
     fn every_failure_has_four_parts_and_names_the_rank() {
-        let place = |_| Place { pid: 77, host: "here", program: OsStr::new("prog") };
+        let place = |_| Place { pid: 77, host: "here", program: OsStr::new("prog"), core: None };
         for failure in [
             Failure::Killed { rank: 3, signal: 11 },
             Failure::Killed { rank: 3, signal: 34 },
@@ -187,6 +190,17 @@ mod tests {
         }
         let late = Failure::TimedOut { after: Duration::from_millis(1500), running: 2 };
         assert!(explain(&late, place).to_string().contains("(1.5 s)"));
+    }
+
+    #[test]
+    fn a_crash_names_the_core_file() {
+        let core = Some("core file /x/core.77: gdb prog /x/core.77 shows where it was");
+        let place = |_| Place { pid: 77, host: "here", program: OsStr::new("prog"), core };
+        let text = explain(&Failure::Killed { rank: 3, signal: 11 }, place).to_string();
+        assert!(
+            text.ends_with("what to do: core file /x/core.77: gdb prog /x/core.77 shows where it was"),
+            "{text}"
+        );
     }
 
     #[test]

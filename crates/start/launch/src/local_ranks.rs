@@ -6,12 +6,14 @@
 //! | --- | --- |
 //! | [`start`](mod@start) | starts one rank |
 //! | [`rank`] | one rank's PMI line and output streams |
+//! | [`core_file`] | where the core file of a crashed rank is |
 //! | [`stdin_pipe`] | rank 0's standard input |
 //! | [`descendants`] | kills what ranks leave behind, also when this process itself is killed |
 //!
 //! Call [`LocalRanks::gather`], wait, then [`LocalRanks::serve`]; pass every child that has ended
 //! to [`LocalRanks::handle_death`]; take reports until there are none.
 
+pub mod core_file;
 pub mod descendants;
 pub mod rank;
 pub mod start;
@@ -175,6 +177,11 @@ impl LocalRanks {
         let rank = &mut self.ranks[place];
         rank.running = false;
         rank.pmi = None;
+        if reaped.has_core
+            && let Some(text) = core_file::describe(reaped.pid, &rank.program, &rank.directory)
+        {
+            self.reports.push_back(Report::Core { rank: rank.number, text });
+        }
         self.reports.push_back(Report::Ended { rank: rank.number, exit: reaped.exit });
         true
     }
@@ -235,7 +242,7 @@ impl LocalRanks {
                     if let Some(pipe) = started.stdin.take() {
                         self.stdin = StdinPipe::new(pipe);
                     }
-                    self.ranks.push(Rank::new(rank, started));
+                    self.ranks.push(Rank::new(rank, started, &work.parts[assignment.part as usize]));
                     self.reports.push_back(Report::Started { rank, pid });
                 }
                 Err(fault) => return self.give_up(work, local, fault),

@@ -1,6 +1,8 @@
 //! The event loop: one thread waits for the hosts, our own output, signals and deadlines, and
 //! carries out what [`crate::job`] and [`crate::pmi`] decide.
 
+mod debugging;
+
 use crate::agent::AGENT_OPTION;
 use crate::cli::{Order, hostname};
 use crate::explain::{Place, explain, signal_name};
@@ -17,6 +19,8 @@ use crate::remote::{Means, News};
 use crate::screen::Screen;
 use crate::sys::{self, Poll, Signals};
 use crate::wire::{Command, Key, Report, Stdin, Work};
+use debugging::Debugging;
+use std::collections::HashMap;
 use std::io;
 use std::time::{Duration, Instant};
 use verbena_fault::Fault;
@@ -74,6 +78,9 @@ struct Supervisor {
     hosts: JobHosts,
     /// The process id of each rank, on its own host.
     pids: Vec<i32>,
+    /// The place of the core file of each crashed rank, in words.
+    cores: HashMap<u32, String>,
+    debugging: Debugging,
     keyboard: Keyboard,
     /// The standard input of rank 0.
     stdin: Stdin,
@@ -101,6 +108,8 @@ impl Supervisor {
             server: Server::new(about),
             hosts: JobHosts::new(local, hostname(), size),
             pids: vec![0; size as usize],
+            cores: HashMap::new(),
+            debugging: Debugging::default(),
             keyboard: Keyboard::new(false),
             stdin: Stdin::Inherited,
             screen: Screen::new(size, &order.outputs, files),
@@ -123,13 +132,20 @@ impl Supervisor {
     /// Starts the agents, since they take longer, and then the ranks of this host.
     fn start_all(&mut self) {
         let hosts = std::mem::take(&mut self.order.hosts);
+        if let Err(fault) = self.prepare_debuggers(&hosts) {
+            let ranks: Vec<u32> = (0..self.order.size()).collect();
+            return self.job.handle_not_started(&ranks, fault);
+        }
         let (near, far): (Vec<_>, Vec<_>) = hosts.into_iter().partition(|host| host.name.is_none());
         if let Err((fault, ranks)) = self.start_agents(&far) {
             let near = near.iter().flat_map(|host| &host.assignments).map(|assignment| assignment.rank);
             return self.job.handle_not_started(&ranks.into_iter().chain(near).collect::<Vec<_>>(), fault);
         }
         for host in near {
-            let stdin = if sys::is_terminal(0) { Stdin::Piped } else { Stdin::Inherited };
+            let stdin = match sys::is_terminal(0) || self.gives_terminal_away() {
+                true => Stdin::Piped,
+                false => Stdin::Inherited,
+            };
             let work = self.work(host.assignments, stdin);
             self.hosts.local.handle(Command::Start(work));
         }
@@ -162,13 +178,15 @@ impl Supervisor {
         }
         let (job, size) = (self.server.job().to_owned(), self.order.size());
         let (parts, binding) = (self.order.parts.clone(), self.order.binding);
-        Work { job, size, parts, assignments, environment: Vec::new(), stdin, binding }
+        let held = self.held_ranks().to_vec();
+        Work { job, size, parts, assignments, environment: Vec::new(), stdin, binding, held }
     }
 
     /// Serves the ranks until all have ended.
     fn stay(&mut self) {
         loop {
             self.hear();
+            self.inform_debuggers();
             self.job.set_losing(self.hosts.deadline().is_some());
             self.job.settle(self.started_at.elapsed(), self.server.someone_waits());
             while let Some(action) = self.job.poll_action() {
@@ -263,9 +281,12 @@ impl Supervisor {
         match report {
             Report::Started { rank, pid } => {
                 self.pids[rank as usize] = pid;
-                if rank == 0 {
+                if rank == 0 && self.gives_terminal_away() {
+                    self.hosts.tell(0, Command::Input(Vec::new()));
+                } else if rank == 0 {
                     self.keyboard = Keyboard::new(self.stdin == Stdin::Piped);
                 }
+                self.open_gdb(rank);
             }
             Report::Bound { rank, text } => {
                 let host = self.hosts.host(rank);
@@ -278,6 +299,7 @@ impl Supervisor {
             Report::Said { rank, bytes } => self.talk(rank, &bytes),
             Report::Wrote { rank, stream, bytes } => self.screen.write(rank, stream, &bytes),
             Report::Closed { rank, stream } => self.screen.close(rank, stream),
+            Report::Core { rank, text } => _ = self.cores.insert(rank, text),
             Report::Ended { rank, exit } => self.job.handle_exit(rank, exit, self.server.stage(rank)),
             Report::InputTaken { open } => self.keyboard.taken(open),
             Report::Done => {}
@@ -316,6 +338,7 @@ impl Supervisor {
             }
         }
         while let Some(reaped) = sys::reap() {
+            self.note_gdb_end(reaped.pid);
             self.hosts.handle_death(reaped);
         }
         self.hear();
@@ -377,12 +400,15 @@ impl Supervisor {
         }
     }
 
+    /// The facts about a rank.
+    fn place(&self, rank: u32) -> Place<'_> {
+        let part = self.server.appnum(rank) as usize;
+        let (pid, host) = (self.pids[rank as usize], self.hosts.host(rank));
+        let core = self.cores.get(&rank).map(String::as_str);
+        Place { pid, host, program: &self.order.parts[part].program, core }
+    }
+
     fn conclude(&mut self) {
-        let place = |rank: u32| {
-            let part = self.server.appnum(rank) as usize;
-            let (pid, host) = (self.pids[rank as usize], self.hosts.host(rank));
-            Place { pid, host, program: &self.order.parts[part].program }
-        };
         let text = match (self.job.cause(), self.job.user_signal()) {
             (
                 Some(Failure::Killed { .. } | Failure::Failed { .. } | Failure::NotFinalised { .. }),
@@ -391,7 +417,7 @@ impl Supervisor {
                 "The job was ended by {}, which was passed on to all ranks.",
                 signal_name(signal)
             )),
-            (Some(failure), _) => Some(explain(failure, place).to_string()),
+            (Some(failure), _) => Some(explain(failure, |rank| self.place(rank)).to_string()),
             (None, _) => self
                 .job
                 .failed_after_finalize()

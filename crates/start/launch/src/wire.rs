@@ -18,7 +18,7 @@ use std::rc::Rc;
 use verbena_fault::Fault;
 
 /// The version of this protocol. Raise it with every change of the types below.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The longest command that an agent accepts, in bytes: all cards of a large job fit.
 pub const COMMAND_BYTES_MAX: usize = 1 << 30;
@@ -116,6 +116,13 @@ pub enum Report {
         /// The way it ended.
         exit: Exit,
     },
+    /// A rank that is about to end left a core file.
+    Core {
+        /// The rank.
+        rank: u32,
+        /// The place of the file, for a person.
+        text: String,
+    },
     /// Rank 0 has taken its input.
     InputTaken {
         /// True if it takes more.
@@ -134,7 +141,9 @@ impl Report {
             Report::NotStarted { ranks, .. } => !ranks.is_empty() && ranks.iter().all(is_own),
             Report::Ended { rank, exit } => is_own(rank) && exit.is_possible(),
             Report::Started { rank, .. } | Report::Said { rank, .. } => is_own(rank),
-            Report::Bound { rank, text } => is_own(rank) && !text.contains(char::is_control),
+            Report::Bound { rank, text } | Report::Core { rank, text } => {
+                is_own(rank) && !text.contains(char::is_control)
+            }
             Report::Wrote { rank, stream, .. } | Report::Closed { rank, stream } => {
                 is_own(rank) && *stream < 2
             }
@@ -182,6 +191,8 @@ pub struct Work {
     pub stdin: Stdin,
     /// The processors that the ranks are bound to.
     pub binding: Binding,
+    /// The ranks that wait for a debugger before they run their program.
+    pub held: Vec<u32>,
 }
 
 /// The standard input of rank 0.

@@ -1,11 +1,14 @@
 //! One rank of this host: its PMI line and its output streams.
 
 use super::start::Started;
+use crate::plan::Part;
 use crate::sys;
 use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::rc::Rc;
 
 /// A rank is not heard while this many letters wait for it. An honest rank waits for each answer.
@@ -25,6 +28,10 @@ pub struct Rank {
     pub number: u32,
     /// True until it has ended.
     pub running: bool,
+    /// The rank's program.
+    pub program: OsString,
+    /// The directory in which it was started.
+    pub directory: PathBuf,
     /// The rank's PMI line, until it is closed.
     pub pmi: Option<UnixStream>,
     /// Standard output and standard error, until they end.
@@ -36,10 +43,21 @@ pub struct Rank {
 
 impl Rank {
     /// A rank that has just been started.
-    pub fn new(number: u32, started: Started) -> Rank {
+    pub fn new(number: u32, started: Started, part: &Part) -> Rank {
         let streams = started.streams.map(Some);
         let (mail, sent) = Default::default();
-        Rank { pid: started.pid, number, running: true, pmi: Some(started.pmi), streams, mail, sent }
+        let here = std::env::current_dir().unwrap_or_default();
+        Rank {
+            pid: started.pid,
+            number,
+            running: true,
+            program: part.program.clone(),
+            directory: here.join(part.directory.clone().unwrap_or_default()),
+            pmi: Some(started.pmi),
+            streams,
+            mail,
+            sent,
+        }
     }
 
     /// Returns whether something waits to be sent to the rank.
@@ -120,7 +138,9 @@ mod tests {
         sys::set_nonblocking(ours.as_raw_fd());
         let null = || OwnedFd::from(std::fs::File::open("/dev/null").unwrap());
         let started = Started { pid: 0, pmi: ours, streams: [null(), null()], stdin: None };
-        (Rank::new(0, started), theirs)
+        let (program, arguments, environment) = ("prog".into(), Vec::new(), Vec::new());
+        let part = Part { count: 1, program, arguments, environment, directory: None };
+        (Rank::new(0, started, &part), theirs)
     }
 
     #[test]

@@ -41,6 +41,7 @@ fn runs(peer: Peer, name: &str, ranks: &[u32]) {
 #[test]
 fn programs_built_with_mpich_s_header() {
     let names = [
+        "abi_version",
         "point",
         "collectives",
         "collective_forms",
@@ -60,6 +61,11 @@ fn programs_built_with_mpich_s_header() {
     for name in names {
         runs(MPICH, name, &[2, 4]);
     }
+}
+
+#[test]
+fn programs_that_ask_for_gpus_get_a_no() {
+    runs(MPICH, "gpu_support", &[2]);
 }
 
 #[test]

@@ -124,7 +124,9 @@ pub(super) fn exported(bytes: &[u8], limit: Glibc) -> Result<Vec<Symbol>> {
     for (index, symbol) in elf.dynsyms.iter().enumerate() {
         let name = elf.dynstrtab.get_at(symbol.st_name).unwrap_or_default();
         let version = of_symbols.get_at(index).and_then(|version| versions.get(&version.version()).copied());
-        let (Some(version), false) = (version, symbol.is_import() || name.starts_with(GLIBC)) else { continue };
+        let (Some(version), false) = (version, symbol.is_import() || name.starts_with(GLIBC)) else {
+            continue;
+        };
         if version > limit {
             newer.insert(name.to_string());
             continue;

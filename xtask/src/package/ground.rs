@@ -88,8 +88,7 @@ impl Ground {
         let text =
             std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
         let text = text.replace("@VERSION@", &self.version);
-        let text =
-            words.iter().fold(text, |text, (name, value)| text.replace(&format!("@{name}@"), value));
+        let text = words.iter().fold(text, |text, (name, value)| text.replace(&format!("@{name}@"), value));
         match left_over(&text) {
             Some(name) => bail!("{} has the name {name}, for which there is no value", file.display()),
             None => Ok(text),
@@ -114,9 +113,8 @@ impl Ground {
 
 /// A name between two `@` that has only capitals.
 fn left_over(text: &str) -> Option<&str> {
-    let is_name = |word: &&str| {
-        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
-    };
+    let is_name =
+        |word: &&str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
     let words: Vec<&str> = text.split('@').collect();
     // The first word has no `@` before it, and the last none behind it.
     let between = words.get(1..words.len() - 1).unwrap_or_default();

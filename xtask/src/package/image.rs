@@ -117,7 +117,8 @@ impl Image {
     /// The entries of the list that the installation wrote.
     fn listed(&self) -> Result<Vec<Entry>> {
         let list = self.prefix.join(MANIFEST);
-        let text = std::fs::read_to_string(&list).with_context(|| format!("cannot read {}", list.display()))?;
+        let text =
+            std::fs::read_to_string(&list).with_context(|| format!("cannot read {}", list.display()))?;
         let paths = text.lines().filter(|path| !path.ends_with('/') && *path != MANIFEST);
         paths.map(|path| self.entry(path)).collect()
     }

@@ -103,7 +103,10 @@ fn tcl_module(ground: &Ground) -> Tried {
     let mut load = Command::new("tclsh");
     load.arg(modulecmd).args(["sh", "load", "verbena"]).env("MODULEPATH", &modules);
     let words = said(load.env_remove("LD_LIBRARY_PATH").env_remove("LOADEDMODULES"))?;
-    let wanted = [format!("LD_LIBRARY_PATH={}/lib", prefix.display()), format!("MPICC={}", prefix.join("bin/mpicc").display())];
+    let wanted = [
+        format!("LD_LIBRARY_PATH={}/lib", prefix.display()),
+        format!("MPICC={}", prefix.join("bin/mpicc").display()),
+    ];
     for word in wanted {
         ensure!(words.contains(&word), "the module does not set {word}: {words}");
     }
@@ -115,7 +118,9 @@ fn module_prefix(ground: &Ground) -> Result<PathBuf> {
     let prefix = ground.scratch("modules")?.join("prefix");
     command::write(&prefix.join("lib/libmpi_abi.so.1"), "")?;
     let folder = prefix.join("share/modulefiles/verbena");
-    for (file, name) in [("verbena.tcl", ground.version.clone()), ("verbena.lua", format!("{}.lua", ground.version))] {
+    for (file, name) in
+        [("verbena.tcl", ground.version.clone()), ("verbena.lua", format!("{}.lua", ground.version))]
+    {
         let text = std::fs::read(ground.top.join("packaging/modules").join(file)).context(file)?;
         command::write(&folder.join(name), text)?;
     }

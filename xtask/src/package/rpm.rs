@@ -116,10 +116,11 @@ fn tried(ground: &Ground, packages: &[&PathBuf]) -> Result<Vec<Verdict>> {
     verdicts.push(Verdict::of("rpm: rpm --erase", removed.map(|_| None)));
     let is_rpm_s = |path: &Path| path.starts_with("var") || path.starts_with("root");
     // Folders above the package's are those of a distribution, which has them anyway.
-    let is_of_all =
-        |path: &Path| ["usr", "usr/lib64", "usr/share", "usr/share/modulefiles", "usr/share/doc", "usr/share/licenses"]
+    let is_of_all = |path: &Path| {
+        ["usr", "usr/lib64", "usr/share", "usr/share/modulefiles", "usr/share/doc", "usr/share/licenses"]
             .iter()
-            .any(|folder| path == Path::new(folder));
+            .any(|folder| path == Path::new(folder))
+    };
     verdicts.push(Verdict::of(
         "rpm: nothing is left",
         without_trace(&before, &root, |path| is_rpm_s(path) || is_of_all(path)),

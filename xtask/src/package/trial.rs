@@ -14,6 +14,10 @@ const RANKS: u32 = 3;
 /// A trial's job is ended after this many seconds: a hang.
 const SECONDS_MAX: &str = "120";
 
+/// A line of shell that runs a command in another root, whose path comes first. What it mounts there
+/// is seen by this command alone.
+const INSIDE: &str = r#"mount -t proc proc "$0/proc" && mount --bind /dev "$0/dev" && exec chroot "$0" "$@""#;
+
 /// An environment in which a package is installed.
 pub(super) struct Place {
     /// The folder that stands for the top of the machine; none for this machine's.
@@ -28,11 +32,7 @@ impl Place {
     /// An environment on this machine: only these folders of programs, besides the system's, and
     /// nothing else of the caller's environment.
     pub(super) fn here(programs: &Path, work: &Path) -> Place {
-        Place {
-            root: None,
-            path: format!("{}:/usr/bin:/bin", programs.display()),
-            work: work.into(),
-        }
+        Place { root: None, path: format!("{}:/usr/bin:/bin", programs.display()), work: work.into() }
     }
 
     /// The environment in another root: its system's folders of programs, and `programs` before
@@ -51,9 +51,9 @@ impl Place {
         let mut command = match &self.root {
             None => Command::new("env"),
             Some(root) => {
-                let mut chroot = Command::new("chroot");
-                chroot.arg(root).arg("env");
-                chroot
+                let mut inside = Command::new("unshare");
+                inside.args(["--mount", "sh", "-c", INSIDE]).arg(root).arg("env");
+                inside
             }
         };
         command.args(["-i", "LC_ALL=C.UTF-8", "DEBIAN_FRONTEND=noninteractive"]);

@@ -217,7 +217,10 @@ pub(super) fn check(ground: &Ground, files: &[PathBuf]) -> Vec<Verdict> {
     verdicts.push(Verdict::of("wheel: names of libraries", venv.loads_every_name()));
     verdicts.push(Verdict::of("wheel: mpi4py", venv.stock_mpi4py()));
     verdicts.push(Verdict::of("wheel: pip uninstall", venv.pip(&["uninstall", "-y", NAME], None)));
-    let left = before.and_then(|before| without_trace(&before, &venv.folder, |_| false));
+    // Every file must be gone. pip leaves folders that held only folders, and takes an empty one
+    // of the environment along.
+    let is_pip_s = |path: &Path| path == Path::new("include") || venv.folder.join(path).is_dir();
+    let left = before.and_then(|before| without_trace(&before, &venv.folder, is_pip_s));
     verdicts.push(Verdict::of("wheel: nothing is left", left));
     verdicts
 }
@@ -309,7 +312,10 @@ mod tests {
     fn the_record_has_every_file_and_itself() {
         let members = [text_member("a/b.py", String::new())];
         let digest = "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU";
-        assert_eq!(record(&members, "d.dist-info"), format!("a/b.py,sha256={digest},0\nd.dist-info/RECORD,,\n"));
+        assert_eq!(
+            record(&members, "d.dist-info"),
+            format!("a/b.py,sha256={digest},0\nd.dist-info/RECORD,,\n")
+        );
     }
 
     #[test]

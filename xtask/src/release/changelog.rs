@@ -20,7 +20,10 @@ pub(super) fn released(text: &str, version: Version, today: Date) -> Result<Stri
     let parts: Vec<&str> = text.split(UNRELEASED).collect();
     ensure!(parts.len() == 2, "CHANGELOG.md has {} sections Unreleased, and not one", parts.len() - 1);
     let changes = parts[1].split("\n## ").next().unwrap_or_default();
-    ensure!(changes.lines().any(|line| line.starts_with("- ")), "CHANGELOG.md tells of no change since the last release");
+    ensure!(
+        changes.lines().any(|line| line.starts_with("- ")),
+        "CHANGELOG.md tells of no change since the last release"
+    );
     let head = parts[0].replace(NOTHING_YET, "");
     Ok(format!("{head}{UNRELEASED}{heading} ({today})\n{}", parts[1]))
 }
@@ -40,9 +43,11 @@ mod tests {
 
     #[test]
     fn what_was_not_released_becomes_a_version_s() {
-        let old = "# Changelog\n\n## Unreleased\n\n### Added\n- a thing\n\n## 0.1.0 (2026-01-01)\n\n- first\n";
+        let old =
+            "# Changelog\n\n## Unreleased\n\n### Added\n- a thing\n\n## 0.1.0 (2026-01-01)\n\n- first\n";
         let new = released(old, version(), today()).expect("released");
-        let wanted = "# Changelog\n\n## Unreleased\n\n## 0.2.0 (2026-11-26)\n\n### Added\n- a thing\n\n## 0.1.0";
+        let wanted =
+            "# Changelog\n\n## Unreleased\n\n## 0.2.0 (2026-11-26)\n\n### Added\n- a thing\n\n## 0.1.0";
         assert!(new.starts_with(wanted), "{new}");
         // A second release has nothing to tell.
         let next = "0.3.0".parse().expect("a version");

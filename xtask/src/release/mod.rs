@@ -73,9 +73,8 @@ fn tag(version: Version) -> String {
 
 /// The files that change, with their new texts.
 fn changed_texts(top: &Path, version: Version) -> Result<Vec<(&'static str, String)>> {
-    let read = |path: &str| {
-        std::fs::read_to_string(top.join(path)).with_context(|| format!("cannot read {path}"))
-    };
+    let read =
+        |path: &str| std::fs::read_to_string(top.join(path)).with_context(|| format!("cannot read {path}"));
     let old = version::of_manifest(&read("Cargo.toml")?)?;
     let [changes, manifest, lock, fuzz_lock] = CHANGED;
     Ok(vec![

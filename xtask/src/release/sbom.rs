@@ -73,7 +73,8 @@ fn component(package: &Package, sums: &BTreeMap<(String, String), String>) -> Va
 /// The checksums of the crates' archives, by name and version.
 fn checksums(lock: &str) -> Result<BTreeMap<(String, String), String>> {
     let lock: toml::Table = toml::from_str(lock).context("Cargo.lock")?;
-    let packages = lock.get("package").and_then(toml::Value::as_array).context("Cargo.lock has no packages")?;
+    let packages =
+        lock.get("package").and_then(toml::Value::as_array).context("Cargo.lock has no packages")?;
     let word = |package: &toml::Value, key: &str| Some(package.get(key)?.as_str()?.to_string());
     let sum = |package: &toml::Value| {
         Some(((word(package, "name")?, word(package, "version")?), word(package, "checksum")?))
@@ -96,8 +97,7 @@ mod tests {
             "tool 1 registry MIT:",
         ]);
         let lock = "[[package]]\nname = \"low\"\nversion = \"1\"\nchecksum = \"abc\"\n";
-        let bill: Value =
-            serde_json::from_str(&write(&graph, lock, "0.2.0").expect("a bill")).expect("JSON");
+        let bill: Value = serde_json::from_str(&write(&graph, lock, "0.2.0").expect("a bill")).expect("JSON");
         let low = &bill["components"][0];
         assert_eq!(low["purl"], "pkg:cargo/low@1");
         assert_eq!(low["licenses"][0]["expression"], "MIT OR Apache-2.0");
@@ -120,7 +120,10 @@ mod tests {
         for dependency in bill["dependencies"].as_array().expect("a list") {
             assert!(known.contains(dependency["ref"].as_str().expect("a name")));
             let others = dependency["dependsOn"].as_array().expect("a list");
-            assert!(others.iter().all(|other| known.contains(other.as_str().expect("a name"))), "{dependency}");
+            assert!(
+                others.iter().all(|other| known.contains(other.as_str().expect("a name"))),
+                "{dependency}"
+            );
         }
     }
 }

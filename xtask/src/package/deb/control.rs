@@ -161,7 +161,9 @@ fn remove_script(part: &Part) -> Option<String> {
 pub(super) fn copyright(ground: &Ground) -> Result<String> {
     let mit = std::fs::read_to_string(ground.top.join("LICENSE-MIT")).context("LICENSE-MIT")?;
     let indented = |text: &str| {
-        let line = |line: &str| if line.trim().is_empty() { " .\n".into() } else { format!(" {}\n", line.trim_end()) };
+        let line = |line: &str| {
+            if line.trim().is_empty() { " .\n".into() } else { format!(" {}\n", line.trim_end()) }
+        };
         text.trim().lines().map(line).collect::<String>()
     };
     Ok(format!(
@@ -194,11 +196,7 @@ fn date(epoch: u64) -> Result<String> {
     let [weekday, month] = [when.weekday().to_string(), when.month().to_string()];
     let (hour, minute, second) = when.to_hms();
     let (day, year) = (when.day(), when.year());
-    Ok(format!(
-        "{}, {day:02} {} {year} {hour:02}:{minute:02}:{second:02} +0000",
-        &weekday[..3],
-        &month[..3]
-    ))
+    Ok(format!("{}, {day:02} {} {year} {hour:02}:{minute:02}:{second:02} +0000", &weekday[..3], &month[..3]))
 }
 
 #[cfg(test)]
@@ -209,7 +207,8 @@ mod tests {
     #[test]
     fn what_is_installed_as_an_alternative_is_removed() {
         for part in &PARTS {
-            let (install, remove) = (install_script(part).expect("a script"), remove_script(part).expect("one"));
+            let (install, remove) =
+                (install_script(part).expect("a script"), remove_script(part).expect("one"));
             for group in groups(part) {
                 let words = format!("{} {}", group.name, group.target);
                 assert!(install.contains(&words) && remove.contains(&words), "{install}{remove}");

@@ -19,8 +19,7 @@ use std::process::Command;
 const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 
 /// The sources of what an older C library linked statically.
-const START: [(&str, &str); 2] =
-    [("start.S", include_str!("start.S")), ("start.c", include_str!("start.c"))];
+const START: [(&str, &str); 2] = [("start.S", include_str!("start.S")), ("start.c", include_str!("start.c"))];
 const SHIM: (&str, &str) = ("shim.c", include_str!("shim.c"));
 
 /// Builds everything that is installed, so that it runs with this C library, and returns the folder

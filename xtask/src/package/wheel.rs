@@ -265,7 +265,7 @@ impl Venv {
     fn loads_every_name(&self) -> Tried {
         let script = "import ctypes, sys\nfor name in sys.argv[1:]:\n    ctypes.CDLL(name).MPI_Initialized\n";
         let lib = self.folder.join("lib");
-        for name in ["libmpi_abi.so.1", "libmpi.so.12", "libmpich.so.12", "libmpifort.so.12"] {
+        for name in ["libmpi_abi.so.1", "libmpi.so.12", "libmpich.so.12", "libmpifort.so.12", "libmpichfort.so.12"] {
             said(self.python(&["-c", script]).arg(lib.join(name))).with_context(|| name.to_string())?;
         }
         Ok(None)

@@ -3,6 +3,11 @@
 
 use std::ffi::c_int;
 
+/// A handle of C: all kinds are alike.
+pub type Handle = usize;
+/// C's handle of a file, which is of another type in the MPICH ABI.
+pub type FileHandle = usize;
+
 /// The end of the ABI's predefined handles: all are below.
 const PREDEFINED_END: usize = 0x400;
 

@@ -146,7 +146,14 @@ where
     B::ErrorType: 'static,
 {
     let axis = panel.axis;
-    let ((x_min, x_max), (y_min, y_max)) = ranges(&panel.lines);
+    let ((x_min, x_last), (y_min, y_max)) = ranges(&panel.lines);
+    let plot = room.dim_in_pixel();
+    let legend = legend_part(&panel.lines, (plot.0.saturating_sub(134), plot.1.saturating_sub(90)));
+    let (corner, covered) = emptiest(&panel.lines, legend, (x_min, x_last), (y_min, y_max));
+    let (corner, x_max) = match covered {
+        0 => (corner, x_last),
+        _ => (SeriesLabelPosition::UpperRight, with_room(x_min, x_last, legend.0)),
+    };
     let mut chart = ChartBuilder::on(room)
         .caption(&panel.title, ("sans-serif", 18))
         .margin(12)
@@ -172,10 +179,9 @@ where
             .label(&line.label)
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], color.stroke_width(2)));
     }
-    let legend = legend_part(&panel.lines, chart.plotting_area().dim_in_pixel());
     chart
         .configure_series_labels()
-        .position(emptiest(&panel.lines, legend, (x_min, x_max), (y_min, y_max)))
+        .position(corner)
         .label_font(("sans-serif", 15))
         .background_style(WHITE.mix(0.8))
         .border_style(BLACK.mix(0.3))
@@ -183,8 +189,21 @@ where
     Ok(())
 }
 
-/// The corner where a legend of this part of the plot, across and up, covers least of the lines.
-fn emptiest(lines: &[Line], legend: (f64, f64), x: (f64, f64), y: (f64, f64)) -> SeriesLabelPosition {
+/// Returns the end of an axis from `first` to `last` once this part of it is added on the right,
+/// half of the whole at most.
+fn with_room(first: f64, last: f64, part: f64) -> f64 {
+    let part = part.min(0.5);
+    last * (last / first).powf(part / (1.0 - part))
+}
+
+/// The corner where a legend of this part of the plot, across and up, covers least of the lines,
+/// and how many of their places it covers.
+fn emptiest(
+    lines: &[Line],
+    legend: (f64, f64),
+    x: (f64, f64),
+    y: (f64, f64),
+) -> (SeriesLabelPosition, usize) {
     let part = |value: f64, (low, high): (f64, f64)| (value / low).ln() / (high / low).ln().max(f64::EPSILON);
     let place = |point: &(usize, f64)| (part(point.0 as f64, x), part(point.1, y));
     let along = |pair: &[(usize, f64)]| {
@@ -210,7 +229,7 @@ fn emptiest(lines: &[Line], legend: (f64, f64), x: (f64, f64), y: (f64, f64)) ->
         (SeriesLabelPosition::LowerLeft, covered(true, false)),
     ];
     let least = corners.into_iter().min_by_key(|corner| corner.1);
-    least.map_or(SeriesLabelPosition::UpperLeft, |corner| corner.0)
+    least.unwrap_or((SeriesLabelPosition::UpperLeft, 0))
 }
 
 /// Returns the part of a plot of this many pixels that the legend takes, across and up, with some
@@ -265,8 +284,17 @@ mod tests {
         let rising = [line(&[(1, 1.0), (1024, 1024.0)])];
         let falling = [line(&[(1, 1024.0), (1024, 1.0)])];
         let place = |lines: &[Line]| emptiest(lines, (0.3, 0.3), (1.0, 1024.0), (1.0, 1024.0));
-        assert!(matches!(place(&rising), SeriesLabelPosition::UpperLeft));
-        assert!(matches!(place(&falling), SeriesLabelPosition::UpperRight));
+        assert!(matches!(place(&rising), (SeriesLabelPosition::UpperLeft, 0)));
+        assert!(matches!(place(&falling), (SeriesLabelPosition::UpperRight, 0)));
+    }
+
+    #[test]
+    fn a_legend_for_which_no_corner_is_free_gets_room_beside_the_lines() {
+        let line = |points: &[(usize, f64)]| Line { label: "one".into(), points: points.to_vec() };
+        let cross = [line(&[(1, 1.0), (1024, 1024.0)]), line(&[(1, 1024.0), (1024, 1.0)])];
+        let covered = |x_max| emptiest(&cross, (0.3, 0.3), (1.0, x_max), (1.0, 1024.0)).1;
+        assert!(covered(1024.0) > 0);
+        assert_eq!(covered(with_room(1.0, 1024.0, 0.31)), 0);
     }
 
     #[test]

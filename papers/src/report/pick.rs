@@ -151,6 +151,7 @@ impl Pick {
     pub(super) fn place(&self) -> String {
         match self.at {
             At::Size(bytes) if self.metric == "polling_set" => format!("{bytes} rings"),
+            At::Size(pairs) if self.experiment == "verbs look" => format!("{pairs} connections"),
             At::Size(burst) if self.metric.starts_with("discovery_") && burst > 0 => {
                 format!("bursts of {burst}")
             }

@@ -161,6 +161,17 @@ impl<'a> Sides<'a> {
         std::iter::once(&self.of_jobs).chain(&self.to_jobs)
     }
 
+    /// Returns the place of one side, where both are of one series: the name does not tell them
+    /// apart.
+    fn place(&self, pick: &Pick) -> String {
+        match &self.to {
+            Some(to) if to.series.name != self.of.series.name => String::new(),
+            Some(to) if to.measured.metric != self.of.measured.metric => format!(" ({})", pick.metric),
+            Some(_) => format!(" at {}", pick.place()),
+            None => String::new(),
+        }
+    }
+
     /// Returns why the jobs do not make a value, if so.
     fn lack(&self) -> Option<String> {
         self.jobs().find_map(lack)
@@ -225,12 +236,15 @@ fn twins(results: &Results, found: &Found<'_>) -> Option<f64> {
 
 fn measured(row: Row, seen: &Seen, sides: &Sides<'_>, results: &Results) -> Row {
     let beside = match (&seen.to, &sides.to) {
-        (Some(To::Ours(pick)), Some(to)) => sides.to_jobs.as_ref().map(|jobs| spread(pick, to, jobs)),
+        (Some(To::Ours(pick)), Some(to)) => {
+            sides.to_jobs.as_ref().map(|jobs| spread(pick, to, jobs, &sides.place(pick)))
+        }
         (Some(To::Paper(paper)), _) => Some(format!("paper: {}", in_unit(*paper, &sides.of))),
         _ => None,
     };
     let row = with_class(row, &sides.of);
-    let ours = std::iter::once(spread(&seen.of, &sides.of, &sides.of_jobs)).chain(beside);
+    let of = spread(&seen.of, &sides.of, &sides.of_jobs, &sides.place(&seen.of));
+    let ours = std::iter::once(of).chain(beside);
     let thrown = sides.jobs().map(|jobs| jobs.thrown.len()).sum();
     let row = Row { ours: ours.collect::<Vec<_>>().join("; "), thrown, ..row };
     if let Some(lack) = sides.lack() {
@@ -276,15 +290,16 @@ fn concluded(row: Row, sides: &Sides<'_>, counter: &str) -> Row {
     }
 }
 
-/// The median of a value with its least, its most and its number of jobs.
-fn spread(pick: &Pick, found: &Found<'_>, jobs: &Jobs) -> String {
+/// The median of a value with its least, its most and its number of jobs. `place` says where in its
+/// series it is, if the reader cannot know.
+fn spread(pick: &Pick, found: &Found<'_>, jobs: &Jobs, place: &str) -> String {
     let (Some(middle), Some((least, most))) = (jobs.median(), jobs.range()) else {
         return format!("{}: no job", found.series.name);
     };
     let place = match pick.at {
         At::Most | At::Least => format!(" at {}", found.measured.label),
         At::Row(_) => format!(" of {}", found.measured.label),
-        _ => String::new(),
+        _ => place.into(),
     };
     let (unit, factor) = readable(&found.measured.unit, middle);
     let number = |value: f64| format_value(value * factor);

@@ -47,7 +47,7 @@ pub(super) fn once(row: Row) -> Row {
 pub(super) fn predicted(row: Row, seen: &Seen, of: &Found<'_>, to: &Found<'_>, results: &Results) -> Row {
     let jobs = jobs::of(results, to.series, to.measured, false);
     let Some(To::Ours(pick)) = &seen.to else { return row };
-    let ours = format!("{}; {}", words(&seen.of, of), spread(pick, to, &jobs));
+    let ours = format!("{}; {}", words(&seen.of, of), spread(pick, to, &jobs, ""));
     let row = Row { ours, thrown: jobs.thrown.len(), ..row };
     if let Some(lack) = lack(&jobs) {
         return with_remark(row, &lack);

@@ -47,6 +47,28 @@ fn a_clear_gain_is_as_claimed_with_its_noise_and_its_range() {
     assert!(row.ours.contains("RDMA eager: 30.0 us (29.9 to 30.2, 5 jobs)"), "{}", row.ours);
 }
 
+/// Paper 1, figure 3: one variant with 64 connections and with one.
+#[test]
+fn two_places_of_one_series_are_told_apart() {
+    let look = |name: &str| {
+        let mut series = latencies("verbs look", name, &[50.0; 5]);
+        let mut other = series.points[0].clone();
+        (series.points[0].x, other.x) = (Some(1.0), Some(64.0));
+        series.points.push(other);
+        series.points.iter_mut().for_each(|point| point.metric = String::new());
+        series
+    };
+    let results = Results { series: vec![look("empty"), look("empty again")], ..Results::default() };
+    let items = inventory::all();
+    let rows = items.iter().flat_map(|item| rows(item, &results));
+    let row = rows.into_iter().find(|row| row.what.starts_with("an empty look")).expect("the row");
+    assert!(
+        row.ours.contains("empty at 64 connections:") && row.ours.contains("empty at 1 connections:"),
+        "{}",
+        row.ours
+    );
+}
+
 #[test]
 fn noise_wider_than_the_effect_cannot_tell() {
     let row = twelve(vec![

@@ -26,6 +26,9 @@ pub struct Counts {
     pub receives: Receives,
     /// Datagrams, of a channel that makes them reliable itself.
     pub datagrams: Datagrams,
+    /// Completions of signalled packets, of a channel that signals one in several. Each stands for
+    /// all that was posted before it on its connection.
+    pub completions: u64,
 }
 
 /// Counts of a channel that polls the rings of some peers, and hears of all others by one queue

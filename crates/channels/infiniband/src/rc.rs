@@ -126,6 +126,8 @@ pub struct RcChannel<A: Adapter> {
     no_ring: Option<Fault>,
     /// The number of packets received since the last review of the polling set.
     heard: u32,
+    /// The number of signalled packets that completed.
+    completions: u64,
     /// Peers that have not answered yet.
     asking: Vec<Peer>,
     /// Peers to which the channel itself has something to send.
@@ -193,6 +195,7 @@ impl<A: Adapter> RcChannel<A> {
             hinted: Vec::new(),
             no_ring: None,
             heard: 0,
+            completions: 0,
             asking: Vec::new(),
             duties: Vec::new(),
             broken: Vec::new(),
@@ -346,7 +349,7 @@ impl<A: Adapter> Channel for RcChannel<A> {
         let shared = if self.settings.shared_receives { polling_set.queue_packets } else { 0 };
         let (bytes, top_ups) = (self.receives.bytes() as u64, self.pool.top_ups);
         let receives = Receives { bytes, top_ups, shared };
-        Counts { registrations, polling_set, receives, ..Counts::default() }
+        Counts { registrations, polling_set, receives, completions: self.completions, ..Counts::default() }
     }
 
     fn hint(&mut self, peers: &[Peer]) {

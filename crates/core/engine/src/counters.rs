@@ -37,6 +37,8 @@ pub struct ChannelCounters {
     pub receives: Receives,
     /// Datagrams of the channel.
     pub datagrams: Datagrams,
+    /// Completions of signalled packets.
+    pub completions: u64,
 }
 
 /// A snapshot of the engine's counters.

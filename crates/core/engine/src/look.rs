@@ -128,8 +128,9 @@ impl Engine {
         let mut counters = self.state.channel_counters();
         for (at, (counters, channel)) in counters.iter_mut().zip(&self.channels).enumerate() {
             (counters.looks, counters.look_ns) = (self.schedule.looks(at), self.schedule.look_ns(at));
-            let Counts { registrations, strange_messages, polling_set, receives, datagrams } =
+            let Counts { registrations, strange_messages, polling_set, receives, datagrams, completions } =
                 channel.counts();
+            counters.completions = completions;
             (counters.registrations, counters.strange_messages) = (registrations, strange_messages);
             (counters.polling_set, counters.receives, counters.datagrams) =
                 (polling_set, receives, datagrams);

@@ -82,7 +82,10 @@ impl<A: Adapter> RcChannel<A> {
             return; // broken meanwhile
         }
         match completion.outcome {
-            Ok(_) => connection.queue.completed(),
+            Ok(_) => {
+                connection.queue.completed();
+                self.completions += 1;
+            }
             Err(failed) => self.work_failed(peer, failed),
         }
     }

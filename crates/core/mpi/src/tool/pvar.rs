@@ -105,14 +105,14 @@ pub static ALL: LazyLock<Vec<Variable>> = LazyLock::new(|| {
         read: Read::Slept,
     };
     let of_channel = |channel: &'static str| {
-        let own: [&[OfChannel]; 3] = match channel {
-            "rc" => [REGISTERING, POLLING_SET, RECEIVING],
-            "pipe" => [REGISTERING, &[], &[]],
-            "ud" => [RECEIVING, DATAGRAMS, &[]],
-            "ofi" => [GUARDED, &[], &[]],
-            _ => [&[]; 3],
+        let own: &[&[OfChannel]] = match channel {
+            "rc" => &[REGISTERING, POLLING_SET, RECEIVING, SIGNALLING],
+            "pipe" => &[REGISTERING],
+            "ud" => &[RECEIVING, DATAGRAMS],
+            "ofi" => &[GUARDED],
+            _ => &[],
         };
-        CHANNEL.iter().chain(own.into_iter().flatten()).map(move |&(name, class, help, read)| Variable {
+        CHANNEL.iter().chain(own.iter().copied().flatten()).map(move |&(name, class, help, read)| Variable {
             name: format!("{channel}_{name}"),
             help: format!("channel {channel}: {help}"),
             subject: Subject::Channel,
@@ -235,6 +235,12 @@ const RECEIVING: &[OfChannel] = &[
     ("receive_bytes", Class::Level, "bytes registered for receive buffers", |c| c.receives.bytes),
     ("shared_receives", Class::Counter, "packets that came into receive buffers which all processes share", |c| c.receives.shared),
     ("receive_top_ups", Class::Counter, "how often more were posted since the device had told that few were left", |c| c.receives.top_ups),
+];
+
+/// Variables of the channels that signal one packet in several.
+#[rustfmt::skip]
+const SIGNALLING: &[OfChannel] = &[
+    ("completions", Class::Counter, "completions of signalled packets, each for all that was posted before it on its connection", |c| c.completions),
 ];
 
 /// Variables of the channels that make datagrams reliable.

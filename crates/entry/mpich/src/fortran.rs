@@ -8,14 +8,23 @@ use crate::handles::{File, Handle};
 use crate::status::Status;
 use std::ffi::c_int;
 
+/// `MPI_FILE_NULL`, in C and in Fortran.
+const FILE_NULL: c_int = 0;
+
 /// The file of an integer.
 pub fn file_of(number: c_int) -> usize {
+    if number == FILE_NULL {
+        return FILE_NULL as usize;
+    }
     // SAFETY: plain numbers go in and out.
     File::face(unsafe { native!(MPI_File_fromint(number)) })
 }
 
 /// The integer of a file.
 pub fn integer_of(file: usize) -> c_int {
+    if file == FILE_NULL as usize {
+        return FILE_NULL;
+    }
     // SAFETY: plain numbers go in and out.
     unsafe { native!(MPI_File_toint(File::native(file))) }
 }

@@ -8,7 +8,7 @@ VENV := $(CURDIR)/target/venv
 MPI4PY := mpi4py==4.1.2
 # The packages that are installed (xtask/src/crates.rs has them too), and when and from what they
 # were built.
-INSTALLED := verbena verbena-abi verbena-fortran verbena-launch verbena-mpich
+INSTALLED := verbena verbena-abi verbena-fortran verbena-launch verbena-mpich verbena-mpifort
 BUILT := $(BUILD)/.verbena-built
 SOURCES := Cargo.toml Cargo.lock $(shell find api crates -type f)
 CARGO_BUILD := cargo build --release --locked $(INSTALLED:%=-p %)

@@ -92,6 +92,7 @@ pub fn staged_build(folder: &Path) {
         ("bin/verbena", "verbena"),
         ("lib/libmpi_abi.so.1", "libmpi_abi.so"),
         ("lib/libmpi.so.12", "libmpich.so"),
+        ("lib/libmpifort.so.12", "libmpifort.so"),
         ("lib/libmpifort_abi.so.1", "libmpifort_abi.so"),
     ] {
         std::os::unix::fs::symlink(staged(file), folder.join(name)).expect("target/ is writable");

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The packages of this workspace that are installed.
-pub(crate) const INSTALLED: [&str; 5] =
-    ["verbena", "verbena-abi", "verbena-fortran", "verbena-launch", "verbena-mpich"];
+pub(crate) const INSTALLED: [&str; 6] =
+    ["verbena", "verbena-abi", "verbena-fortran", "verbena-launch", "verbena-mpich", "verbena-mpifort"];
 
 /// The platform that the graph is taken for.
 const PLATFORM: &str = "x86_64-unknown-linux-gnu";

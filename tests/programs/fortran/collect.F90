@@ -181,6 +181,7 @@ contains
 
   subroutine nonblocking
     integer :: request(3), total, value, counts(ranks), displs(ranks), types(ranks), out(ranks), mine(ranks)
+    integer(MPI_ADDRESS_KIND) :: anywhere
     value = rank
     call MPI_Iallreduce(value, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, request(1), ierror)
     call MPI_Ibarrier(MPI_COMM_WORLD, request(2), ierror)
@@ -190,8 +191,8 @@ contains
     mine = [(10 * rank + i, i = 1, ranks)]
     call MPI_Ialltoallw(mine, counts, displs, types, out, counts, displs, types, MPI_COMM_WORLD, request(3), ierror)
     call MPI_Waitall(3, request, MPI_STATUSES_IGNORE, ierror)
-    call MPI_F_sync_reg(total)
-    call MPI_F_sync_reg(out)
+    SYNC_REG(total)
+    SYNC_REG(out)
     CHECK(total == ranks * (ranks - 1) / 2)
     CHECK(all(out == [(10 * i + rank + 1, i = 0, ranks - 1)]))
   end subroutine

@@ -112,16 +112,17 @@ contains
 
   subroutine persistent
     integer :: request(2), round, got, value
+    integer(MPI_ADDRESS_KIND) :: anywhere
     call MPI_Send_init(value, 1, MPI_INTEGER, right, 31, MPI_COMM_WORLD, request(1), ierror)
     call MPI_Recv_init(got, 1, MPI_INTEGER, left, 31, MPI_COMM_WORLD, request(2), ierror)
     do round = 1, 3
       value = round * 1000 + rank
       ! Without this the compiler may keep the value in a register: Startall does not name it
       ! (MPI-5.0, 19.1.17).
-      call MPI_F_sync_reg(value)
+      SYNC_REG(value)
       call MPI_Startall(2, request, ierror)
       call MPI_Waitall(2, request, MPI_STATUSES_IGNORE, ierror)
-      call MPI_F_sync_reg(got)
+      SYNC_REG(got)
       CHECK(got == round * 1000 + left)
       CHECK(request(1) /= MPI_REQUEST_NULL)
     end do
@@ -148,6 +149,9 @@ contains
     integer :: types(2), lengths(2), pair, row, matrix(4, 3), other(4, 3), i, j, n, sizes(2), part(2), start(2), block
     integer :: integers(10), datatypes_of(4), addresses_n, datatypes_n, combiner
     integer(MPI_ADDRESS_KIND) :: places(2), base, lower, extent, addresses(4)
+#ifdef AINT_UNDECLARED
+    integer(MPI_ADDRESS_KIND), external :: MPI_Aint_add, MPI_Aint_diff
+#endif
     call MPI_Get_address(mine, base, ierror)
     call MPI_Get_address(mine%place, places(1), ierror)
     call MPI_Get_address(mine%sort, places(2), ierror)

@@ -7,3 +7,10 @@
 #define INCLUDE_MPI include 'mpif.h'
 #endif
 #define CHECK(condition) call check(condition, __LINE__)
+! Tells the compiler that MPI writes the variable. Intel MPI's library has no MPI_F_sync_reg for
+! these styles; any call that names the variable will do.
+#ifdef SYNC_REG_MISSING
+#define SYNC_REG(variable) call MPI_Get_address(variable, anywhere, ierror)
+#else
+#define SYNC_REG(variable) call MPI_F_sync_reg(variable)
+#endif

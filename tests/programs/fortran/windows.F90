@@ -152,7 +152,7 @@ contains
   subroutine groups
     integer :: win, group, unit
     integer, asynchronous :: memory(4)
-    integer(MPI_ADDRESS_KIND) :: bytes, at, place, mine
+    integer(MPI_ADDRESS_KIND) :: bytes, at, place, mine, anywhere
     logical :: flag
     memory = -1
     bytes = 16
@@ -167,7 +167,7 @@ contains
     do while (.not. flag)
       call MPI_Win_test(win, flag, ierror)
     end do
-    call MPI_F_sync_reg(memory)
+    SYNC_REG(memory)
     CHECK(memory(3) == mod(rank + size - 1, size))
     call MPI_Group_free(group, ierror)
     call MPI_Win_free(win, ierror)

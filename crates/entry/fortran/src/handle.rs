@@ -3,6 +3,17 @@
 
 use std::ffi::c_int;
 
+/// A handle of C: all kinds are alike.
+pub type Handle = usize;
+/// C's handle of a file, which is of another type in the MPICH ABI.
+pub type FileHandle = usize;
+
+/// C's key of an attribute: the same INTEGER, which the MPICH ABI has otherwise.
+#[inline]
+pub fn keyval(number: c_int) -> c_int {
+    number
+}
+
 /// The end of the ABI's predefined handles: all are below.
 const PREDEFINED_END: usize = 0x400;
 

@@ -11,6 +11,7 @@
 //! thread may get a request with the same handle.
 
 use crate::generated::{c, constants as mpi};
+use crate::handle::Handle;
 use crate::section::Copied;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +19,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A copy and its request.
 struct Entry {
-    request: usize,
+    request: Handle,
     copy: Copied,
     /// True from the start of the request until it is seen complete.
     active: bool,
@@ -35,7 +36,7 @@ fn table() -> MutexGuard<'static, Vec<Entry>> {
 
 /// Keeps the copy that a call works on, or (`persistent`) will work on when its request is started.
 /// `code` is the call's return value.
-pub fn keep(copy: Copied, code: c_int, request: usize, persistent: bool) {
+pub fn keep(copy: Copied, code: c_int, request: Handle, persistent: bool) {
     if !copy.is_copy() || code != mpi::MPI_SUCCESS {
         return;
     }
@@ -48,7 +49,7 @@ pub fn keep(copy: Copied, code: c_int, request: usize, persistent: bool) {
 
 /// Prepares for the start of persistent requests: their copies get the present contents of the
 /// program's arrays.
-pub fn start(requests: &[usize]) {
+pub fn start(requests: &[Handle]) {
     if ENTRIES.load(Ordering::Relaxed) == 0 {
         return;
     }
@@ -63,7 +64,7 @@ pub fn start(requests: &[usize]) {
 pub struct Held(Vec<(usize, Entry)>);
 
 /// Takes out the entries of these requests, before a call that may complete them.
-pub fn take(requests: &[usize]) -> Held {
+pub fn take(requests: &[Handle]) -> Held {
     if ENTRIES.load(Ordering::Relaxed) == 0 {
         return Held(Vec::new());
     }
@@ -77,7 +78,7 @@ pub fn take(requests: &[usize]) -> Held {
 impl Held {
     /// Settles the entries after the call: complete ones are copied back to the program; those that
     /// are not complete, or may be started again, are kept.
-    pub fn settle(self, requests: &[usize]) {
+    pub fn settle(self, requests: &[Handle]) {
         for (place, mut entry) in self.0 {
             let gone = requests[place] != entry.request;
             if entry.active && (gone || is_complete(entry.request)) {
@@ -105,7 +106,7 @@ impl Held {
 }
 
 /// Returns whether the request's operation is done; so is that of an inactive persistent one.
-fn is_complete(request: usize) -> bool {
+fn is_complete(request: Handle) -> bool {
     let mut flag = 0;
     // SAFETY: a request of the program's, a place for the answer, and MPI_STATUS_IGNORE.
     let code = unsafe { c::PMPI_Request_get_status(request, &mut flag, std::ptr::null_mut()) };

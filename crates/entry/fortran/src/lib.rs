@@ -18,7 +18,7 @@
 //! | [`address`] | variables whose address means something, such as `MPI_IN_PLACE` |
 //! | [`logical`], [`index`] | LOGICALs; positions in arrays, counted from 1 |
 //! | [`text`] | strings padded with blanks |
-//! | [`descriptor`], [`section`] | choice buffers of `mpi_f08`, and sections of arrays |
+//! | [`descriptor`], [`dimension`], [`section`] | choice buffers of `mpi_f08`, and sections of arrays |
 //! | [`kept`] | copies of sections, until a collective's request is complete |
 //! | [`slots`] | procedures to which C passes nothing of ours |
 //! | [`team`] | lengths of arrays that the call itself does not say |
@@ -32,6 +32,7 @@ pub mod address;
 pub mod arrays;
 pub mod calls;
 pub mod descriptor;
+pub mod dimension;
 /// The Fortran entry points, and C's functions, types and constants, which the build script makes
 /// from the API table.
 // Raw pointers are what Fortran passes: the safety of all entry points is MPI's own rules.

@@ -4,9 +4,10 @@
 //! refused with a message ([`whole`]).
 
 use crate::address;
-use crate::descriptor::{Descriptor, Dimension, displacements};
+use crate::descriptor::Descriptor;
+use crate::dimension::{Dimension, displacements, elements};
 use crate::generated::{c, constants as mpi};
-use crate::handle;
+use crate::handle::{self, Handle};
 use std::ffi::{c_int, c_void};
 use verbena_fault::Fault;
 
@@ -38,7 +39,7 @@ pub unsafe fn whole(buffer: *const Descriptor) -> Result<*mut c_void, c_int> {
 pub struct Typed {
     address: *mut c_void,
     count: i64,
-    datatype: usize,
+    datatype: Handle,
     ours: bool,
 }
 
@@ -70,7 +71,7 @@ impl Typed {
     }
 
     /// The datatype for C. It may be freed after the call: MPI keeps what it still needs.
-    pub fn datatype(&self) -> usize {
+    pub fn datatype(&self) -> Handle {
         self.datatype
     }
 }
@@ -83,16 +84,16 @@ impl Drop for Typed {
     }
 }
 
-fn release(mut datatype: usize) {
+fn release(mut datatype: Handle) {
     // SAFETY: a datatype that we made.
     unsafe { c::PMPI_Type_free(&mut datatype) };
 }
 
 /// The datatype for the first `count` elements of `datatype`, as if the section were contiguous.
-fn of_section(section: &Descriptor, count: i64, datatype: usize) -> Result<usize, c_int> {
+fn of_section(section: &Descriptor, count: i64, datatype: Handle) -> Result<Handle, c_int> {
     let bytes = count * packed_bytes(datatype)?;
     let element_bytes = section.element_bytes() as i64;
-    let (elements, all) = (bytes / element_bytes, section.elements() as i64);
+    let (elements, all) = (bytes / element_bytes, elements(&section.dimensions()) as i64);
     if bytes % element_bytes != 0 || elements > all {
         return Err(refuse(
             "the count does not end at the end of an element, or is too large for the section",
@@ -107,7 +108,7 @@ fn of_section(section: &Descriptor, count: i64, datatype: usize) -> Result<usize
 }
 
 /// The bytes of a datatype, which must have no gaps.
-fn packed_bytes(datatype: usize) -> Result<i64, c_int> {
+fn packed_bytes(datatype: Handle) -> Result<i64, c_int> {
     let (mut size, mut lower, mut extent) = (0, 0, 0);
     // SAFETY: a handle, and places for the answers.
     checked(unsafe { c::PMPI_Type_size_c(datatype, &mut size) }, ())?;
@@ -118,7 +119,7 @@ fn packed_bytes(datatype: usize) -> Result<i64, c_int> {
 
 /// The datatype of one element of the section: several of `datatype`, or bytes if an element is no
 /// multiple of it.
-fn element_type(datatype: usize, element_bytes: i64) -> Result<usize, c_int> {
+fn element_type(datatype: Handle, element_bytes: i64) -> Result<Handle, c_int> {
     let size = packed_bytes(datatype)?;
     let (number, of) = match size > 0 && element_bytes % size == 0 {
         true => (element_bytes / size, datatype),
@@ -131,7 +132,7 @@ fn element_type(datatype: usize, element_bytes: i64) -> Result<usize, c_int> {
 }
 
 /// The datatype of a whole section, made dimension by dimension.
-fn nested(section: &Descriptor, element: usize) -> Result<usize, c_int> {
+fn nested(section: &Descriptor, element: Handle) -> Result<Handle, c_int> {
     let mut inner = element;
     for dimension in section.dimensions() {
         let (extent, stride) = (dimension.extent as i64, dimension.stride as i64);
@@ -147,8 +148,9 @@ fn nested(section: &Descriptor, element: usize) -> Result<usize, c_int> {
 }
 
 /// The datatype of the first elements of a section, each given by its place.
-fn listed(section: &Descriptor, element: usize, elements: i64) -> Result<usize, c_int> {
-    let places: Vec<i64> = section.displacements().take(elements as usize).map(|d| d as i64).collect();
+fn listed(section: &Descriptor, element: Handle, elements: i64) -> Result<Handle, c_int> {
+    let places: Vec<i64> =
+        displacements(&section.dimensions()).take(elements as usize).map(|d| d as i64).collect();
     let mut list = 0;
     // SAFETY: as many displacements as said, a handle, and a place for the answer.
     let code =
@@ -187,8 +189,8 @@ impl Copied {
         let mut copied =
             Copied { address, element_bytes, dimensions: Vec::new(), copy: Vec::new(), reads, writes };
         if !descriptor.is_contiguous() {
-            copied.dimensions = descriptor.dimensions().to_vec();
-            copied.copy = vec![0; descriptor.elements() * element_bytes];
+            copied.dimensions = descriptor.dimensions();
+            copied.copy = vec![0; elements(&copied.dimensions) * element_bytes];
             copied.take_in();
         }
         Ok(copied)

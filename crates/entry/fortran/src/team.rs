@@ -3,7 +3,7 @@
 
 use crate::generated::c;
 use crate::generated::constants as mpi;
-use crate::handle;
+use crate::handle::{self, Handle};
 use std::ffi::c_int;
 
 fn asked(ask: impl FnOnce(*mut c_int) -> c_int) -> c_int {
@@ -52,7 +52,7 @@ pub fn degrees(comm: c_int) -> (usize, usize) {
     }
 }
 
-fn graph(comm: usize) -> (usize, usize) {
+fn graph(comm: Handle) -> (usize, usize) {
     // SAFETY: a handle, and a place for the answer.
     let rank = asked(|rank| unsafe { c::PMPI_Comm_rank(comm, rank) });
     // SAFETY: as above.
@@ -60,7 +60,7 @@ fn graph(comm: usize) -> (usize, usize) {
     (both, both)
 }
 
-fn dist_graph(comm: usize) -> (usize, usize) {
+fn dist_graph(comm: Handle) -> (usize, usize) {
     let (mut indegree, mut outdegree, mut weighted) = (0, 0, 0);
     // SAFETY: a handle, and places for the answers.
     unsafe { c::PMPI_Dist_graph_neighbors_count(comm, &mut indegree, &mut outdegree, &mut weighted) };

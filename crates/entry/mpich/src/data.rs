@@ -32,8 +32,8 @@ pub static MPI_UNWEIGHTED: Pointer = Pointer(&UNWEIGHTED);
 #[unsafe(no_mangle)]
 pub static MPI_WEIGHTS_EMPTY: Pointer = Pointer(&WEIGHTS_EMPTY);
 
-/// `MPI_F_STATUS_IGNORE`: the status that Fortran programs pass to ignore it. No Fortran interface
-/// exists yet that could say which.
+/// `MPI_F_STATUS_IGNORE`: the status that Fortran programs pass to ignore it. C programs find this
+/// one; those that are linked for Fortran find that of `libmpifort.so.12`.
 #[unsafe(no_mangle)]
 pub static MPI_F_STATUS_IGNORE: Pointer = Pointer(std::ptr::null());
 

@@ -27,7 +27,7 @@ pub(crate) fn write(table: &Table, note: &str) -> Result<String> {
 }
 
 /// Pointers and lengths are `usize` in Rust, the rest is C's `int`.
-fn rust_type(group: &Group, constant: &Constant) -> &'static str {
+pub(crate) fn rust_type(group: &Group, constant: &Constant) -> &'static str {
     match group.name.as_str() {
         "MPI_Offset" => "i64",
         name if name.contains('*') || is_handle(name) => "usize",

@@ -11,6 +11,7 @@
 //! | `bindings/fortran/mpif.h` | [`fortran`] | `cargo xtask generate` |
 //! | the entry points of `mpich` | [`mpich`] | its build script |
 //! | the entry points of `fortran`, and the Fortran modules | [`fortran`] | its build script |
+//! | the entry points of `mpifort` | [`fortran`] | its build script |
 //!
 //! What people read lies in the tree. All of it is made in memory first.
 
@@ -30,6 +31,7 @@ mod table;
 mod types;
 
 use anyhow::{Context, Result};
+use fortran::Face;
 pub use output::Output;
 use output::{IN_BUILD, IN_TREE};
 use std::path::{Path, PathBuf};
@@ -53,7 +55,16 @@ pub fn build_mpich() -> Result<()> {
 /// # Errors
 /// As [`build_mpich`].
 pub fn build_fortran() -> Result<()> {
-    build(&fortran::SOURCES, fortran::build)
+    build(&fortran::SOURCES, |root| fortran::build(root, Face::Standard))
+}
+
+/// Does the work of `mpifort`'s build script: makes the entry points for Fortran over the MPICH
+/// ABI.
+///
+/// # Errors
+/// As [`build_mpich`].
+pub fn build_mpifort() -> Result<()> {
+    build(&fortran::SOURCES, |root| fortran::build(root, Face::Mpich))
 }
 
 /// Makes the sources of the Fortran modules in memory.
@@ -61,7 +72,7 @@ pub fn build_fortran() -> Result<()> {
 /// # Errors
 /// As [`in_tree`].
 pub fn fortran_modules() -> Result<Vec<Output>> {
-    let mut outputs = fortran::build(&root())?;
+    let mut outputs = fortran::build(&root(), Face::Standard)?;
     outputs.retain(|output| output.path.extension() == Some("f90".as_ref()));
     Ok(outputs)
 }

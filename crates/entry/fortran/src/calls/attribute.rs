@@ -4,7 +4,8 @@
 //! integers in Fortran.
 
 use crate::generated::{c, constants as mpi};
-use crate::{handle, logical};
+use crate::handle::{self, Handle};
+use crate::logical;
 use std::collections::BTreeSet;
 use std::ffi::{c_int, c_void};
 use std::sync::Mutex;
@@ -40,13 +41,13 @@ pub fn forget(of_c: *mut c_void) {
     }
 }
 
-type Get = unsafe extern "C" fn(usize, c_int, *mut c_void, *mut c_int) -> c_int;
-type Set = unsafe extern "C" fn(usize, c_int, *mut c_void) -> c_int;
+type Get = unsafe extern "C" fn(Handle, c_int, *mut c_void, *mut c_int) -> c_int;
+type Set = unsafe extern "C" fn(Handle, c_int, *mut c_void) -> c_int;
 
 /// # Safety
 /// The variables are the program's.
-unsafe fn get(call: Get, object: usize, keyval: c_int, flag: *mut c_int) -> (c_int, Option<i64>) {
-    let mut of_c = std::ptr::null_mut::<c_void>();
+unsafe fn get(call: Get, object: Handle, keyval: c_int, flag: *mut c_int) -> (c_int, Option<i64>) {
+    let (keyval, mut of_c) = (handle::keyval(keyval), std::ptr::null_mut::<c_void>());
     // SAFETY: the caller's promise, and a place for a pointer.
     unsafe {
         let code = call(object, keyval, (&raw mut of_c).cast(), flag);
@@ -64,7 +65,13 @@ unsafe fn of_fortran(keyval: c_int, of_c: *mut c_void) -> i64 {
     unsafe {
         match keyval {
             mpi::MPI_WIN_SIZE => *of_c.cast::<i64>(),
-            mpi::MPI_TAG_UB..=mpi::MPI_UNIVERSE_SIZE => i64::from(*of_c.cast::<c_int>()),
+            mpi::MPI_TAG_UB
+            | mpi::MPI_HOST
+            | mpi::MPI_IO
+            | mpi::MPI_WTIME_IS_GLOBAL
+            | mpi::MPI_APPNUM
+            | mpi::MPI_LASTUSEDCODE
+            | mpi::MPI_UNIVERSE_SIZE => i64::from(*of_c.cast::<c_int>()),
             mpi::MPI_WIN_DISP_UNIT | mpi::MPI_WIN_CREATE_FLAVOR | mpi::MPI_WIN_MODEL => {
                 i64::from(*of_c.cast::<c_int>())
             }
@@ -75,10 +82,10 @@ unsafe fn of_fortran(keyval: c_int, of_c: *mut c_void) -> i64 {
 
 /// # Safety
 /// `call` is of the kind of `object`.
-unsafe fn set(call: Set, object: usize, keyval: c_int, value: i64) -> c_int {
+unsafe fn set(call: Set, object: Handle, keyval: c_int, value: i64) -> c_int {
     let of_c = keep(value);
     // SAFETY: C takes any pointer.
-    let code = unsafe { call(object, keyval, of_c) };
+    let code = unsafe { call(object, handle::keyval(keyval), of_c) };
     if code != mpi::MPI_SUCCESS {
         forget(of_c);
     }
@@ -89,7 +96,7 @@ type Place = *mut i64;
 
 /// # Safety
 /// The variables are the program's.
-unsafe fn get_new(call: Get, object: usize, keyval: *const c_int, value: Place, flag: *mut c_int) -> c_int {
+unsafe fn get_new(call: Get, object: Handle, keyval: *const c_int, value: Place, flag: *mut c_int) -> c_int {
     // SAFETY: the caller's promise.
     unsafe {
         let (code, found) = get(call, object, *keyval, flag);

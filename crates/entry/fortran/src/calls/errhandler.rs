@@ -1,7 +1,7 @@
 //! Error handlers of the program (MPI-5.0, 9.3).
 
 use crate::generated::c;
-use crate::handle;
+use crate::handle::{self, FileHandle, Handle};
 use crate::slots::{Slots, by_slot};
 use std::ffi::c_int;
 
@@ -9,13 +9,13 @@ use std::ffi::c_int;
 /// handle.
 type Procedure = unsafe extern "C" fn(*mut c_int, *mut c_int);
 /// C's function as it is called: nothing follows the code.
-type OfC = unsafe extern "C" fn(*mut usize, *mut c_int);
+type OfC<H> = unsafe extern "C" fn(*mut H, *mut c_int);
 /// C's function as it is declared.
-type Declared = unsafe extern "C" fn(*mut usize, *mut c_int, ...);
+type Declared<H> = unsafe extern "C" fn(*mut H, *mut c_int, ...);
 
 /// # Safety
 /// `procedure` is the address of a [`Procedure`], and the rest is for it.
-unsafe fn handle_error(procedure: usize, object: *mut usize, out: fn(usize) -> c_int, code: *mut c_int) {
+unsafe fn handle_error<H: Copy>(procedure: usize, object: *mut H, out: fn(H) -> c_int, code: *mut c_int) {
     // SAFETY: the caller's promise.
     unsafe {
         let procedure = std::mem::transmute::<usize, Procedure>(procedure);
@@ -25,11 +25,11 @@ unsafe fn handle_error(procedure: usize, object: *mut usize, out: fn(usize) -> c
 }
 
 macro_rules! sorts {
-    ($($slots:ident $function:ident $out:ident)*) => {
+    ($($slots:ident $function:ident $out:ident $handle:ty;)*) => {
         $(
             static $slots: Slots = Slots::new();
 
-            unsafe extern "C" fn $function<const SLOT: usize>(object: *mut usize, code: *mut c_int) {
+            unsafe extern "C" fn $function<const SLOT: usize>(object: *mut $handle, code: *mut c_int) {
                 // SAFETY: the slot was handed out with a procedure of this type.
                 unsafe { handle_error($slots.procedure(SLOT), object, handle::$out, code) }
             }
@@ -38,20 +38,20 @@ macro_rules! sorts {
 }
 
 sorts! {
-    COMM of_comm comm_out
-    FILE of_file file_out
-    WIN of_win win_out
-    SESSION of_session session_out
+    COMM of_comm comm_out Handle;
+    FILE of_file file_out FileHandle;
+    WIN of_win win_out Handle;
+    SESSION of_session session_out Handle;
 }
 
-type Create = unsafe extern "C" fn(Option<Declared>, *mut usize) -> c_int;
+type Create<H> = unsafe extern "C" fn(Option<Declared<H>>, *mut Handle) -> c_int;
 
 /// # Safety
 /// `errhandler` is an INTEGER, and `procedure` the address of a [`Procedure`].
-unsafe fn create(
-    call: Create,
+unsafe fn create<H>(
+    call: Create<H>,
     slots: &Slots,
-    functions: &[OfC],
+    functions: &[OfC<H>],
     procedure: usize,
     errhandler: *mut c_int,
 ) -> c_int {
@@ -60,7 +60,7 @@ unsafe fn create(
     // SAFETY: arguments to a function that takes no more are passed alike (System V and AArch64
     // ABI); the program's variable.
     unsafe {
-        let function = std::mem::transmute::<OfC, Declared>(functions[slot]);
+        let function = std::mem::transmute::<OfC<H>, Declared<H>>(functions[slot]);
         let code = call(Some(function), &mut of_c);
         if of_c != 0 {
             *errhandler = handle::errhandler_out(of_c);
@@ -70,9 +70,9 @@ unsafe fn create(
 }
 
 /// `MPI_Comm_create_errhandler`.
-pub unsafe fn comm_create_errhandler(call: Create, function: usize, errhandler: *mut c_int) -> c_int {
+pub unsafe fn comm_create_errhandler(call: Create<Handle>, function: usize, errhandler: *mut c_int) -> c_int {
     // SAFETY: the program's procedure and variable.
-    unsafe { create(call, &COMM, by_slot!(of_comm as OfC), function, errhandler) }
+    unsafe { create(call, &COMM, by_slot!(of_comm as OfC<Handle>), function, errhandler) }
 }
 
 /// `MPI_Errhandler_create`, which MPI-3.0 removed.
@@ -86,19 +86,27 @@ pub unsafe fn errhandler_create(
 }
 
 /// `MPI_File_create_errhandler`.
-pub unsafe fn file_create_errhandler(call: Create, function: usize, errhandler: *mut c_int) -> c_int {
+pub unsafe fn file_create_errhandler(
+    call: Create<FileHandle>,
+    function: usize,
+    errhandler: *mut c_int,
+) -> c_int {
     // SAFETY: as above.
-    unsafe { create(call, &FILE, by_slot!(of_file as OfC), function, errhandler) }
+    unsafe { create(call, &FILE, by_slot!(of_file as OfC<FileHandle>), function, errhandler) }
 }
 
 /// `MPI_Win_create_errhandler`.
-pub unsafe fn win_create_errhandler(call: Create, function: usize, errhandler: *mut c_int) -> c_int {
+pub unsafe fn win_create_errhandler(call: Create<Handle>, function: usize, errhandler: *mut c_int) -> c_int {
     // SAFETY: as above.
-    unsafe { create(call, &WIN, by_slot!(of_win as OfC), function, errhandler) }
+    unsafe { create(call, &WIN, by_slot!(of_win as OfC<Handle>), function, errhandler) }
 }
 
 /// `MPI_Session_create_errhandler`.
-pub unsafe fn session_create_errhandler(call: Create, function: usize, errhandler: *mut c_int) -> c_int {
+pub unsafe fn session_create_errhandler(
+    call: Create<Handle>,
+    function: usize,
+    errhandler: *mut c_int,
+) -> c_int {
     // SAFETY: as above.
-    unsafe { create(call, &SESSION, by_slot!(of_session as OfC), function, errhandler) }
+    unsafe { create(call, &SESSION, by_slot!(of_session as OfC<Handle>), function, errhandler) }
 }

@@ -2,7 +2,8 @@
 //! earlier.
 
 use crate::generated::{c, constants as mpi};
-use crate::{handle, logical};
+use crate::handle::{self, Handle};
+use crate::logical;
 use std::ffi::{CString, c_int};
 use std::sync::Once;
 
@@ -14,7 +15,7 @@ unsafe extern "C" {
         is_set: *mut c_int,
     ) -> c_int;
     fn PMPI_Abi_set_fortran_booleans(size: c_int, yes: *mut c_int, no: *mut c_int) -> c_int;
-    fn PMPI_Abi_set_fortran_info(info: usize) -> c_int;
+    fn PMPI_Abi_set_fortran_info(info: Handle) -> c_int;
 }
 
 /// `MPI_Init`.

@@ -5,7 +5,8 @@
 
 use super::attribute::{forget, keep, value_of};
 use crate::generated::{c, constants as mpi};
-use crate::{handle, logical};
+use crate::handle::{self, Handle};
+use crate::logical;
 use std::ffi::{c_int, c_void};
 
 type Copy<I> = unsafe extern "C" fn(*mut c_int, *mut c_int, *mut I, *mut I, *mut I, *mut c_int, *mut c_int);
@@ -19,13 +20,13 @@ struct Keyval {
     extra: i64,
     /// True for MPI-1's procedures, whose attributes are default INTEGERs.
     old: bool,
-    out: fn(usize) -> c_int,
+    out: fn(Handle) -> c_int,
 }
 
 impl Keyval {
     /// Asks the program for a copy of an attribute. Returns the copy, if it wants one, and its
     /// error code.
-    fn copied(&self, object: usize, keyval: c_int, value: i64) -> (Option<i64>, c_int) {
+    fn copied(&self, object: Handle, keyval: c_int, value: i64) -> (Option<i64>, c_int) {
         if self.old {
             self.copied_as::<c_int>(object, keyval, value)
         } else {
@@ -33,7 +34,7 @@ impl Keyval {
         }
     }
 
-    fn copied_as<I: Integer>(&self, object: usize, mut keyval: c_int, value: i64) -> (Option<i64>, c_int) {
+    fn copied_as<I: Integer>(&self, object: Handle, mut keyval: c_int, value: i64) -> (Option<i64>, c_int) {
         let (mut number, mut extra, mut value) = ((self.out)(object), I::of(self.extra), I::of(value));
         let (mut copy, mut flag, mut code) = (value, logical::FALSE, mpi::MPI_SUCCESS);
         // SAFETY: the program's procedure, of this type.
@@ -45,7 +46,7 @@ impl Keyval {
     }
 
     /// Tells the program that an attribute is deleted. Returns its error code.
-    fn deleted(&self, object: usize, keyval: c_int, value: i64) -> c_int {
+    fn deleted(&self, object: Handle, keyval: c_int, value: i64) -> c_int {
         if self.old {
             self.deleted_as::<c_int>(object, keyval, value)
         } else {
@@ -53,7 +54,7 @@ impl Keyval {
         }
     }
 
-    fn deleted_as<I: Integer>(&self, object: usize, mut keyval: c_int, value: i64) -> c_int {
+    fn deleted_as<I: Integer>(&self, object: Handle, mut keyval: c_int, value: i64) -> c_int {
         let (mut number, mut extra, mut value) = ((self.out)(object), I::of(self.extra), I::of(value));
         let mut code = mpi::MPI_SUCCESS;
         // SAFETY: the program's procedure, of this type.
@@ -85,7 +86,7 @@ impl Integer for c_int {
 }
 
 unsafe extern "C" fn copy(
-    object: usize,
+    object: Handle,
     keyval: c_int,
     state: *mut c_void,
     value: *mut c_void,
@@ -103,7 +104,7 @@ unsafe extern "C" fn copy(
     }
 }
 
-unsafe extern "C" fn delete(object: usize, keyval: c_int, value: *mut c_void, state: *mut c_void) -> c_int {
+unsafe extern "C" fn delete(object: Handle, keyval: c_int, value: *mut c_void, state: *mut c_void) -> c_int {
     // SAFETY: as above.
     let code = unsafe { (*state.cast::<Keyval>()).deleted(object, keyval, value_of(value)) };
     if code == mpi::MPI_SUCCESS {
@@ -112,8 +113,8 @@ unsafe extern "C" fn delete(object: usize, keyval: c_int, value: *mut c_void, st
     code
 }
 
-type OfCopy = unsafe extern "C" fn(usize, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int;
-type OfDelete = unsafe extern "C" fn(usize, c_int, *mut c_void, *mut c_void) -> c_int;
+type OfCopy = unsafe extern "C" fn(Handle, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int;
+type OfDelete = unsafe extern "C" fn(Handle, c_int, *mut c_void, *mut c_void) -> c_int;
 type Create = unsafe extern "C" fn(Option<OfCopy>, Option<OfDelete>, *mut c_int, *mut c_void) -> c_int;
 
 /// # Safety
@@ -131,7 +132,7 @@ unsafe fn create_new(
     (copy, delete): (usize, usize),
     keyval: *mut c_int,
     extra_state: *const i64,
-    out: fn(usize) -> c_int,
+    out: fn(Handle) -> c_int,
 ) -> c_int {
     // SAFETY: the caller's promise.
     unsafe { create(call, Keyval { copy, delete, extra: *extra_state, old: false, out }, keyval) }

@@ -2,8 +2,9 @@
 
 use crate::generated::c;
 use crate::generated::types::{MPI_Count, MPI_Datatype};
+use crate::handle::{self, Handle};
+use crate::logical;
 use crate::slots::{Slots, by_slot};
-use crate::{handle, logical};
 use std::ffi::{c_int, c_void};
 
 /// A Fortran procedure of the type `MPI_User_function`; the large form has a longer count.
@@ -75,7 +76,7 @@ pub unsafe fn op_create_c(
 
 /// # Safety
 /// `op` is an INTEGER.
-unsafe fn created(code: c_int, of_c: usize, op: *mut c_int) -> c_int {
+unsafe fn created(code: c_int, of_c: Handle, op: *mut c_int) -> c_int {
     if of_c != 0 {
         // SAFETY: the caller's promise.
         unsafe { *op = handle::op_out(of_c) };

@@ -3,7 +3,8 @@
 //! call succeeded.
 
 use crate::generated::{c, constants as mpi};
-use crate::{address, handle, team};
+use crate::handle::{self, Handle};
+use crate::{address, team};
 use std::ffi::{c_int, c_void};
 
 /// # Safety
@@ -64,7 +65,7 @@ pub unsafe fn type_ub(call: c::Type_get_extent, datatype: *const c_int, place: *
 
 /// # Safety
 /// `newtype` is an INTEGER.
-unsafe fn made(code: c_int, of_c: usize, newtype: *mut c_int) -> c_int {
+unsafe fn made(code: c_int, of_c: Handle, newtype: *mut c_int) -> c_int {
     if of_c != 0 {
         // SAFETY: the caller's promise.
         unsafe { *newtype = handle::datatype_out(of_c) };

@@ -12,6 +12,8 @@ pub(super) enum Side {
     Old,
     /// Choice buffers and strings by descriptor.
     New,
+    /// Choice buffers by descriptor, and strings as ever.
+    Buffers,
 }
 
 /// The conversion of one argument.
@@ -29,11 +31,11 @@ pub(super) struct Piece {
 
 /// The conversion of this parameter.
 pub(super) fn piece(p: &Parameter, binding: &Binding<'_>, side: Side) -> Piece {
-    let descriptors = side == Side::New && binding.has_buffer();
+    let descriptors = side != Side::Old && binding.has_buffer();
     match &p.what {
         What::Buffer(shape) if descriptors => section(p, shape),
         What::Buffer(_) => buffer(p),
-        What::Text if descriptors => text_of_descriptor(p),
+        What::Text if descriptors && side == Side::New => text_of_descriptor(p),
         What::Text => text(p, binding),
         What::Integer(_) if descriptors => replaced(p, binding).unwrap_or_else(|| integer(p)),
         What::Handle(_) if descriptors => replaced(p, binding).unwrap_or_else(|| handle(p)),

@@ -7,6 +7,7 @@
 //! | `<family>.rs`: the entry points | [`rust`], [`convert`] |
 //! | `mpi.f90` | [`module`] |
 //! | `mpi_f08.f90` | [`f08`] |
+//! | what is otherwise over the MPICH ABI | [`face`] |
 
 mod binding;
 mod c;
@@ -14,18 +15,20 @@ mod constants;
 mod convert;
 mod declare;
 mod f08;
+mod face;
 mod facts;
 pub(crate) mod include;
 mod lines;
 mod module;
 mod rust;
 
+use super::Output;
 use super::bodies::{Bodies, OF_C};
 use super::function::Function;
 use super::table::Table;
-use super::{IN_BUILD, Output, types};
 use anyhow::Result;
 use binding::Binding;
+pub(crate) use face::Face;
 use facts::Facts;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -41,24 +44,27 @@ pub(crate) fn names(root: &Path, table: &Table, of_c: &Bodies) -> Result<BTreeSe
     Ok(bindings.iter().map(|binding| format!("MPI_{}", binding.name)).collect())
 }
 
-/// Makes the files of the build.
-pub(crate) fn build(root: &Path) -> Result<Vec<Output>> {
+/// Makes the files of the build. Over the MPICH ABI there are no modules: programs were built with
+/// MPICH's own.
+pub(crate) fn build(root: &Path, face: Face) -> Result<Vec<Output>> {
     let (table, of_c) = (&Table::load(&root.join("api"))?, &Bodies::scan(&root.join(OF_C))?);
     let facts = Facts::load(&root.join("api/fortran.toml"))?;
     let bodies = Bodies::scan(&root.join(BODIES))?;
     let bindings = binding::all(table, &facts, |function| !waits_for_c(function, of_c))?;
     let mut outputs = vec![
-        Output::new("types.rs", types::write(table, IN_BUILD, |_| "usize")?),
-        Output::new("constants.rs", super::constants::write(table, IN_BUILD)?),
+        Output::new("types.rs", face.types(table)?),
+        Output::new("constants.rs", face.constants(root, table)?),
         Output::new("c.rs", c::write(&bindings)),
-        Output::new("mpi.f90", module::write(table, &bindings)),
-        Output::new("mpi_f08.f90", f08::write(table, &bindings, &facts)),
     ];
+    if face == Face::Standard {
+        outputs.push(Output::new("mpi.f90", module::write(table, &bindings)));
+        outputs.push(Output::new("mpi_f08.f90", f08::write(table, &bindings, &facts)));
+    }
     for family in &table.families {
         let of_family: Vec<&Binding<'_>> = bindings.iter().filter(|b| b.family == family.name).collect();
         if !of_family.is_empty() {
             let path = format!("{}.rs", family.name);
-            outputs.push(Output::new(&path, rust::write_family(&family.chapter, &of_family, &bodies)?));
+            outputs.push(Output::new(&path, rust::write_family(&family.chapter, &of_family, &bodies, face)?));
         }
     }
     Ok(outputs)

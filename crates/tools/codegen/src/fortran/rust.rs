@@ -4,13 +4,19 @@
 
 use super::binding::{Binding, Parameter, What};
 use super::convert::{Piece, Side, piece};
+use super::face::Face;
 use crate::IN_BUILD;
 use crate::bodies::Bodies;
 use anyhow::{Result, bail};
 use std::fmt::Write;
 
 /// The entry points of a family.
-pub(super) fn write_family(chapter: &str, bindings: &[&Binding<'_>], bodies: &Bodies) -> Result<String> {
+pub(super) fn write_family(
+    chapter: &str,
+    bindings: &[&Binding<'_>],
+    bodies: &Bodies,
+    face: Face,
+) -> Result<String> {
     let mut text = format!(
         "//! {chapter}. {IN_BUILD}\n\
          #![allow(missing_docs, non_snake_case, unused_imports)]\n\n\
@@ -23,7 +29,7 @@ pub(super) fn write_family(chapter: &str, bindings: &[&Binding<'_>], bodies: &Bo
     );
     // Functions that return a value, and MPI_Pcontrol, which has no IERROR, are written by hand.
     for binding in bindings.iter().filter(|b| b.function.returns.is_none() && !b.function.variadic) {
-        for (side, symbols) in sides(binding) {
+        for (side, symbols) in sides(binding, face) {
             text += &entry(binding, side, &symbols, bodies)?;
         }
     }
@@ -32,13 +38,17 @@ pub(super) fn write_family(chapter: &str, bindings: &[&Binding<'_>], bodies: &Bo
 
 /// The symbols of a function, by the way in which arguments come. `mpi` and `mpif.h` have no large
 /// forms.
-fn sides(binding: &Binding<'_>) -> Vec<(Side, Vec<String>)> {
+fn sides(binding: &Binding<'_>, face: Face) -> Vec<(Side, Vec<String>)> {
     let name = binding.name.to_lowercase();
-    let both = |end: &str| [format!("mpi_{name}{end}_"), format!("pmpi_{name}{end}_")];
-    let old = if binding.large { vec![] } else { both("").to_vec() };
-    let new = if binding.old { vec![] } else { both(ending(binding)).to_vec() };
+    let both = |tools: &str, name: &str| vec![format!("mpi_{name}_"), format!("{tools}_{name}_")];
+    let old = if binding.large { vec![] } else { both("pmpi", &name) };
+    let of_f08 = match binding.old {
+        true => vec![],
+        false => face.names_of_f08(&name, ending(binding), binding.large),
+    };
+    let new: Vec<String> = of_f08.iter().flat_map(|name| both(face.tools_of_f08(), name)).collect();
     let sides = match binding.differs() {
-        true => vec![(Side::Old, old), (Side::New, new)],
+        true => vec![(Side::Old, old), (face.new_side(), new)],
         false => vec![(Side::Old, [old, new].concat())],
     };
     sides.into_iter().filter(|(_, symbols)| !symbols.is_empty()).collect()

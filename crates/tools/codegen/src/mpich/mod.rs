@@ -18,6 +18,7 @@ use super::table::Table;
 use super::{IN_BUILD, Output, types};
 use anyhow::Result;
 use facts::Facts;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 const BODIES: &str = "crates/entry/mpich/src/calls";
@@ -41,7 +42,15 @@ pub(crate) fn build(root: &Path) -> Result<Vec<Output>> {
     Ok(outputs)
 }
 
+/// The values of the constants of this face, by name, where the standard face has others.
+pub(crate) fn values(root: &Path, table: &Table) -> Result<BTreeMap<String, i64>> {
+    let facts = Facts::load(&root.join("api/mpich"), table)?;
+    let classes = facts.classes.iter().flat_map(|class| &class.pairs);
+    let all = facts.handles.iter().chain(&facts.errors).chain(&facts.sizes).chain(&facts.pointers);
+    Ok(all.chain(classes).map(|pair| (pair.name.clone(), pair.face)).collect())
+}
+
 /// Handles are integers here, except for files and the tool interface's.
-fn handle_type(handle: &str) -> &'static str {
+pub(crate) fn handle_type(handle: &str) -> &'static str {
     if handle == "MPI_File" || handle.starts_with("MPI_T_") { "usize" } else { "i32" }
 }

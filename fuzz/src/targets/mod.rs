@@ -251,6 +251,13 @@ static ALL: &[Target] = &[
         &[&[0, 0, 1, 0], &[2, 2, 1, 0], &[5, 1, 0, 0], &[0; 8], &[8, 0, 0, 0, 0, 0, 0, 0]],
         "requests for windows"
     ),
+    target!(
+        "window_answer",
+        20_000,
+        window::answer,
+        &[&[0, 0, 0, 0], &[1; 1], &[2; 1], &[0; 64], &[8, 0, 0, 0, 0, 0, 0, 0]],
+        "answers of targets about their memory"
+    ),
     target!("window_service", 1_000, window::service, &[], "a window, asked for anything by an origin"),
 ];
 

@@ -11,6 +11,7 @@ use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::op::BUILTINS;
 use verbena_mpi::window::apply::{self, Domain, Guard, Target};
 use verbena_mpi::window::service::request::{Action, Elements, Request, WITHIN_BYTES_MAX};
+use verbena_mpi::window::service::shows::Answer;
 use verbena_mpi::window::service::{Exposed, Operation, Place, Service};
 use verbena_mpi::window::stripe::{STRIPES, Stripes};
 use verbena_mpi::window::{Remote, lock};
@@ -35,6 +36,14 @@ pub fn request(data: &[u8]) {
     assert_eq!(data.len(), head.len() + within);
     assert!(within <= WITHIN_BYTES_MAX);
     assert!(request.action.elements().is_none_or(|elements| elements.pieces() > 0));
+}
+
+/// An answer about memory that was read is written the same way again.
+pub fn answer(data: &[u8]) {
+    let Some(bytes) = data.first_chunk() else { return };
+    if let Some(answer) = Answer::decode(bytes) {
+        assert_eq!(answer.encode(), *bytes);
+    }
 }
 
 /// An origin gone wild changes nothing outside of the window, brings no target to a panic, and does
@@ -241,6 +250,7 @@ fn sound(input: &mut Unstructured<'_>) -> Result<Vec<u8>> {
         4 => Action::GetAccumulate { op, elements },
         5 => Action::Lock(if input.arbitrary()? { lock::Kind::Reader } else { lock::Kind::Writer }),
         6 => Action::Unlock,
+        _ if number == 3 => Action::Show,
         _ => Action::Flush,
     };
     let mut message = Request { number, action }.encode();

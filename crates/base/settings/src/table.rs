@@ -57,6 +57,9 @@ settings! {
     /// MPI_Alloc_mem then take private memory, and processes reach each other's windows by system
     /// calls or messages
     WINDOW_HEAP: Flag(true), Channel, None, Node, Start, "MPI-5.0, 12.2.2 and 12.2.3";
+    /// 0: puts and gets between nodes go as messages, which the target must look at. Otherwise the
+    /// origin's device writes and reads the target's memory where the channel rc leads there
+    WINDOW_DEVICE: Flag(true), Channel, None, Process, Start, "MPI-5.0, 12.3";
     /// the verbs device of the channel rc, with a port if need be, as in mlx5_0:1; of several,
     /// separated by commas, the first RC_RAILS that work
     RC_DEVICE: Text("the active port with the highest rate that works"), Channel, None, Process, Start, "";

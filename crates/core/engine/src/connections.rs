@@ -127,10 +127,12 @@ impl EngineState {
         Some(())
     }
 
-    /// Returns whether a long message is under way with this peer.
+    /// Returns whether a long message is under way with this peer, or a one-sided operation on its
+    /// memory.
     fn has_rendezvous(&self, peer: Peer) -> bool {
         let is_long = |state: &State| matches!(state, State::Offered(_) | State::Incoming(_));
-        self.requests.iter().any(|(_, request)| request.peer == peer && is_long(&request.state))
+        self.one_sided.is_busy_with(peer)
+            || self.requests.iter().any(|(_, request)| request.peer == peer && is_long(&request.state))
     }
 
     fn say(&mut self, peer: Peer, channel: usize, step: Leave) {

@@ -176,6 +176,7 @@ impl Engine {
                 }
                 PeerEvent::Leave(peer, channel, step) => self.leave_step(peer, channel, step),
                 PeerEvent::Review => self.review_connections(),
+                PeerEvent::Room(peer) => self.move_one_sided(peer),
             }
         }
         any

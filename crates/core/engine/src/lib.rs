@@ -13,7 +13,8 @@
 //! | **take** a completion, once | [`take`](Engine::take); [`take_known`](Engine::take_known) of a request that may not exist; [`take_plain`](Engine::take_plain) of one that ended as most do | `lib.rs`, `take.rs` |
 //! | **look** without changing anything | [`probe`](Engine::probe), [`match_probe`](Engine::match_probe), [`is_pending`](Engine::is_pending), [`peek`](Engine::peek), [`counters`](Engine::counters), [`describe`](Engine::describe) | `lib.rs`, `look.rs` |
 //!
-//! Beside them stand the fast paths, `try_*` (`send.rs`, `direct_receive.rs`): each does a whole
+//! One-sided operations on the memory of peers (`one_sided.rs`) are started and taken alike. Beside
+//! them stand the fast paths, `try_*` (`send.rs`, `direct_receive.rs`): each does a whole
 //! call, or nothing.
 
 mod arrival;
@@ -34,6 +35,7 @@ mod lost_peer;
 pub mod manual;
 mod matching;
 mod message;
+mod one_sided;
 mod outbox;
 mod peer;
 mod pool;
@@ -56,6 +58,7 @@ pub use counters::{ChannelCounters, Counters};
 pub use event::{Event, EventKind, Listener};
 use glanced::Glanced;
 pub use message::*;
+pub use one_sided::{Motion, OneSidedId, PARTS_WAITING_MAX, Part, Refused, Shown};
 use peer::PeerState;
 use scheduler::Scheduler;
 pub use scheduler::{PERIOD_MAX, Polling, Scheme};

@@ -9,6 +9,7 @@ use crate::control::{Control, Memory};
 use crate::counters::{ChannelCounters, Counters};
 use crate::event::{Event, EventKind, Listener};
 use crate::matching::MatchKey;
+use crate::one_sided::OneSided;
 use crate::peer::{Early, Peers, Waiting};
 use crate::pool::Pool;
 use crate::queue::Queue;
@@ -35,6 +36,7 @@ pub(crate) struct EngineState {
     pub outgoing: Slab<Outgoing>,
     pub incoming: Slab<Incoming>,
     pub transfers: Slab<TransferNote>,
+    pub one_sided: OneSided,
     pub pool: Pool,
     pub work: Work,
     /// Requests for which [`Request::is_under_way`] holds.
@@ -66,6 +68,7 @@ impl EngineState {
             outgoing: Slab::new(),
             incoming: Slab::new(),
             transfers: Slab::new(),
+            one_sided: OneSided::new(),
             pool: Pool::new(),
             work: Work::default(),
             under_way: 0,

@@ -23,8 +23,16 @@ pub enum Active {
     Partitioned(Partitioned),
     /// A one-sided operation by messages.
     Window(Operation),
+    /// A one-sided operation by the device.
+    Far(Arc<dyn Pending>),
     /// The operation was complete at once, or its completion was taken already.
     Done(Outcome),
+}
+
+/// An operation that knows by itself how it ended.
+pub trait Pending: Send + Sync {
+    /// Returns how it ended, if it has.
+    fn poll(&self, process: &Process) -> Option<Outcome>;
 }
 
 impl Active {
@@ -47,6 +55,7 @@ impl Active {
             Active::Both(both) => both.lock().poll(process),
             Active::Partitioned(partitioned) => partitioned.poll(process),
             Active::Window(operation) => operation.poll(&mut { process }),
+            Active::Far(operation) => operation.poll(process),
             Active::Done(outcome) => Some(outcome.clone()),
         }
     }

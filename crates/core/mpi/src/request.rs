@@ -188,7 +188,7 @@ impl Request {
                     "a partitioned operation cannot be cancelled",
                     "some of its partitions may have left",
                 )),
-                Some(Active::Window(_)) => Err(request_error(
+                Some(Active::Window(_) | Active::Far(_)) => Err(request_error(
                     "a one-sided operation cannot be cancelled",
                     "MPI_Cancel is for point-to-point",
                 )),

@@ -46,6 +46,8 @@ pub enum Way {
     Neighbor,
     /// Messages.
     Messages,
+    /// The origin's device, in the target's memory.
+    Device,
 }
 
 /// A call as its origin made it. Times are ticks of [`Log::tick_ns`](super::Log::tick_ns).

@@ -57,6 +57,7 @@ mod stripe;
 mod transfer;
 
 use crate::control::Reader;
+use crate::one_sided::is_one_sided;
 use crate::slab::Id;
 use crate::state::EngineState;
 use verbena_channel::Peer;
@@ -108,6 +109,9 @@ impl Piece {
 impl EngineState {
     /// A transfer in the background has ended.
     pub(crate) fn transferred(&mut self, token: u64, outcome: Result<(), Fault>) {
+        if is_one_sided(token) {
+            return self.one_sided_ended(token, outcome.is_ok());
+        }
         let Some(note) = self.transfers.remove(Id::of(token)) else { return };
         match note.put {
             true => self.put_ended(note, outcome.is_ok()),

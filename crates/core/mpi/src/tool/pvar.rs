@@ -129,6 +129,9 @@ fn of_windows() -> impl Iterator<Item = Variable> {
     let variable =
         |name, help, read| Variable { name, help, subject: Subject::Window, class: Class::Counter, read };
     let pairs = KINDS.iter().flat_map(|kind| WAYS.iter().map(move |way| (kind, way)));
+    // Only these go by the device.
+    let is_by_device = |kind| matches!(kind, Kind::Put | Kind::Get);
+    let pairs = pairs.filter(move |(kind, way)| way.0 != Way::Device || is_by_device(kind.0));
     let of_kind = pairs.map(move |(&(kind, kind_name, calls), &(way, way_name, means))| {
         let (name, help) = (format!("window_{kind_name}_{way_name}"), format!("{calls} {means}"));
         variable(name, help, Read::Operations(kind, way))
@@ -150,6 +153,7 @@ const WAYS: &[(Way, &str, &str)] = &[
     (Way::Mapped, "mapped", "in memory that is mapped at the origin"),
     (Way::Neighbor, "neighbor", "that the kernel copied between two processes"),
     (Way::Messages, "messages", "that went to the target as messages"),
+    (Way::Device, "device", "that the device carried out in the target's memory"),
 ];
 
 type OfWindows = (&'static str, &'static str, fn() -> u64);
@@ -159,6 +163,7 @@ const WINDOWS: &[OfWindows] = &[
     ("window_locks_awaited", "locks of targets, in mapped memory, that were not free when they were asked for", counts::locks_awaited),
     ("window_locks_queued", "locks of this process that were not free when they were asked for by messages", counts::locks_queued),
     ("window_requests", "requests of others on this process's windows that came as messages", counts::served),
+    ("window_device_failures", "puts and gets that the device could not do, and that went again as messages", counts::gone_again),
 ];
 
 type OfEngine = (&'static str, Class, Subject, &'static str, fn(&Counters) -> u64);

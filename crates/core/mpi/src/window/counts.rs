@@ -30,6 +30,8 @@ pub(crate) enum Way {
     Neighbor,
     /// Messages.
     Messages,
+    /// The device.
+    Device,
 }
 
 impl Kind {
@@ -52,12 +54,13 @@ impl Way {
             Way::Mapped => trace::Way::Mapped,
             Way::Neighbor => trace::Way::Neighbor,
             Way::Messages => trace::Way::Messages,
+            Way::Device => trace::Way::Device,
         }
     }
 }
 
 const KINDS: usize = 5;
-const WAYS: usize = 3;
+const WAYS: usize = 4;
 
 /// A count. A thread that is alone inside MPI adds to it by a plain increment.
 #[derive(Debug)]
@@ -86,6 +89,7 @@ static OPERATIONS: [[Count; WAYS]; KINDS] = [const { [const { Count::zero() }; W
 static LOCKS_AWAITED: Count = Count::zero();
 static LOCKS_QUEUED: Count = Count::zero();
 static REQUESTS_SERVED: Count = Count::zero();
+static WENT_AGAIN: Count = Count::zero();
 
 /// Counts an operation, and notes it for a trace.
 #[inline]
@@ -124,6 +128,12 @@ pub(super) fn requests_served(requests: u64) {
     REQUESTS_SERVED.add(requests);
 }
 
+/// Counts an operation that the device could not do, so that it goes again by messages.
+#[cold]
+pub(super) fn went_again() {
+    WENT_AGAIN.add(1);
+}
+
 /// Operations of this kind that went this way so far.
 pub(crate) fn operations(kind: Kind, way: Way) -> u64 {
     OPERATIONS[kind as usize][way as usize].now()
@@ -142,4 +152,9 @@ pub(crate) fn locks_queued() -> u64 {
 /// Requests of others by messages.
 pub(crate) fn served() -> u64 {
     REQUESTS_SERVED.now()
+}
+
+/// Operations that the device could not do, and that went again by messages.
+pub(crate) fn gone_again() -> u64 {
+    WENT_AGAIN.now()
 }

@@ -4,6 +4,7 @@
 use super::attached::Attachments;
 use super::control::Control;
 use super::epoch::Epochs;
+use super::far::{self, Far};
 use super::local::Local;
 use super::own::{Memory, no_memory};
 use super::part::{Part, Said};
@@ -137,6 +138,7 @@ impl Win {
         let Some(serving) = &self.serving else { return Ok(()) };
         self.service.close();
         process.wait(|_| serving.is_done().then_some(()));
+        self.service.hide(&mut process);
         self.service.refuse_rest(&mut process)?;
         self.service.take_fault().map_or(Ok(()), Err)
     }
@@ -310,6 +312,10 @@ impl<'a> Making<'a> {
         let needs_messages = parts.len() > 1 && (!is_reached || self.flavor == Flavor::Dynamic);
         let serving = needs_messages.then(serve);
         let needs_progress = needs_messages && !is_reached && !info::is_set(&self.hints, "no_locks");
+        let far = || Far::new(service.clone(), &comm);
+        let far = needs_messages
+            .then(|| far::of_window(self.process, self.flavor, &self.hints, comm.group(), far))
+            .flatten();
         Win {
             targets: parts.iter().map(|_| OnceLock::new()).collect(),
             comm,
@@ -319,6 +325,7 @@ impl<'a> Making<'a> {
             local,
             service,
             serving,
+            far,
             needs_progress,
             is_shared_told: AtomicBool::new(false),
             epochs: Lock::new(Epochs::default()),

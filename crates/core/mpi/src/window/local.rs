@@ -7,6 +7,7 @@ use super::control::Control;
 use super::error::{self, Access};
 use super::own::Memory;
 use super::part::Part;
+use super::service::shows::Whole;
 use super::service::{Exposed, Place};
 use super::stripe::{Stripes, yield_core};
 use crate::datatype::Datatype;
@@ -16,6 +17,7 @@ use crate::op::Op;
 use std::sync::Arc;
 use verbena_channel::heap::Heap;
 use verbena_memory::{Owned, Region};
+use verbena_settings::WINDOW_DEVICE;
 use verbena_waiting::lock::Lock;
 
 /// This process's part of a window.
@@ -98,5 +100,12 @@ impl Exposed for Local {
 
     fn wake_waiting(&self) {
         self.wake_others();
+    }
+
+    fn whole(&self) -> Option<Whole> {
+        let region = self.memory.region();
+        // Memory of a dynamic window may be detached, and another's may follow at its place.
+        let is_shown = self.flavor != Flavor::Dynamic && !region.is_empty() && WINDOW_DEVICE.get();
+        is_shown.then_some(Whole { region, base: self.part.base, unit: self.part.unit })
     }
 }

@@ -19,6 +19,7 @@
 //! | [`stripe`] | locks of parts of that memory, for what no processor changes at once |
 //! | [`lock`] | the lock of a whole target |
 //! | [`service`] | operations by messages |
+//! | [`far`] | puts and gets by the device, between nodes |
 //! | `info` | hints |
 //! | `error` | errors |
 //!
@@ -35,6 +36,7 @@ pub(crate) mod counts;
 mod create;
 mod epoch;
 mod error;
+pub mod far;
 mod fence;
 mod info;
 mod local;
@@ -68,6 +70,7 @@ use crate::info::Info;
 use crate::process::Process;
 use crate::task::Running;
 use epoch::Epochs;
+use far::Far;
 use local::Local;
 use part::Part;
 use pscw::Meetings;
@@ -118,6 +121,8 @@ pub struct Win {
     service: Arc<Service>,
     /// The task of the service, if some member reaches another by messages.
     serving: Option<Arc<Running>>,
+    /// Puts and gets by the device, if it may be used.
+    far: Option<Far>,
     needs_progress: bool,
     /// Set once the program was told where memory of a member is.
     is_shared_told: AtomicBool,

@@ -42,6 +42,9 @@ impl Win {
             Entry::Ready => (),
             entry => self.meet(process, member, entry, call.name)?,
         }
+        if !matches!(call.kind, Kind::Put | Kind::Get) {
+            self.await_device(process, member)?;
+        }
         Ok(Some(member))
     }
 
@@ -72,6 +75,9 @@ impl Win {
             return Ok(COMPLETE);
         }
         let place = self.place(process, &remote, rank)?;
+        if let Some(begun) = self.by_device(process, call.kind, &place, origin, &remote)? {
+            return Ok(begun);
+        }
         place.count(call.kind);
         match place {
             Place::Mapped(region, at) => elements(region, at, &remote).copy_from(origin),
@@ -90,6 +96,9 @@ impl Win {
             return Ok(COMPLETE);
         }
         let place = self.place(process, &remote, rank)?;
+        if let Some(begun) = self.by_device(process, call.kind, &place, origin, &remote)? {
+            return Ok(begun);
+        }
         place.count(call.kind);
         match place {
             Place::Mapped(region, at) => origin.copy_from(&elements(region, at, &remote)),

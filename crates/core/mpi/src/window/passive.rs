@@ -152,14 +152,22 @@ impl Win {
         let Some(member) = self.member(rank)? else { return Ok(()) };
         self.epochs.lock().check_passive(Some(rank), "MPI_Win_flush_local")?;
         self.make_progress(process);
-        if self.serving.is_none() { Ok(()) } else { self.service.flush_local(process, member) }
+        match self.serving {
+            None => Ok(()),
+            Some(_) => {
+                self.settle_device(process, Some(member)).and(self.service.flush_local(process, member))
+            }
+        }
     }
 
     /// Finishes everything, at this side (`MPI_Win_flush_local_all`).
     pub fn flush_local_all(&self, process: &Process) -> Result<()> {
         self.epochs.lock().check_passive(None, "MPI_Win_flush_local_all")?;
         self.make_progress(process);
-        if self.serving.is_none() { Ok(()) } else { self.service.flush_local_all(process) }
+        match self.serving {
+            None => Ok(()),
+            Some(_) => self.settle_device(process, None).and(self.service.flush_local_all(process)),
+        }
     }
 
     /// Orders this process's loads and stores with those of others (`MPI_Win_sync`).
@@ -179,12 +187,18 @@ impl Win {
     /// Waits until everything called on a member is done there. What this process stored itself is
     /// there for every process that hears of it by a release that comes after.
     pub(super) fn finish_at(&self, process: &Process, rank: usize) -> Result<()> {
-        if self.serving.is_none() { Ok(()) } else { self.service.flush(process, rank) }
+        match self.serving {
+            None => Ok(()),
+            Some(_) => self.settle_device(process, Some(rank)).and(self.service.flush(process, rank)),
+        }
     }
 
     /// Waits until everything is done at all members, as [`Win::finish_at`].
     pub(super) fn finish_all(&self, process: &Process) -> Result<()> {
-        if self.serving.is_none() { Ok(()) } else { self.service.flush_all(process) }
+        match self.serving {
+            None => Ok(()),
+            Some(_) => self.settle_device(process, None).and(self.service.flush_all(process)),
+        }
     }
 
     /// Takes the shared lock of a member in an epoch of `MPI_Win_lock_all`.

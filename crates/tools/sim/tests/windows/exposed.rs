@@ -4,6 +4,7 @@ use std::sync::Arc;
 use verbena_memory::{Owned, Region};
 use verbena_mpi::generated::constants::MPI_ERR_RMA_RANGE;
 use verbena_mpi::op::Builtin;
+use verbena_mpi::window::service::shows::Whole;
 use verbena_mpi::window::service::{Exposed, Place};
 use verbena_mpi::{Datatype, Error, Op, Result};
 
@@ -81,6 +82,11 @@ impl Exposed for Memory {
     }
 
     fn wake_waiting(&self) {}
+
+    fn whole(&self) -> Option<Whole> {
+        let region = self.bytes();
+        Some(Whole { region, base: region.address(), unit: UNIT })
+    }
 }
 
 /// Combines words of 8 bytes.

@@ -8,6 +8,7 @@
 
 mod deaths;
 mod exposed;
+mod far;
 mod job;
 mod many;
 mod misuse;

@@ -98,6 +98,7 @@ fn verbs(out: &mut String, verbs: &Verbs) {
     verbs.closed.iter().for_each(|(name, why)| line(out, name, why));
     verbs.ports.iter().for_each(|port| self::port(out, port));
     line(out, "locking", &verbs.locked);
+    line(out, "windows", verbs.windows);
     if let Some(fork) = &verbs.fork {
         line(out, "fork", fork);
     }

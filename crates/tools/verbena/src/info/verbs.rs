@@ -5,6 +5,7 @@ use verbena_fault::Fault;
 use verbena_infiniband::device::options::Options;
 use verbena_infiniband::device::survey::{Found, Verdict};
 use verbena_infiniband::rc;
+use verbena_settings::WINDOW_DEVICE;
 
 /// The findings about verbs.
 #[derive(Debug, Serialize)]
@@ -19,6 +20,8 @@ pub(crate) struct Verbs {
     pub closed: Vec<(String, String)>,
     /// Every port.
     pub ports: Vec<Port>,
+    /// The way of puts and gets of windows between nodes.
+    pub windows: &'static str,
 }
 
 /// A port.
@@ -49,13 +52,24 @@ pub(crate) struct Port {
 /// Looks at all devices, and opens the one that would be used.
 pub(crate) fn describe() -> Verbs {
     let (survey, _) = rc::verbs::Verbs::survey(&Options::current());
+    let ports: Vec<Port> = survey.ports.iter().map(port).collect();
+    let windows = windows(ports.iter().any(|port| port.chosen), WINDOW_DEVICE.get());
     let missing = survey.library.as_ref().err().or(survey.bare.as_ref()).map(Fault::to_string);
     Verbs {
         missing,
         fork: survey.library.as_ref().ok().map(ToString::to_string),
         locked: survey.locked.map_or_else(|fault| fault.to_string(), |locked| locked.to_string()),
         closed: survey.closed.into_iter().map(|(name, fault)| (name, fault.to_string())).collect(),
-        ports: survey.ports.iter().map(port).collect(),
+        ports,
+        windows,
+    }
+}
+
+fn windows(has_device: bool, is_wanted: bool) -> &'static str {
+    match (has_device, is_wanted) {
+        (true, true) => "puts and gets between nodes go by the device",
+        (true, false) => "puts and gets between nodes go as messages: VERBENA_WINDOW_DEVICE is 0",
+        (false, _) => "puts and gets between nodes go as messages: no device is used",
     }
 }
 

@@ -70,6 +70,7 @@ fn way_name(way: one_sided::Way) -> &'static str {
         one_sided::Way::Mapped => "mapped memory",
         one_sided::Way::Neighbor => "kernel's copies",
         one_sided::Way::Messages => "messages",
+        one_sided::Way::Device => "device",
     }
 }
 

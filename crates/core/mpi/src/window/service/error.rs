@@ -14,7 +14,7 @@ pub(super) fn garbled(bytes: usize) -> Error {
 
 /// The error of an answer that no target gives.
 #[cold]
-pub(super) fn garbled_answer(bytes: usize) -> Error {
+pub(in crate::window) fn garbled_answer(bytes: usize) -> Error {
     intern("the target of an operation answers what makes no sense", format!("an answer of {bytes} bytes"))
 }
 

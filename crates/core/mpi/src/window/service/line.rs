@@ -6,6 +6,7 @@ use super::locks::Locks;
 use super::notes::Notes;
 use super::outbox::Outbox;
 use super::request::{Action, Elements, Request};
+use super::shows::Shows;
 use super::{Exposed, Place, error, payload_tag, piece_bytes};
 use crate::datatype::Datatype;
 use crate::error::Result;
@@ -55,6 +56,7 @@ pub(super) struct Helpers<'a> {
     pub(super) locks: &'a mut Locks,
     pub(super) notes: &'a mut Notes,
     pub(super) known: &'a mut Known,
+    pub(super) shows: &'a mut Shows,
 }
 
 impl Line {
@@ -179,6 +181,10 @@ impl Line {
             Action::Lock(kind) => self.lock(number, *kind, access, helpers),
             Action::Unlock => self.head = Head::Closing { number, unlocks: true },
             Action::Flush => self.head = Head::Closing { number, unlocks: false },
+            Action::Show => {
+                let answer = helpers.shows.answer(access, helpers.exposed, self.outbox.address());
+                self.outbox.answer(access, number, answer);
+            }
         }
         if matches!(self.head, Head::Closing { .. }) && !self.puts.is_empty() {
             helpers.notes.counts.held_flushes += 1;

@@ -11,6 +11,8 @@
 //! | `accumulating` | an accumulate whose data come in pieces |
 //! | `known` | the datatype that a request named last |
 //! | `locks` | origins that hold the lock or wait for it |
+//! | `order` | what an origin must not overtake |
+//! | [`shows`] | memory that origins read and write by themselves |
 //! | `outbox` | answers |
 //! | `notes` | errors that nobody was told yet, and counts |
 //! | `explanation` | errors as bytes |
@@ -46,11 +48,14 @@ mod line;
 mod locks;
 mod notes;
 pub mod operation;
+mod order;
 pub mod origin;
 mod outbox;
 pub mod request;
+pub mod shows;
 mod target;
 
+pub(super) use error::garbled_answer;
 pub use operation::Operation;
 pub use origin::{Moment, Origin};
 
@@ -108,6 +113,11 @@ pub trait Exposed: Send + Sync {
 
     /// Wakes those outside of the service who wait for the lock.
     fn wake_waiting(&self);
+
+    /// All the memory, if origins may read and write it by themselves until the window is freed.
+    fn whole(&self) -> Option<shows::Whole> {
+        None
+    }
 }
 
 /// A place in exposed memory: an element's origin, `at` bytes behind the region's beginning.
@@ -245,6 +255,11 @@ impl Service {
     /// operations.
     pub fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
+    }
+
+    /// Hides the memory from all origins that it was shown to: they have finished their operations.
+    pub fn hide(&self, access: &mut impl Access) {
+        self.target.lock().hide(access);
     }
 
     /// Drops requests that came although all members had finished. `MPI_ERR_RMA_SYNC` if there were

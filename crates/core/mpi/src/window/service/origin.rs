@@ -4,6 +4,7 @@
 //! Puts and accumulates have no answer: only a flush tells that the target has finished them.
 
 use super::operation::{Answer, Operation};
+use super::order::Order;
 use super::request::{Action, BYTES_MAX, Elements, NUMBERS, Request, WITHIN_BYTES_MAX, combines};
 use super::{Addresses, answer_tag, error, payload_tag, piece_bytes};
 use crate::datatype::wire;
@@ -39,6 +40,8 @@ struct State {
     unfinished: BTreeSet<i32>,
     /// Operations that failed, by target: somebody must hear of it.
     failed: BTreeMap<i32, Vec<Operation>>,
+    /// The operations that others must not overtake.
+    order: Order,
 }
 
 /// A moment: what was begun before it, and what was not.
@@ -144,6 +147,20 @@ impl Origin {
         }
     }
 
+    /// Asks the target to show its memory; the answer goes to `into` ([`super::shows`]).
+    pub fn show(&self, access: &mut impl Access, target: i32, into: &Buffer) -> Operation {
+        self.begin(access, target, Action::Show, Load::In(into))
+    }
+
+    /// Returns whether an operation may be under way at the target that nothing may overtake which
+    /// goes another way: an accumulate, a swap or a lock.
+    pub fn must_be_followed(&self, access: &mut impl Access, target: i32) -> bool {
+        let mut state = self.state.lock();
+        state.reap(access, target);
+        let first = state.under_way.get(&target).and_then(|queue| queue.front()).map(|(begun, _)| *begun);
+        state.order.must_be_followed(target, first)
+    }
+
     /// Returns whether something may be unfinished at the target, or waits for its answer.
     pub fn is_busy_with(&self, access: &mut impl Access, target: i32) -> bool {
         let mut state = self.state.lock();
@@ -223,8 +240,10 @@ impl Origin {
             let rest = rest.map(|part| addresses.data(target, payload_tag(number), part));
             Operation::begin(engine, answer, message, std::iter::once(first).chain(rest))
         });
+        let (begun, is_answered) = (state.begun, load.into().is_some());
+        state.order.begun(target, begun, &action, is_answered);
         state.keep(access, target, &operation);
-        if load.into().is_none() {
+        if !is_answered {
             state.unfinished.insert(target);
         }
         operation

@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::process::Access;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use verbena_channel::Peer;
 use verbena_engine::{Posted, ReceiveRequest, RequestId};
 use verbena_memory::{Buffer, Owned};
 
@@ -23,6 +24,11 @@ impl Outbox {
     /// An outbox for this origin.
     pub(super) fn new(addresses: Arc<Addresses>, origin: i32) -> Outbox {
         Outbox { addresses, origin, leaving: VecDeque::new() }
+    }
+
+    /// The origin: its rank and its process.
+    pub(super) fn address(&self) -> (i32, Peer) {
+        (self.origin, self.addresses.group.peer(self.origin))
     }
 
     /// The receive of a payload from the origin.

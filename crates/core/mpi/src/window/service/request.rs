@@ -76,6 +76,9 @@ pub enum Action<'a> {
     Unlock,
     /// To finish everything before this, and answer.
     Flush,
+    /// To show the memory, so that the origin can read and write it by itself, and to answer what
+    /// it needs for that (`service/shows.rs`).
+    Show,
 }
 
 /// Elements at the target, and the payload.
@@ -143,6 +146,7 @@ const COMPARE_AND_SWAP: u8 = 4;
 const LOCK: u8 = 5;
 const UNLOCK: u8 = 6;
 const FLUSH: u8 = 7;
+const SHOW: u8 = 8;
 
 impl<'a> Action<'a> {
     /// The first two bytes of the request, and the elements that it is about.
@@ -157,6 +161,7 @@ impl<'a> Action<'a> {
             Action::Lock(lock::Kind::Writer) => (LOCK, 1, None),
             Action::Unlock => (UNLOCK, 0, None),
             Action::Flush => (FLUSH, 0, None),
+            Action::Show => (SHOW, 0, None),
         }
     }
 
@@ -175,6 +180,7 @@ impl<'a> Action<'a> {
             (LOCK, 1, None) => Action::Lock(lock::Kind::Writer),
             (UNLOCK, 0, None) => Action::Unlock,
             (FLUSH, 0, None) => Action::Flush,
+            (SHOW, 0, None) => Action::Show,
             _ => return None,
         })
     }
@@ -244,6 +250,7 @@ mod tests {
             Action::Lock(lock::Kind::Writer),
             Action::Unlock,
             Action::Flush,
+            Action::Show,
         ];
         (0..).zip(actions).map(|(number, action)| Request { number: number * 7, action }).collect()
     }
@@ -279,7 +286,7 @@ mod tests {
         let put = message(&all()[1]);
         // Unknown action, operation of a put, flags, number, count, bytes, piece, gap.
         let spoilt =
-            [(0, 8), (1, 1), (2, 2), (3, 1), (7, 0x40), (23, 0x80), (31, 0x80), (38, 1), (put.len() - 1, 1)];
+            [(0, 9), (1, 1), (2, 2), (3, 1), (7, 0x40), (23, 0x80), (31, 0x80), (38, 1), (put.len() - 1, 1)];
         for (at, value) in spoilt {
             let mut bytes = put.clone();
             bytes[at] = value;

@@ -6,6 +6,7 @@ use super::locks::Locks;
 use super::notes::Notes;
 use super::outbox::Outbox;
 use super::request::BYTES_MAX;
+use super::shows::Shows;
 use super::{Addresses, Counts, Exposed, REQUEST_TAG, error};
 use crate::error::Error;
 use crate::process::Access;
@@ -29,6 +30,7 @@ pub(super) struct Target {
     locks: Locks,
     notes: Notes,
     known: Known,
+    shows: Shows,
 }
 
 impl Target {
@@ -40,6 +42,7 @@ impl Target {
             locks: Locks::default(),
             notes: Notes::default(),
             known: Known::default(),
+            shows: Shows::default(),
         }
     }
 
@@ -125,8 +128,8 @@ impl Target {
     }
 
     fn advance_lines(&mut self, access: &mut impl Access, exposed: &dyn Exposed) -> bool {
-        let Target { lines, locks, notes, known, .. } = self;
-        let mut helpers = Helpers { exposed, locks, notes, known };
+        let Target { lines, locks, notes, known, shows, .. } = self;
+        let mut helpers = Helpers { exposed, locks, notes, known, shows };
         lines.values_mut().fold(false, |moved, line| line.advance(access, &mut helpers) | moved)
     }
 
@@ -143,6 +146,11 @@ impl Target {
             }
             refused
         })
+    }
+
+    /// Hides the memory from all origins that it was shown to.
+    pub(super) fn hide(&mut self, access: &mut impl Access) {
+        self.shows.hide(access, &self.addresses.group);
     }
 
     /// Takes the first error that no origin can be told.

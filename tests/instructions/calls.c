@@ -126,6 +126,11 @@ static void windows(void) {
             MPI_Win_flush(1, win), NOTHING, NOTHING);
     MPI_Win_unlock_all(win);
     MPI_Win_free(&win);
+    /* The same beside a window on which nothing happens, though messages may come for it. */
+    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    SECTION("test_pending_beside_window", IRECV(0), MPI_Test(&requests[0], &flag, &status),
+            meet(); WAIT(0), (meet(), send_all(8, 1)));
+    MPI_Win_free(&win);
 }
 #endif
 

@@ -1,6 +1,6 @@
 /* Windows of which somebody does not take part. WAY: unfreed (MPI_Finalize comes first), killed (a
    rank dies with a lock that the others wait for), computes (the target calls nothing), dynamic (nor
-   does that of a dynamic window). */
+   does that of a dynamic window), many (nor does that of one with many pieces). */
 #include "check.h"
 #include <signal.h>
 #include <unistd.h>
@@ -36,14 +36,17 @@ static void killed(void) {
 }
 
 /* Rank 0 computes for a second, and what all others do meanwhile must not wait for it. */
-static void computes(int is_dynamic) {
-    static int memory[4];
+static void computes(int is_dynamic, int others) {
+    static int memory[4], further[2 * 1000];
     double start, slowest = 0, mine = 0;
     int one = 1, got = 0;
     MPI_Aint at = 1;
     MPI_Win win;
     if (is_dynamic) {
         MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+        /* Apart from each other, so that each is a piece of its own. */
+        for (int i = 0; i < others; i++)
+            MPI_Win_attach(win, further + 2 * i, sizeof *further);
         MPI_Win_attach(win, memory, sizeof memory);
         MPI_Get_address(memory + 1, &at);
         MPI_Bcast(&at, 1, MPI_AINT, 0, MPI_COMM_WORLD);
@@ -76,9 +79,11 @@ int main(int argc, char **argv) {
     if (strcmp(way, "killed") == 0)
         killed();
     if (strcmp(way, "computes") == 0)
-        computes(0);
+        computes(0, 0);
     if (strcmp(way, "dynamic") == 0)
-        computes(1);
+        computes(1, 0);
+    if (strcmp(way, "many") == 0)
+        computes(1, 1000);
     MPI_Finalize();
     report("window_ends", rank, size);
     return 0;

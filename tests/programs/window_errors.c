@@ -18,6 +18,9 @@ static void of_creation(void) {
     /* One rank alone is wrong: all hear of it. */
     CHECK_CLASS(MPI_Win_allocate(rank == size - 1 ? -1 : 8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win),
                 MPI_ERR_SIZE);
+    CHECK_CLASS(MPI_Win_allocate(8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, rank == size - 1 ? NULL : &base, &win),
+                MPI_ERR_ARG);
+    CHECK_CLASS(MPI_Win_allocate_shared(8, 1, MPI_INFO_NULL, MPI_COMM_SELF, NULL, &win), MPI_ERR_ARG);
     CHECK(win == MPI_WIN_NULL);
     CHECK_CLASS(MPI_Win_free(&win), MPI_ERR_WIN);
     CHECK_CLASS(MPI_Win_fence(0, MPI_WIN_NULL), MPI_ERR_WIN);
@@ -153,6 +156,116 @@ static void of_epochs(MPI_Win win, MPI_Group all) {
     CHECK(MPI_Win_wait(win) == MPI_SUCCESS);
 }
 
+/* Memory is not locked and exposed at once. Rank 0 exposes its memory to all, and all but the last
+   complete. Where its control words are not mapped, nobody else can tell that it is exposed. */
+static void of_exposure(MPI_Win win, MPI_Group all, int is_mapped) {
+    MPI_Group zero;
+    int last = size - 1;
+    MPI_Group_incl(all, 1, (int[]){0}, &zero);
+    MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);
+    CHECK_CLASS(MPI_Win_post(all, 0, win), MPI_ERR_RMA_SYNC);
+    MPI_Win_unlock(rank, win);
+    MPI_Win_lock_all(0, win);
+    CHECK_CLASS(MPI_Win_post(all, 0, win), MPI_ERR_RMA_SYNC);
+    MPI_Win_unlock_all(win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        CHECK(MPI_Win_post(all, 0, win) == MPI_SUCCESS);
+        CHECK_CLASS(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win), MPI_ERR_RMA_SYNC);
+        CHECK_CLASS(MPI_Win_lock_all(0, win), MPI_ERR_RMA_SYNC);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank != last) {
+        CHECK(MPI_Win_start(zero, 0, win) == MPI_SUCCESS);
+        CHECK(MPI_Win_complete(win) == MPI_SUCCESS);
+    } else if (is_mapped && last > 0)
+        CHECK_CLASS(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win), MPI_ERR_RMA_SYNC);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == last) {
+        CHECK(MPI_Win_start(zero, 0, win) == MPI_SUCCESS);
+        CHECK(MPI_Win_complete(win) == MPI_SUCCESS);
+    }
+    if (rank == 0)
+        CHECK(MPI_Win_wait(win) == MPI_SUCCESS);
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win) == MPI_SUCCESS);
+    CHECK(MPI_Win_unlock(0, win) == MPI_SUCCESS);
+    MPI_Group_free(&zero);
+}
+
+/* A window that was made without locks. */
+static void of_no_locks(void) {
+    static int memory[4];
+    MPI_Win win;
+    MPI_Info info;
+    int number = 3;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "no_locks", "true");
+    MPI_Win_create(memory, sizeof memory, 4, info, MPI_COMM_WORLD, &win);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    CHECK_CLASS(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win), MPI_ERR_RMA_SYNC);
+    CHECK_CLASS(MPI_Win_lock_all(0, win), MPI_ERR_RMA_SYNC);
+    MPI_Win_fence(0, win);
+    CHECK(MPI_Put(&number, 1, MPI_INT, (rank + 1) % size, 1, 1, MPI_INT, win) == MPI_SUCCESS);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    CHECK(memory[1] == 3);
+    CHECK(MPI_Win_free(&win) == MPI_SUCCESS);
+    MPI_Info_free(&info);
+}
+
+static int refuses;
+
+static int on_delete(MPI_Win win, int keyval, void *value, void *extra) {
+    (void)win, (void)keyval, (void)value, (void)extra;
+    return refuses ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
+/* An error at one rank is one at all, and the window stays. */
+static void of_freeing(void) {
+    static int memory[4];
+    int keyval, number = 7;
+    MPI_Win win;
+    MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, on_delete, &keyval, NULL);
+    MPI_Win_create(memory, sizeof memory, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    refuses = rank == size - 1;
+    if (refuses)
+        MPI_Win_set_attr(win, keyval, &number);
+    CHECK_CLASS(MPI_Win_free(&win), MPI_ERR_OTHER);
+    CHECK(win != MPI_WIN_NULL);
+    MPI_Win_fence(0, win);
+    CHECK(MPI_Put(&number, 1, MPI_INT, (rank + 1) % size, 2, 1, MPI_INT, win) == MPI_SUCCESS);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    CHECK(memory[2] == 7);
+    refuses = 0;
+    CHECK(MPI_Win_free(&win) == MPI_SUCCESS && win == MPI_WIN_NULL);
+    MPI_Win_free_keyval(&keyval);
+}
+
+/* The request of an operation may be freed: the operation is done all the same. */
+static void of_requests(MPI_Win win) {
+    static int numbers[16];
+    int target = (rank + 1) % size;
+    MPI_Request request;
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win);
+    for (int i = 0; i < 16; i++) {
+        numbers[i] = 100 * rank + i;
+        CHECK(MPI_Rput(numbers + i, 1, MPI_INT, target, i, 1, MPI_INT, win, &request) == MPI_SUCCESS);
+        CHECK(MPI_Request_free(&request) == MPI_SUCCESS && request == MPI_REQUEST_NULL);
+    }
+    MPI_Win_flush(target, win);
+    memset(numbers, 0, sizeof numbers);
+    for (int i = 0; i < 16; i++) {
+        CHECK(MPI_Rget(numbers + i, 1, MPI_INT, target, i, 1, MPI_INT, win, &request) == MPI_SUCCESS);
+        CHECK(MPI_Request_free(&request) == MPI_SUCCESS && request == MPI_REQUEST_NULL);
+    }
+    MPI_Win_unlock(target, win);
+    for (int i = 0; i < 16; i++)
+        CHECK(numbers[i] == 100 * rank + i);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* Memory that was never attached, or is no more. */
 static void of_dynamic(void) {
     MPI_Win win;
@@ -209,8 +322,12 @@ int main(int argc, char **argv) {
     of_arguments(win);
     of_range(win, memory);
     of_epochs(win, all);
+    of_exposure(win, all, argc < 2);
+    of_requests(win);
     MPI_Group_free(&all);
     CHECK(MPI_Win_free(&win) == MPI_SUCCESS);
+    of_no_locks();
+    of_freeing();
     of_dynamic();
     report("window_errors", rank, size);
     MPI_Finalize();

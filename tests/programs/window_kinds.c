@@ -199,6 +199,7 @@ static void shared(int apart) {
         next = other + r + 1;
     }
     CHECK(MPI_Win_shared_query(win, MPI_PROC_NULL, &bytes, &unit, &other) == MPI_SUCCESS && bytes == 4);
+    CHECK(other[0] == 0 && unit == 4);
     MPI_Win_unlock_all(win);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, size - 1, 0, win);
@@ -211,6 +212,57 @@ static void shared(int apart) {
     MPI_Win_free(&win);
 }
 
+/* Memory begins where the hint says, and the hints tell so. */
+static void aligned(int has_shared) {
+    const char *wanted[] = {"8", "64", "128", "16384", "100"}, *used[] = {"64", "64", "128", "16384", "64"};
+    for (int i = 0; i < 5; i++) {
+        MPI_Win win;
+        MPI_Info info;
+        char *memory;
+        MPI_Info_create(&info);
+        MPI_Info_set(info, "mpi_minimum_memory_alignment", wanted[i]);
+        CHECK(MPI_Win_allocate(100, 1, info, MPI_COMM_WORLD, &memory, &win) == MPI_SUCCESS);
+        CHECK((uintptr_t)memory % (uintptr_t)atoi(used[i]) == 0);
+        check_hint(win, "mpi_minimum_memory_alignment", used[i]);
+        /* It cannot change any more. */
+        MPI_Info_set(info, "mpi_minimum_memory_alignment", "65536");
+        MPI_Info_set(info, "no_locks", "true");
+        MPI_Win_set_info(win, info);
+        check_hint(win, "mpi_minimum_memory_alignment", used[i]);
+        check_hint(win, "no_locks", "false");
+        MPI_Win_free(&win);
+        MPI_Info_delete(info, "no_locks");
+        MPI_Info_set(info, "mpi_minimum_memory_alignment", wanted[i]);
+        CHECK(MPI_Alloc_mem(100, info, &memory) == MPI_SUCCESS);
+        CHECK((uintptr_t)memory % (uintptr_t)atoi(used[i]) == 0);
+        MPI_Free_mem(memory);
+        for (int apart = 0; has_shared && apart < 2; apart++) {
+            MPI_Info_set(info, "alloc_shared_noncontig", apart ? "true" : "false");
+            CHECK(MPI_Win_allocate_shared(100, 1, info, MPI_COMM_WORLD, &memory, &win) == MPI_SUCCESS);
+            /* In one piece, only the first part can be placed. */
+            CHECK(!(apart || rank == 0) || (uintptr_t)memory % (uintptr_t)atoi(used[i]) == 0);
+            check_hint(win, "mpi_minimum_memory_alignment", used[i]);
+            MPI_Win_free(&win);
+        }
+        MPI_Info_free(&info);
+    }
+}
+
+/* Pieces without bytes may be attached and are detached again. */
+static void empty(MPI_Win win, int *memory) {
+    MPI_Aint bytes;
+    int unit, *other;
+    CHECK(MPI_Win_attach(win, memory, 0) == MPI_SUCCESS);
+    CHECK(MPI_Win_attach(win, memory, 0) == MPI_SUCCESS);
+    CHECK(MPI_Win_attach(win, NULL, 0) == MPI_SUCCESS);
+    CHECK(MPI_Win_detach(win, memory) == MPI_SUCCESS);
+    CHECK(MPI_Win_detach(win, NULL) == MPI_SUCCESS);
+    CHECK(MPI_Win_detach(win, memory) == MPI_SUCCESS);
+    CHECK_CLASS(MPI_Win_detach(win, memory), MPI_ERR_RMA_ATTACH);
+    CHECK_CLASS(MPI_Win_shared_query(win, MPI_PROC_NULL, &bytes, &unit, &other), MPI_ERR_RMA_FLAVOR);
+    CHECK_CLASS(MPI_Win_shared_query(win, rank, &bytes, &unit, &other), MPI_ERR_RMA_FLAVOR);
+}
+
 static void dynamic(void) {
     MPI_Win win;
     MPI_Aint mine, places[64];
@@ -219,6 +271,8 @@ static void dynamic(void) {
     CHECK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win) == MPI_SUCCESS);
     MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
     check_attributes(win, MPI_BOTTOM, 0, 1, MPI_WIN_FLAVOR_DYNAMIC);
+    check_hint(win, "mpi_minimum_memory_alignment", NULL);
+    empty(win, other);
     for (int allocated = 0; allocated < 2; allocated++) {
         memory = NULL;
         if (allocated)
@@ -260,10 +314,12 @@ int main(int argc, char **argv) {
     created();
     created_on_allocated();
     allocated();
-    if (argc < 2 || strcmp(argv[1], "apart") != 0) {
+    int has_shared = argc < 2 || strcmp(argv[1], "apart") != 0;
+    if (has_shared) {
         shared(0);
         shared(1);
     }
+    aligned(has_shared);
     dynamic();
     report("window_kinds", rank, size);
     MPI_Finalize();

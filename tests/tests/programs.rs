@@ -207,6 +207,11 @@ fn operations_of_windows() {
 }
 
 #[test]
+fn long_accumulates_of_elements_of_any_size() {
+    passes_on_every_way("window_pieces");
+}
+
+#[test]
 fn errors_of_windows() {
     passes_on_every_way("window_errors");
 }
@@ -242,7 +247,7 @@ fn windows_of_which_somebody_does_not_take_part() {
             let job = job(3, &program).arg(way);
             variables.iter().fold(job, |job, (name, value)| job.env(name, value)).run()
         };
-        for way in ["unfreed", "computes", "dynamic"] {
+        for way in ["unfreed", "computes", "dynamic", "many"] {
             let ended = run(way).ok();
             assert!(ended.stdout.contains("window_ends: ok with 3 ranks"), "{variables:?} {way}: {ended:?}");
         }

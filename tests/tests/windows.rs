@@ -233,6 +233,19 @@ fn a_window_beyond_the_limit_of_a_control_group_is_an_error_and_no_kill() {
     }
 }
 
+/// A store beside the pages of a window ends the rank that made it, at once.
+#[test]
+fn a_store_beside_the_memory_of_a_window_is_noticed() {
+    let program = program("window_guards");
+    for kind in ["allocate", "apart", "alloc"] {
+        for way in ["behind", "before"] {
+            let ended = job(2, &program).arg(way).arg(kind).run();
+            assert!(ended.code == 139 && !ended.hung, "{way} {kind}: {ended:?}");
+            ended.complains("Rank 1 was killed by signal 11");
+        }
+    }
+}
+
 #[test]
 fn sixty_four_ranks_on_few_cores_access_one_target() {
     let program = program("window_crowd");

@@ -1,6 +1,7 @@
 //! Requests for windows: the bytes of one, and a target to which one origin says anything.
 
 use arbitrary::{Result, Unstructured};
+use std::ops::Range;
 use std::sync::Arc;
 use verbena_channel::mark::Mark;
 use verbena_engine::{Mode, SendRequest};
@@ -93,12 +94,13 @@ impl Exposed for Window {
         place: Place,
         op: &Op,
         (count, datatype): (usize, &Arc<Datatype>),
+        range: Range<usize>,
         source: Option<Region>,
         former: Option<Region>,
     ) -> verbena_mpi::Result<()> {
         let guard = &self.guard();
         let target = Target { memory: &place.region, at: place.at, count, datatype, guard };
-        apply::accumulate(op, &target, source, former)
+        apply::accumulate_part(op, &target, range, source, former)
     }
 
     fn compare_and_swap(
@@ -119,7 +121,11 @@ impl Exposed for Window {
         self.words.lend().part(0, 8)
     }
 
-    fn wake_waiting(&self) {}
+    fn check_lock(&self) -> verbena_mpi::Result<()> {
+        Ok(())
+    }
+
+    fn wake_waiting(&self, _: lock::Ticket) {}
 }
 
 /// Rank 0 says anything to rank 1, and rank 2 operates on it.

@@ -56,6 +56,25 @@ pub trait Heap: Send + Sync {
     /// This process's part of the heap has no such room.
     fn claim(&self, bytes: usize, alignment: usize) -> Result<Block, Fault>;
 
+    /// Claims room as [`Heap::claim`], for memory that the program uses itself: the pages beside
+    /// the block are closed to all, so that a store beside its pages is a fault instead of a change
+    /// of somebody else's memory. No such pages lie beside further blocks while very many are held,
+    /// since kernels keep a limited number of ranges apart.
+    ///
+    /// # Errors
+    /// The errors of [`Heap::claim`].
+    fn claim_guarded(&self, bytes: usize, alignment: usize) -> Result<Block, Fault>;
+
+    /// Allocates as [`Heap::allocate_aligned`], between closed pages as [`Heap::claim_guarded`].
+    ///
+    /// # Errors
+    /// The errors of [`Heap::allocate`].
+    fn allocate_guarded(&self, bytes: usize, alignment: usize) -> Result<Block, Fault> {
+        let block = self.claim_guarded(bytes, alignment)?;
+        block.touch(0, bytes)?;
+        Ok(block)
+    }
+
     /// Allocates a block whose pages are reserved and lie near this process.
     ///
     /// # Errors
@@ -74,8 +93,9 @@ pub trait Heap: Send + Sync {
         Ok(block)
     }
 
-    /// The memory of a ticket, here, for as long as its block is held. `None` if the ticket names
-    /// no memory of the heap, or if the kernel opens no more of it to this process.
+    /// The memory of a ticket, here, for as long as its block is held. The kernel is asked when
+    /// this process first asks. `None` if the ticket names no memory of the heap, or if the kernel
+    /// opens no more of it to this process.
     fn at(&self, ticket: Ticket) -> Option<Region>;
 
     /// Reserves the pages of a ticket's memory and takes them near this process, if nobody has

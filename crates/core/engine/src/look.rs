@@ -14,6 +14,13 @@ impl Engine {
         self.look(context, source, tag).map(|(_, envelope)| envelope)
     }
 
+    /// The number of messages so far that came before their receive. While it stays the same, a
+    /// probe that found nothing finds nothing.
+    #[inline]
+    pub fn held_messages(&self) -> u64 {
+        self.state.held
+    }
+
     /// Finds the rank and the mark of the first unexpected message with this context and tag, from
     /// any rank, if its mark does not go with `mark`.
     pub fn find_unlike(&mut self, context: u64, tag: i32, mark: Mark) -> Option<(i32, Mark)> {

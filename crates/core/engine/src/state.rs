@@ -31,6 +31,8 @@ pub(crate) struct EngineState {
     pub peers: Peers,
     pub requests: Requests,
     pub unexpected: Queue<Arrived, false>,
+    /// Messages that were put there so far.
+    pub held: u64,
     /// Messages taken out of matching by a matched probe.
     pub messages: Slab<(MatchKey, Arrived)>,
     pub outgoing: Slab<Outgoing>,
@@ -64,6 +66,7 @@ impl EngineState {
             peers: Peers::new(size),
             requests: Requests::new(),
             unexpected: Queue::new(),
+            held: 0,
             messages: Slab::new(),
             outgoing: Slab::new(),
             incoming: Slab::new(),

@@ -22,6 +22,7 @@ impl EngineState {
             bytes: arrived.bytes,
         });
         self.unexpected.push(key, arrived);
+        self.held += 1;
         self.counts.unexpected_high = self.counts.unexpected_high.max(self.unexpected.len());
     }
 

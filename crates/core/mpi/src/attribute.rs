@@ -134,6 +134,11 @@ impl Attributes {
         found.map_or(Ok(()), |entry| self.delete_entry(handle, entry))
     }
 
+    /// Returns whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
     /// Deletes everything, the last set first (MPI-5.0, 11.2.4 asks for this order at
     /// `MPI_Finalize`). Stops at the first callback that fails.
     pub fn clear(&self, handle: usize) -> Result<()> {

@@ -84,7 +84,27 @@ impl Cluster {
 
     /// The number of ranks.
     pub fn ranks(&self) -> Rank {
-        self.engines.len() as Rank
+        self.nodes.ranks
+    }
+
+    /// Takes the engines away, for ranks that are whole processes: they make progress by themselves
+    /// when it is their turn ([`Cluster::begin_turn`]). Nothing else that needs engines may be
+    /// called then.
+    pub fn take_engines(&mut self) -> Vec<Engine> {
+        std::mem::take(&mut self.engines)
+    }
+
+    /// Chooses the rank that runs next, as [`Cluster::step`] does, and lets time pass until then.
+    /// `None` if that rank is dead or away. After its turn comes [`Cluster::end_turn`].
+    pub fn begin_turn(&mut self) -> Option<Rank> {
+        let (rank, now_ns) = self.pass_time();
+        now_ns.map(|_| rank)
+    }
+
+    /// Ends the turn of a rank; `soon` if it may go on by itself.
+    pub fn end_turn(&mut self, rank: Rank, soon: bool) {
+        let now_ns = self.now_ns();
+        self.rest(rank, now_ns, soon);
     }
 
     /// The rank's engine, to give it a command or to look at a request. The rank will run soon.
@@ -115,6 +135,16 @@ impl Cluster {
 
     /// Like [`Cluster::step`]; the rank's program does this before the progress.
     pub fn step_after(&mut self, first: impl FnOnce(Rank, &mut Engine)) -> Rank {
+        let (rank, now_ns) = self.pass_time();
+        if let Some(now_ns) = now_ns {
+            first(rank, &mut self.engines[rank as usize]);
+            self.run(rank, now_ns);
+        }
+        rank
+    }
+
+    /// Chooses a rank and lets time pass until it runs. `None` if it does not.
+    fn pass_time(&mut self) -> (Rank, Option<u64>) {
         self.steps += 1;
         let (at_ns, rank) = self.choose();
         let now_ns = {
@@ -125,18 +155,16 @@ impl Cluster {
         };
         self.let_devices_run(now_ns);
         if self.is_dead(rank) {
-            return rank;
+            return (rank, None);
         }
         // Its program computes, or its CPU is still at work on what it did last.
         let busy_ns = self.subnet.as_ref().map_or(0, |subnet| subnet.time_ns(rank));
         let until_ns = self.away_until_ns[rank as usize].max(busy_ns);
         if now_ns < until_ns {
             self.world().wake(rank, until_ns);
-            return rank;
+            return (rank, None);
         }
-        first(rank, &mut self.engines[rank as usize]);
-        self.run(rank, now_ns);
-        rank
+        (rank, Some(now_ns))
     }
 
     fn choose(&mut self) -> (u64, Rank) {
@@ -170,12 +198,18 @@ impl Cluster {
     }
 
     fn any_rank(&mut self) -> Rank {
-        self.random.below(self.engines.len() as u64) as Rank
+        self.random.below(u64::from(self.ranks())) as Rank
     }
 
     fn run(&mut self, rank: Rank, now_ns: u64) {
+        let moved = self.engines[rank as usize].progress();
+        self.rest(rank, now_ns, moved);
+    }
+
+    /// Says when a rank that has run runs again: soon if something has `moved`.
+    fn rest(&mut self, rank: Rank, now_ns: u64, moved: bool) {
         let unseen = |subnet: &Subnet| subnet.has_unseen(rank);
-        if self.engines[rank as usize].progress() || self.subnet.as_ref().is_some_and(unseen) {
+        if moved || self.subnet.as_ref().is_some_and(unseen) {
             let soon_ns = now_ns + self.random.between(1, 200);
             self.world().wake(rank, soon_ns);
         }

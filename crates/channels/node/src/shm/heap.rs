@@ -7,18 +7,21 @@
 //!
 //! The mapping is closed: nothing can be touched outside of blocks, neither by a wild pointer nor
 //! by a call that takes whatever is mapped (`mlockall`, a core dump). A block is opened in its
-//! owner when it is made and in others when they ask for it, and closed in its owner when it is
-//! given back. The pages are reserved before they are used and given back to the machine, but for a
-//! few single pages ([`spares`]): programs make small windows again and again.
+//! owner when it is made and in others when they first ask for it ([`opened`]), and closed in its
+//! owner when it is given back. The pages beside a block that the program uses stay closed. The
+//! pages are reserved before they are used and given back to the machine, but for a few single
+//! pages ([`spares`]): programs make small windows again and again.
 
 mod extents;
 mod faults;
+mod opened;
 mod slices;
 mod spares;
 
 use super::control::Control;
 use super::segment::Segment;
 use extents::Extents;
+use opened::Opened;
 use slices::{Bounds, SLICE_BYTES_MIN, page_bytes};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -37,6 +40,10 @@ const CHECKED_BYTES_MIN: u64 = 1 << 20;
 
 /// The bytes that are reserved at a time, and are no longer announced to the others then.
 const PIECE_BYTES: usize = 16 << 20;
+
+/// The most blocks of all ranks between closed pages. Each is a range of its own to the kernel,
+/// which keeps some 65,000 apart (`vm.max_map_count`).
+pub(super) const GUARDED_MAX: usize = 8192;
 
 /// Makes the heap for `ranks` ranks of this node; the descriptor is for the others. Else says why
 /// there is none.
@@ -113,6 +120,22 @@ impl NodeHeap {
         self.slice.bytes
     }
 
+    fn claim_room(&self, bytes: usize, alignment: usize, is_guarded: bool) -> Result<Block, Fault> {
+        let ticket = self.slice.claim(bytes as u64, alignment as u64, is_guarded)?;
+        let region = self.slice.region(ticket).expect("a block lies in the heap");
+        Ok(Block::new(region, ticket, self.slice.clone()))
+    }
+
+    fn allocate_room(&self, bytes: usize, alignment: usize, is_guarded: bool) -> Result<Block, Fault> {
+        if let Some((region, ticket)) = self.slice.reuse(bytes as u64, alignment as u64, is_guarded) {
+            return Ok(Block::new(region, ticket, self.slice.clone()));
+        }
+        let block = self.claim_room(bytes, alignment, is_guarded)?;
+        block.touch(0, bytes)?;
+        self.slice.note_allocated(block.ticket());
+        Ok(block)
+    }
+
     /// The address of the heap in this process.
     #[cfg(test)]
     pub(super) fn base(&self) -> u64 {
@@ -132,19 +155,19 @@ impl Heap for NodeHeap {
     }
 
     fn claim(&self, bytes: usize, alignment: usize) -> Result<Block, Fault> {
-        let ticket = self.slice.claim(bytes as u64, alignment as u64)?;
-        let region = self.slice.region(ticket).expect("a block lies in the heap");
-        Ok(Block::new(region, ticket, self.slice.clone()))
+        self.claim_room(bytes, alignment, false)
+    }
+
+    fn claim_guarded(&self, bytes: usize, alignment: usize) -> Result<Block, Fault> {
+        self.claim_room(bytes, alignment, true)
     }
 
     fn allocate_aligned(&self, bytes: usize, alignment: usize) -> Result<Block, Fault> {
-        if let Some((region, ticket)) = self.slice.reuse(bytes as u64, alignment as u64) {
-            return Ok(Block::new(region, ticket, self.slice.clone()));
-        }
-        let block = self.claim(bytes, alignment)?;
-        block.touch(0, bytes)?;
-        self.slice.note_allocated(block.ticket());
-        Ok(block)
+        self.allocate_room(bytes, alignment, false)
+    }
+
+    fn allocate_guarded(&self, bytes: usize, alignment: usize) -> Result<Block, Fault> {
+        self.allocate_room(bytes, alignment, true)
     }
 
     fn at(&self, ticket: Ticket) -> Option<Region> {
@@ -194,8 +217,13 @@ struct State {
     extents: Extents,
     /// The blocks by their first byte.
     blocks: BTreeMap<u64, Taken>,
-    /// Pages for the next short blocks, by their first byte: zero, and open here.
-    spares: Vec<u64>,
+    /// Pages for the next short blocks, by their first byte, and whether the pages beside them are
+    /// closed: zero, and open here.
+    spares: Vec<(u64, bool)>,
+    /// The number of blocks, and of such pages, between closed pages.
+    guarded: usize,
+    /// The pages of other ranks that are open here.
+    opened: Opened,
     /// Bytes that the kernel would not take back, and its reason: they are not used again.
     lost: Option<(u64, String)>,
 }
@@ -207,6 +235,8 @@ struct Taken {
     bytes: u64,
     /// True if this process has touched all pages.
     is_touched: bool,
+    /// True if the pages beside it are closed and belong to it.
+    is_guarded: bool,
 }
 
 impl Slice {
@@ -242,22 +272,32 @@ impl Slice {
         Some(unsafe { Region::new(at.as_ptr(), ticket.bytes as usize) })
     }
 
-    fn claim(&self, bytes: u64, alignment: u64) -> Result<Ticket, Fault> {
+    fn claim(&self, bytes: u64, alignment: u64, is_guarded: bool) -> Result<Ticket, Fault> {
         let alignment = alignment.max(self.page);
         let room = self.room(bytes).ok_or_else(|| self.no_room(bytes))?;
-        let take = || self.state().extents.take(room, alignment, self.base());
+        let is_guarded = is_guarded && self.state().guarded < GUARDED_MAX / self.peers.len();
+        let guard = self.guard_bytes(is_guarded);
+        let whole = room.checked_add(2 * guard).ok_or_else(|| self.no_room(bytes))?;
+        let take = || self.state().extents.take(whole, alignment, self.base() + guard);
         let taken = take().or_else(|| {
             self.give_back_spares();
             take()
         });
-        let offset = taken.ok_or_else(|| self.no_room(bytes))?;
+        let offset = taken.ok_or_else(|| self.no_room(bytes))? + guard;
         if let Err(error) = self.memory.open(offset as usize, room as usize, true) {
             let closed = self.memory.close(offset as usize, room as usize);
-            self.take_back(offset, room, closed);
+            self.take_back(offset - guard, whole, closed);
             return Err(self.no_range(bytes, &error));
         }
-        self.state().blocks.insert(offset, Taken { bytes, is_touched: false });
+        let mut state = self.state();
+        state.guarded += usize::from(is_guarded);
+        state.blocks.insert(offset, Taken { bytes, is_touched: false, is_guarded });
         Ok(Ticket { offset, bytes })
+    }
+
+    /// Bytes on either side of a block that stay closed.
+    fn guard_bytes(&self, is_guarded: bool) -> u64 {
+        if is_guarded { self.page } else { 0 }
     }
 
     /// Makes an extent free again if the kernel took its pages.
@@ -272,18 +312,40 @@ impl Slice {
         }
     }
 
-    /// Gives the pages of an extent back to the machine, and makes it free again.
-    fn release(&self, offset: u64, room: u64) {
-        let (at, len) = (offset as usize, room as usize);
+    /// Gives the pages of a block back to the machine, and makes them free again with the closed
+    /// ones beside them.
+    fn release(&self, offset: u64, room: u64, is_guarded: bool) {
+        let (at, len, guard) = (offset as usize, room as usize, self.guard_bytes(is_guarded));
         let emptied = self.memory.release(at, len);
-        self.take_back(offset, room, emptied.and(self.memory.close(at, len)));
+        self.state().guarded -= usize::from(is_guarded);
+        self.take_back(offset - guard, room + 2 * guard, emptied.and(self.memory.close(at, len)));
     }
 
     /// The memory of a ticket, opened in this process.
     fn open(&self, ticket: Ticket) -> Option<Region> {
         let pages = self.pages(ticket)?;
-        self.memory.open(pages.start, pages.len(), false).ok()?;
+        let range = pages.start as u64..pages.end as u64;
+        if !self.is_open(&range) {
+            self.memory.open(pages.start, pages.len(), false).ok()?;
+            self.note_open(range);
+        }
         self.region(ticket)
+    }
+
+    /// Returns whether these pages, those of a block of this rank or of others, are open already.
+    fn is_open(&self, range: &Range<u64>) -> bool {
+        let state = self.state();
+        let block = state.blocks.range(..=range.start).next_back();
+        let own = block.and_then(|(&at, taken)| Some(at + self.room(taken.bytes)?));
+        own.is_some_and(|end| range.end <= end) || state.opened.has(range)
+    }
+
+    /// Notes that pages are open, if they lie in no block of this rank, which are closed again.
+    fn note_open(&self, range: Range<u64>) {
+        let own = self.bytes * u64::from(self.me)..self.bytes * (u64::from(self.me) + 1);
+        if range.end <= own.start || range.start >= own.end {
+            self.state().opened.add(range);
+        }
     }
 
     fn find(&self, address: u64, bytes: u64) -> Option<Ticket> {
@@ -329,8 +391,9 @@ impl Lender for Slice {
         }
         let Some(taken) = self.state().blocks.remove(&ticket.offset) else { return };
         let room = self.room(taken.bytes).expect("it was taken");
-        if !(taken.is_touched && room == self.page && self.spare(ticket.offset)) {
-            self.release(ticket.offset, room);
+        let is_spare = taken.is_touched && room == self.page;
+        if !(is_spare && self.spare(ticket.offset, taken.is_guarded)) {
+            self.release(ticket.offset, room, taken.is_guarded);
         }
     }
 }

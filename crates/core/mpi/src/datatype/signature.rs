@@ -2,6 +2,7 @@
 //! 5.1).
 
 use super::predefined::Basic;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The longest signature that is spelt out inside longer ones, in parts.
@@ -156,6 +157,69 @@ impl Signature {
             }
         }
         bytes
+    }
+
+    /// The bytes of the whole basic elements among the first `bytes` packed bytes of a row of items
+    /// with this signature.
+    pub fn whole_bytes(&self, bytes: usize) -> usize {
+        match bytes.checked_rem(self.bytes) {
+            Some(rest) => bytes - rest + self.whole_bytes_of_part(rest),
+            None => 0,
+        }
+    }
+
+    fn whole_bytes_of_part(&self, mut bytes: usize) -> usize {
+        let mut done = 0;
+        for part in self.parts.iter() {
+            let whole = (bytes / part.unit.bytes()).min(part.repeat) * part.unit.bytes();
+            done += whole;
+            bytes -= whole;
+            if whole < part.repeat * part.unit.bytes() {
+                return match &part.unit {
+                    Unit::Group(group) => done + group.whole_bytes_of_part(bytes),
+                    Unit::Basic(_) => done,
+                };
+            }
+        }
+        done
+    }
+
+    /// Calls `each` with every run of equal basic elements in a range of the packed bytes, in
+    /// order, and with the bytes of the run that lie in the range. What lies before or behind the
+    /// range takes no time.
+    pub fn for_each_in<E>(
+        &self,
+        range: &Range<usize>,
+        each: &mut impl FnMut(&'static Basic, Range<usize>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.walk(0, range, each)
+    }
+
+    /// Does [`Signature::for_each_in`] for an item that begins at byte `at`.
+    fn walk<E>(
+        &self,
+        mut at: usize,
+        range: &Range<usize>,
+        each: &mut impl FnMut(&'static Basic, Range<usize>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for part in self.parts.iter().filter(|part| part.unit.bytes() > 0) {
+            let unit = part.unit.bytes();
+            let end = at + part.repeat * unit;
+            if at >= range.end {
+                break;
+            }
+            match &part.unit {
+                _ if end <= range.start => {}
+                Unit::Basic(basic) => each(basic, at.max(range.start)..end.min(range.end))?,
+                Unit::Group(group) => {
+                    let first = range.start.saturating_sub(at) / unit;
+                    let last = (range.end - at).div_ceil(unit).min(part.repeat);
+                    (first..last).try_for_each(|i| group.walk(at + i * unit, range, each))?;
+                }
+            }
+            at = end;
+        }
+        Ok(())
     }
 
     /// Calls `each` with every run of equal basic elements, in order.

@@ -185,10 +185,31 @@ fn check(made: &Made, context: &str) {
         assert_eq!(datatype.signature().bytes_of(i as u64), Some(end), "{context}");
         assert_eq!(datatype.elements_in(end), Some(i as u64), "{context}");
         assert!(Map::size_of(handle) == 1 || datatype.elements_in(end + 1).is_none(), "{context}");
+        for cut in end..end + Map::size_of(handle) as u64 {
+            assert_eq!(datatype.signature().whole_bytes(cut as usize) as u64, end, "{context}");
+        }
         end += Map::size_of(handle) as u64;
     }
+    check_range(datatype, &elements, context);
     let distinct: HashSet<usize> = elements.iter().copied().collect();
     assert_eq!(datatype.basic().is_some(), distinct.len() == 1, "{context}");
+}
+
+/// The elements in a range of a datatype's bytes are those whose bytes lie there.
+fn check_range(datatype: &Datatype, elements: &[usize], context: &str) {
+    let size = datatype.size();
+    let range = size / 3..size - size / 4;
+    let mut found = vec![];
+    let mut each = |basic: &'static Basic, bytes: std::ops::Range<usize>| {
+        assert!(bytes.start < bytes.end && bytes.start >= range.start && bytes.end <= range.end, "{context}");
+        found.extend(bytes.map(|at| (at, basic.handle)));
+        Ok::<_, ()>(())
+    };
+    datatype.signature().for_each_in(&range, &mut each).unwrap();
+    let bytes =
+        elements.iter().flat_map(|&handle| std::iter::repeat_n(handle, Map::size_of(handle) as usize));
+    let expected: Vec<_> = bytes.enumerate().filter(|(at, _)| range.contains(at)).collect();
+    assert_eq!(found, expected, "{context}");
 }
 
 #[test]

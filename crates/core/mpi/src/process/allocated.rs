@@ -36,9 +36,10 @@ pub enum Freed {
 
 impl Process {
     /// Allocates memory of the heap for the program, from a multiple of `alignment` on (a power of
-    /// two). `None` if such memory comes from elsewhere: where there is no heap, or for a short
-    /// one. In a job of several nodes too: a device registers memory of the heap for each message
-    /// anew, since the cache of registrations hears of changes of private memory only.
+    /// two) and between closed pages. `None` if such memory comes from elsewhere: where there is no
+    /// heap, or for a short one. In a job of several nodes too: a device registers memory of the
+    /// heap for each message anew, since the cache of registrations hears of changes of private
+    /// memory only.
     ///
     /// # Errors
     /// The heap has no room, or the machine no memory. Memory that is not reserved may still be
@@ -48,7 +49,7 @@ impl Process {
         if !(0..self.size()).all(|peer| heap.unites(peer)) {
             return None;
         }
-        Some(heap.allocate_aligned(bytes, alignment).map(|block| {
+        Some(heap.allocate_guarded(bytes, alignment).map(|block| {
             let region = block.region();
             self.allocated.blocks().insert(region.address(), block);
             region

@@ -11,6 +11,18 @@ use verbena_waiting::lock::Lock;
 pub trait Task: Send {
     /// Moves on; `Ok(true)` when done. Never blocks. Not called again after `Ok(true)` or an error.
     fn advance(&mut self, process: &Process) -> Result<bool>;
+
+    /// Returns whether a step may find anything to do. Asked in each round of progress.
+    #[inline]
+    fn is_due(&self, _process: &Process) -> bool {
+        true
+    }
+
+    /// Returns whether the last step, which is bounded, left work that waits for nothing.
+    #[inline]
+    fn has_more(&self) -> bool {
+        false
+    }
 }
 
 /// A task under way, shared by the request that waits for it and the list that drives it.
@@ -36,12 +48,13 @@ impl Running {
         self.outcome.lock().clone()
     }
 
-    /// Makes one step, unless another thread, or a callback's caller, is at it.
+    /// Makes one step, unless another thread, or a callback's caller, is at it. Returns whether the
+    /// next step need not wait for anything, or there is none: nobody may sleep then.
     fn advance(&self, process: &Process) -> bool {
         let Some(mut slot) = self.task.try_lock() else { return false };
-        let Some(task) = slot.as_mut() else { return false };
+        let Some(task) = slot.as_mut().filter(|task| task.is_due(process)) else { return false };
         match task.advance(process) {
-            Ok(false) => return false,
+            Ok(false) => return task.has_more(),
             Ok(true) => (),
             Err(error) => *self.outcome.lock() = Err(error),
         }
@@ -55,7 +68,8 @@ impl Running {
 /// The tasks that progress drives.
 #[derive(Default)]
 pub struct TaskList {
-    running: Lock<Vec<Arc<Running>>>,
+    /// A round goes through them without the lock; the list is copied if it changes meanwhile.
+    running: Lock<Arc<Vec<Arc<Running>>>>,
     count: AtomicUsize,
 }
 
@@ -72,24 +86,22 @@ impl TaskList {
         let running = Arc::new(Running::new(task));
         running.advance(process);
         if !running.is_done() {
-            self.running.lock().push(running.clone());
+            Arc::make_mut(&mut *self.running.lock()).push(running.clone());
             self.count.fetch_add(1, Ordering::Relaxed);
         }
         running
     }
 
-    /// Makes one step of every task. Returns whether one ended.
+    /// Makes one step of every task that has something to do. Returns whether one ended, or has
+    /// more to do.
     pub fn advance(&self, process: &Process) -> bool {
-        let tasks: Vec<_> = self.running.lock().clone();
-        let mut ended = false;
-        for task in tasks {
-            ended |= task.advance(process);
-        }
-        if ended {
+        let tasks = self.running.lock().clone();
+        let moved = tasks.iter().fold(false, |moved, task| task.advance(process) | moved);
+        if moved && tasks.iter().any(|task| task.is_done()) {
             let mut running = self.running.lock();
-            running.retain(|task| !task.is_done());
+            Arc::make_mut(&mut *running).retain(|task| !task.is_done());
             self.count.store(running.len(), Ordering::Relaxed);
         }
-        ended
+        moved
     }
 }

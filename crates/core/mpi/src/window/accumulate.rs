@@ -175,9 +175,9 @@ impl Win {
 
     /// The means to keep changes of a member's elements apart, if this process has them.
     fn guard(&self, process: &Process, rank: usize) -> Option<Guard<'static>> {
-        let words = self.target(process, rank).words?;
-        let stripes = Stripes::new(words.stripes(), process.me(), &yield_core);
-        Some(Guard { domain: self.parts[rank].domain(self.flavor), stripes })
+        let target = self.target(process, rank);
+        let stripes = Stripes::new(target.words?.stripes(), process.me(), &yield_core);
+        Some(Guard { domain: target.part.domain(self.flavor), stripes })
     }
 }
 

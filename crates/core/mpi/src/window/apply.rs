@@ -25,6 +25,7 @@ use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use crate::op::change::Change;
 use crate::op::{Builtin, Op};
+use std::ops::Range;
 use std::sync::Arc;
 use verbena_memory::Region;
 use verbena_memory::scratch::Scratch;
@@ -147,7 +148,8 @@ pub fn accumulate(
     {
         return Ok(());
     }
-    accumulate_any(op, target, source, former)
+    let bytes = target.datatype.size().checked_mul(target.count);
+    accumulate_part(op, target, 0..bytes.unwrap_or(usize::MAX), source, former)
 }
 
 /// Changes elements of a basic datatype, side by side, in memory that is changed wherever it is
@@ -201,16 +203,21 @@ fn under_stripes(
     }
 }
 
-/// Accumulates elements of any sort.
-fn accumulate_any(
+/// Changes some of the target's elements, of any sort: those in this range of their packed bytes,
+/// which begins and ends where predefined elements do. `source` and `former` are as long.
+///
+/// # Errors
+/// The errors of [`accumulate`].
+pub fn accumulate_part(
     op: &Op,
     target: &Target<'_>,
+    range: Range<usize>,
     source: Option<Region>,
     former: Option<Region>,
 ) -> Result<()> {
     op.check_accumulate(target.datatype)?;
     let (Some(op), true) = (op.builtin(), target.check()?) else { return Ok(()) };
-    let bytes = target.datatype.size() * target.count;
+    let bytes = range.len();
     if source.is_none() && op != Builtin::NoOp {
         return Err(mismatch(0, bytes));
     }
@@ -220,10 +227,11 @@ fn accumulate_any(
         }
     }
     let (source, scratch) = (source.unwrap_or(Region::EMPTY), Scratch::default());
-    let mut work = Work { target, source, former, scratch, holding: Holding::new(&target.guard.stripes) };
+    let holding = Holding::new(&target.guard.stripes);
+    let mut work = Work { target, first: range.start, source, former, scratch, holding };
     match target.datatype.element() {
-        Some(element) => work.stretch(op, element, 0, bytes),
-        None => work.several_sorts(op),
+        Some(element) => work.stretch(op, element, range.start, bytes),
+        None => work.several_sorts(op, range),
     }
 }
 
@@ -245,6 +253,8 @@ impl Target<'_> {
 /// One call's work.
 struct Work<'a> {
     target: &'a Target<'a>,
+    /// The packed offset of the first byte of the origin's elements and of the former ones.
+    first: usize,
     source: Region,
     former: Option<Region>,
     /// Room for elements of memory that is not mapped here.
@@ -270,14 +280,13 @@ impl Run {
 impl Work<'_> {
     /// Changes elements of several sorts, which only `MPI_REPLACE` and `MPI_NO_OP` may. Pairs among
     /// them count as two elements.
-    fn several_sorts(&mut self, op: Builtin) -> Result<()> {
+    fn several_sorts(&mut self, op: Builtin, range: Range<usize>) -> Result<()> {
         let datatype = self.target.datatype;
-        let mut packed = 0;
-        for _ in 0..self.target.count {
-            datatype.signature().for_each(&mut |basic, elements| {
-                let len = basic.size() * elements;
-                packed += len;
-                self.stretch(op, Element::Basic(basic), packed - len, len)
+        let size = datatype.size().max(1);
+        for packed in (range.start / size * size..range.end).step_by(size) {
+            let part = range.start.saturating_sub(packed)..(range.end - packed).min(size);
+            datatype.signature().for_each_in(&part, &mut |basic, bytes| {
+                self.stretch(op, Element::Basic(basic), packed + bytes.start, bytes.len())
             })?;
         }
         Ok(())
@@ -364,7 +373,7 @@ impl Work<'_> {
     /// The origin's elements and the room for the former ones of a run.
     #[inline]
     fn operands(&self, change: &Change, run: Run) -> (Region, Option<Region>) {
-        let part = |region: Region| region.part(run.packed, run.len);
+        let part = |region: Region| region.part(run.packed - self.first, run.len);
         let source = if change.takes_input() { part(self.source) } else { Region::EMPTY };
         (source, self.former.map(part))
     }

@@ -8,6 +8,7 @@ use super::far::{self, Far};
 use super::local::Local;
 use super::own::{Memory, no_memory};
 use super::part::{Part, Said};
+use super::parts::Parts;
 use super::pscw::Meetings;
 use super::service::{Service, Serving};
 use super::{Facts, Flavor, Win, error, info};
@@ -53,6 +54,27 @@ impl Wanted<'_> {
     }
 }
 
+/// The thread of this process that serves windows while the program computes.
+pub trait Server {
+    /// Sees that the thread runs, for one window more.
+    ///
+    /// # Errors
+    /// The process may have no more threads.
+    fn require(&self) -> Result<()>;
+
+    /// Says that a window does not need the thread any more.
+    fn release(&self);
+}
+
+/// The means by which a window is made.
+#[derive(Clone, Copy)]
+pub struct Means<'a> {
+    /// The way to the other members.
+    pub exchange: &'a dyn Exchange,
+    /// The thread, for a window that needs it ([`Win::needs_progress`]).
+    pub server: &'a dyn Server,
+}
+
 /// The agreement of the members.
 #[derive(Clone, Copy)]
 struct Agreed {
@@ -66,7 +88,7 @@ struct Agreed {
 struct Making<'a> {
     process: &'a Process,
     comm: &'a Comm,
-    exchange: &'a dyn Exchange,
+    means: Means<'a>,
     flavor: Flavor,
     hints: Info,
 }
@@ -80,57 +102,70 @@ impl Win {
         comm: &Comm,
         (base, region): (usize, Result<Region>),
         wanted: Wanted,
-        exchange: &dyn Exchange,
+        means: Means<'_>,
     ) -> Result<Win> {
-        let making = Making::new(process, comm, Flavor::Create, wanted.info, exchange)?;
+        let making = Making::new(process, comm, Flavor::Create, wanted.info, means)?;
         let memory = wanted.checked().and_then(|_| Ok(Memory::of_program(process, region?)));
         making.with_memory(memory, Some(base), wanted.unit)
     }
 
-    /// Makes a window over new memory (`MPI_Win_allocate`). `MPI_ERR_NO_MEM` if there is none.
-    pub fn allocate(process: &Process, comm: &Comm, wanted: Wanted, exchange: &dyn Exchange) -> Result<Win> {
-        let making = Making::new(process, comm, Flavor::Allocate, wanted.info, exchange)?;
-        let memory = wanted.checked().and_then(|bytes| Memory::allocate(process, bytes));
+    /// Makes a window over new memory (`MPI_Win_allocate`). An error in the caller's other
+    /// arguments, `checked`, is one of all members. `MPI_ERR_NO_MEM` if there is no memory.
+    pub fn allocate(
+        process: &Process,
+        comm: &Comm,
+        checked: Result<()>,
+        wanted: Wanted,
+        means: Means<'_>,
+    ) -> Result<Win> {
+        let making = Making::new(process, comm, Flavor::Allocate, wanted.info, means)?;
+        let bytes = checked.and_then(|()| wanted.checked());
+        let memory = bytes.and_then(|bytes| making.allocate(bytes));
         making.with_memory(memory, None, wanted.unit)
     }
 
     /// Makes a window without memory, for memory that is attached later
     /// (`MPI_Win_create_dynamic`).
-    pub fn dynamic(
-        process: &Process,
-        comm: &Comm,
-        info: Option<&Info>,
-        exchange: &dyn Exchange,
-    ) -> Result<Win> {
-        let making = Making::new(process, comm, Flavor::Dynamic, info, exchange)?;
+    pub fn dynamic(process: &Process, comm: &Comm, info: Option<&Info>, means: Means<'_>) -> Result<Win> {
+        let making = Making::new(process, comm, Flavor::Dynamic, info, means)?;
         making.with_memory(Ok(Memory::none()), None, 1)
     }
 
     /// Makes a window over new memory that all members can load and store
     /// (`MPI_Win_allocate_shared`): one piece, in the order of ranks, unless the hint
-    /// `alloc_shared_noncontig` allows pieces. `MPI_ERR_RMA_SHARED` if the members share no memory.
+    /// `alloc_shared_noncontig` allows pieces. `checked` as in [`Win::allocate`].
+    /// `MPI_ERR_RMA_SHARED` if the members share no memory.
     pub fn allocate_shared(
         process: &Process,
         comm: &Comm,
+        checked: Result<()>,
         wanted: Wanted,
-        exchange: &dyn Exchange,
+        means: Means<'_>,
     ) -> Result<Win> {
-        let making = Making::new(process, comm, Flavor::Shared, wanted.info, exchange)?;
-        let bytes = wanted.checked().and_then(|bytes| making.check_united().map(|()| bytes));
+        let making = Making::new(process, comm, Flavor::Shared, wanted.info, means)?;
+        let bytes = checked.and_then(|()| wanted.checked());
+        let bytes = bytes.and_then(|bytes| making.check_united().map(|()| bytes));
         if info::is_set(&making.hints, "alloc_shared_noncontig") {
-            let memory = bytes.and_then(|bytes| Memory::allocate(process, bytes));
+            let memory = bytes.and_then(|bytes| making.allocate(bytes));
             return making.with_memory(memory, None, wanted.unit);
         }
         making.in_one_piece(bytes, wanted.unit)
     }
 
     /// Frees the window once all members have come here (`MPI_Win_free`), after deleting its
-    /// attributes. `MPI_ERR_RMA_SYNC` if an epoch is open at a member: the window stays then.
-    pub fn free(&self, process: &Process, exchange: &dyn Exchange) -> Result<()> {
+    /// attributes. What is wrong at one member is an error at all, and the window stays for all:
+    /// `MPI_ERR_RMA_SYNC` if an epoch is open, the error of an operation or of a callback. Returns
+    /// an error that was found when the window was gone for the others already.
+    pub fn free(&self, process: &Process, exchange: &dyn Exchange) -> Result<Option<Error>> {
+        const CALL: &str = "MPI_Win_free";
         let own = self.epochs.lock().check_free().and_then(|()| self.finish_all(process));
-        agree(&self.comm, "MPI_Win_free", own.map(|()| Vec::new()), exchange)?;
-        let served = self.end_service(process);
-        self.attributes.clear(self.handle()).and(served)
+        let has_attributes = u8::from(!self.attributes.is_empty());
+        let told = agree(&self.comm, CALL, own.map(|()| vec![has_attributes]), exchange)?;
+        if told.iter().any(|told| told[..] != [0]) {
+            let cleared = self.attributes.clear(self.handle());
+            agree(&self.comm, CALL, cleared.map(|()| Vec::new()), exchange)?;
+        }
+        Ok(self.end_service(process).err())
     }
 
     /// Waits until the service has nothing to do any more: the memory may go then.
@@ -150,10 +185,16 @@ impl<'a> Making<'a> {
         comm: &'a Comm,
         flavor: Flavor,
         given: Option<&Info>,
-        exchange: &'a dyn Exchange,
+        means: Means<'a>,
     ) -> Result<Making<'a>> {
         comm.check_intra()?;
-        Ok(Making { process, comm, exchange, flavor, hints: info::in_use(given)? })
+        let allocates = matches!(flavor, Flavor::Allocate | Flavor::Shared);
+        Ok(Making { process, comm, means, flavor, hints: info::in_use(given, allocates)? })
+    }
+
+    /// New memory for this process alone.
+    fn allocate(&self, bytes: usize) -> Result<Memory> {
+        Memory::allocate(self.process, bytes, info::alignment(&self.hints))
     }
 
     /// Checks that all members have the same heap mapped.
@@ -187,7 +228,7 @@ impl<'a> Making<'a> {
         });
         let (agreed, parts) = self.tell(own)?;
         let (memory, control) = both?;
-        Ok(self.window(agreed, parts, memory, control))
+        self.window(agreed, parts, memory, control)
     }
 
     /// Makes a window over one piece of memory for all: the first rank claims it, and each touches
@@ -205,7 +246,7 @@ impl<'a> Making<'a> {
         let before: u64 = parts[..rank].iter().map(|part| part.size).sum();
         let own = ticket.and_then(|ticket| ticket.part(before, parts[rank].size));
         let own = self.touch(whole, own.filter(|own| own.bytes > 0));
-        agree(self.comm, self.call(), own.as_ref().map(|_| Vec::new()).map_err(Error::clone), self.exchange)?;
+        self.agree(own.as_ref().map(|_| Vec::new()).map_err(Error::clone))?;
         let mut start = 0;
         for part in &mut parts {
             let memory = ticket.and_then(|ticket| ticket.part(start, part.size));
@@ -216,19 +257,23 @@ impl<'a> Making<'a> {
         if !own.region().is_empty() {
             parts[rank].base = own.region().address();
         }
-        Ok(self.window(agreed, parts, own, control))
+        self.window(agreed, parts, own, control)
+    }
+
+    fn agree(&self, own: Result<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
+        agree(self.comm, self.call(), own, self.means.exchange)
     }
 
     /// Claims the memory of all at the first rank, which tells the others where it is. `None` if it
     /// has no bytes, or if there is neither a heap nor another rank.
     fn claim(&self, total: usize) -> Result<(Memory, Option<Ticket>)> {
         let whole = match self.comm.rank() {
-            0 => Memory::claim(self.process, total),
+            0 => Memory::claim(self.process, total, info::alignment(&self.hints)),
             _ => Ok(Memory::none()),
         };
         let offset = whole.as_ref().map(|whole| whole.ticket().map_or(0, |ticket| ticket.offset));
         let own = offset.map(|offset| pack(&[offset])).map_err(Error::clone);
-        let told = agree(self.comm, self.call(), own, self.exchange)?;
+        let told = self.agree(own)?;
         let ([offset], bytes) = (unpack(&told[0])?, total as u64);
         let is_there = total > 0 && self.process.heap().is_some();
         Ok((whole?, is_there.then_some(Ticket { offset, bytes })))
@@ -250,11 +295,11 @@ impl<'a> Making<'a> {
 
     /// Tells the others of this process's part. Returns what all agree on, and all parts.
     fn tell(&self, own: Result<Part>) -> Result<(Agreed, Box<[Part]>)> {
-        let context = self.exchange.new_context();
+        let context = self.means.exchange.new_context();
         let is_apart = info::is_set(&self.hints, "alloc_shared_noncontig");
         let alike = Said::alike(self.flavor, is_apart && self.flavor == Flavor::Shared);
         let own = own.map(|part| Said { context, part, alike, copies: self.copies() }.pack());
-        let told = agree(self.comm, self.call(), own, self.exchange)?;
+        let told = self.agree(own)?;
         let told = told.iter().map(|bytes| Said::unpack(bytes)).collect::<Result<Vec<Said>>>()?;
         match told.iter().position(|said| said.alike != alike) {
             Some(rank) => Err(error::unlike(self.call(), rank)),
@@ -284,7 +329,28 @@ impl<'a> Making<'a> {
         }
     }
 
-    fn window(self, agreed: Agreed, parts: Box<[Part]>, own: Memory, control: Control) -> Win {
+    /// Has the window served while the programs compute, if its members need that. All agree on
+    /// whether that can be.
+    fn serve(&self, needs_progress: bool) -> Result<()> {
+        let server = self.means.server;
+        let own = if needs_progress { server.require() } else { Ok(()) };
+        let is_required = needs_progress && own.is_ok();
+        let agreed = self.agree(own.map(|()| Vec::new()));
+        if agreed.is_err() && is_required {
+            server.release();
+        }
+        agreed.map(drop)
+    }
+
+    /// The window of these parts, which all members know alike.
+    fn window(self, agreed: Agreed, parts: Box<[Part]>, own: Memory, control: Control) -> Result<Win> {
+        let is_reached = self.is_reached(agreed, &parts);
+        let needs_messages = parts.len() > 1 && (!is_reached || self.flavor == Flavor::Dynamic);
+        let allows_locks = !info::is_set(&self.hints, "no_locks");
+        let needs_progress = needs_messages && !is_reached && allows_locks;
+        if needs_messages && !is_reached {
+            self.serve(needs_progress)?;
+        }
         let comm = self.comm.private(agreed.context);
         let part = parts[comm.rank() as usize];
         let facts = Facts {
@@ -305,28 +371,28 @@ impl<'a> Making<'a> {
         });
         let service = Arc::new(Service::new(&comm));
         let serve = || {
-            let serving = Serving { service: service.clone(), exposed: local.clone() };
+            let serving = Serving::new(service.clone(), local.clone());
             self.process.tasks().start(self.process, Box::new(serving))
         };
-        let is_reached = self.is_reached(agreed, &parts);
-        let needs_messages = parts.len() > 1 && (!is_reached || self.flavor == Flavor::Dynamic);
         let serving = needs_messages.then(serve);
-        let needs_progress = needs_messages && !is_reached && !info::is_set(&self.hints, "no_locks");
+        let heap = self.process.heap();
+        let is_near = |rank: usize| heap.is_some_and(|heap| heap.unites(comm.group().peer(rank as i32)));
         let far = || Far::new(service.clone(), &comm);
         let far = needs_messages
             .then(|| far::of_window(self.process, self.flavor, &self.hints, comm.group(), far))
             .flatten();
-        Win {
+        Ok(Win {
             targets: parts.iter().map(|_| OnceLock::new()).collect(),
+            parts: Parts::new(&parts, is_near),
             comm,
             flavor: self.flavor,
             facts,
-            parts,
             local,
             service,
             serving,
             far,
             needs_progress,
+            allows_locks,
             is_shared_told: AtomicBool::new(false),
             epochs: Lock::new(Epochs::default()),
             meetings: Lock::new(Meetings::default()),
@@ -335,7 +401,7 @@ impl<'a> Making<'a> {
             errhandling: Handling::new(predefined::are_fatal()),
             attributes: Attributes::default(),
             handle: AtomicUsize::new(0),
-        }
+        })
     }
 
     /// Returns whether all members reach each other's lock and memory by themselves; that of a

@@ -230,9 +230,11 @@ impl Epochs {
         self.access.take().ok_or_else(|| error::not_open("MPI_Win_complete", "MPI_Win_start", &self.open()))
     }
 
-    /// Checks that no exposure is open (`MPI_Win_post`).
-    pub(super) fn check_post(&self) -> Result<()> {
-        match self.exposure.is_some() || self.fence == Fence::Used {
+    /// Checks that no exposure is open, and that this process, `own`, has not locked its own memory
+    /// (`MPI_Win_post`).
+    pub(super) fn check_post(&self, own: i32) -> Result<()> {
+        let is_locked = self.all.is_some() || self.locks.contains_key(&own);
+        match self.exposure.is_some() || self.fence == Fence::Used || is_locked {
             true => Err(error::still_open("MPI_Win_post", &self.open())),
             false => Ok(()),
         }
@@ -257,12 +259,14 @@ impl Epochs {
         self.exposure = None;
     }
 
-    /// Checks that `rank` may be locked (`MPI_Win_lock`).
-    pub(super) fn check_lock(&self, rank: i32) -> Result<()> {
+    /// Checks that `rank` may be locked (`MPI_Win_lock`): its memory must not be exposed, which is
+    /// known here if it is that of this process, `own`.
+    pub(super) fn check_lock(&self, rank: i32, own: i32) -> Result<()> {
         if self.locks.contains_key(&rank) {
             return Err(error::locked_already(rank, &self.open()));
         }
-        let others = self.all.is_some() || self.access.is_some() || self.fence == Fence::Used;
+        let is_exposed = rank == own && self.exposure.is_some();
+        let others = self.all.is_some() || self.access.is_some() || self.fence == Fence::Used || is_exposed;
         if others { Err(error::still_open("MPI_Win_lock", &self.open())) } else { Ok(()) }
     }
 
@@ -285,6 +289,9 @@ impl Epochs {
 
     /// Checks that all ranks may be locked (`MPI_Win_lock_all`).
     pub(super) fn check_lock_all(&self) -> Result<()> {
+        if self.exposure.is_some() {
+            return Err(error::still_open("MPI_Win_lock_all", &self.open()));
+        }
         self.check_access_closed("MPI_Win_lock_all")
     }
 

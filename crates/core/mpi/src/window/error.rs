@@ -233,6 +233,42 @@ pub(super) fn flavor(call: &str) -> Error {
     )
 }
 
+/// The error of a call that a dynamic window does not have.
+#[cold]
+pub(super) fn no_parts(call: &str) -> Error {
+    Error::new(
+        mpi::MPI_ERR_RMA_FLAVOR,
+        format!("{call} is not for dynamic windows"),
+        "a window of MPI_Win_create_dynamic",
+        "its processes have no memory of their own in it, only what they attach",
+        "use a window of MPI_Win_allocate_shared or MPI_Win_allocate",
+    )
+}
+
+/// The error of a lock on a window that was made without them.
+#[cold]
+pub(super) fn no_locks(call: &str) -> Error {
+    Error::new(
+        mpi::MPI_ERR_RMA_SYNC,
+        format!("{call} came for a window without locks"),
+        "the window was made with the hint no_locks=true",
+        "the hint says that no process locks the window, so that nobody serves locks",
+        "make the window without the hint, or use fences or MPI_Win_post and MPI_Win_start",
+    )
+}
+
+/// The error of a lock on memory that is exposed.
+#[cold]
+pub(super) fn exposed(rank: i32) -> Error {
+    Error::new(
+        mpi::MPI_ERR_RMA_SYNC,
+        format!("the memory of rank {rank} cannot be locked while it is exposed"),
+        format!("rank {rank} has called MPI_Win_post, and not all origins have called MPI_Win_complete"),
+        "MPI-5.0, 12.5.3 forbids to lock a window that is exposed",
+        "lock it after MPI_Win_wait there: a message or a barrier can tell when that is over",
+    )
+}
+
 /// The error of memory that cannot be attached.
 #[cold]
 pub(super) fn attach(what: &str, address: u64, bytes: u64, cause: &str) -> Error {
@@ -243,6 +279,12 @@ pub(super) fn attach(what: &str, address: u64, bytes: u64, cause: &str) -> Error
         cause,
         "attach each piece of memory once, and detach it by its first address",
     )
+}
+
+/// The error of memory that is attached, and nobody can be told.
+#[cold]
+pub(super) fn no_table(fault: verbena_fault::Fault) -> Error {
+    Error { class: mpi::MPI_ERR_RMA_ATTACH, fault: Box::new(fault) }
 }
 
 /// The error of memory that the members of a window cannot share.

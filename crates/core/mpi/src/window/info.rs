@@ -2,16 +2,33 @@
 
 use crate::error::Result;
 use crate::info::Info;
+use verbena_memory::LINE_BYTES;
+
+/// The hint that says at how many bytes memory that is allocated begins.
+const ALIGNMENT: &str = "mpi_minimum_memory_alignment";
+/// The alignment of memory in bytes, if the program does not ask for more: a cache line.
+const ALIGNMENT_MIN: usize = LINE_BYTES;
+
+/// The time at which a hint counts.
+#[derive(Clone, Copy, PartialEq)]
+enum When {
+    Always,
+    /// At the making of the window: later the value stays.
+    Making,
+    /// At the making of a window that allocates memory; others do not have the hint.
+    Allocating,
+}
 
 /// The known hints and the values that are in use unless the program gives others.
-const KNOWN: [(&str, &str, Valid); 7] = [
-    ("no_locks", "false", is_flag),
-    ("accumulate_ordering", "rar,raw,war,waw", is_ordering),
-    ("accumulate_ops", "same_op_no_op", is_ops),
-    ("mpi_accumulate_granularity", "0", is_number),
-    ("same_size", "false", is_flag),
-    ("same_disp_unit", "false", is_flag),
-    ("alloc_shared_noncontig", "false", is_flag),
+const KNOWN: [(&str, &str, Valid, When); 8] = [
+    ("no_locks", "false", is_flag, When::Making),
+    ("accumulate_ordering", "rar,raw,war,waw", is_ordering, When::Always),
+    ("accumulate_ops", "same_op_no_op", is_ops, When::Always),
+    ("mpi_accumulate_granularity", "0", is_number, When::Always),
+    ("same_size", "false", is_flag, When::Always),
+    ("same_disp_unit", "false", is_flag, When::Always),
+    ("alloc_shared_noncontig", "false", is_flag, When::Making),
+    (ALIGNMENT, "64", is_alignment, When::Allocating),
 ];
 
 /// A check of a hint's value. A hint with another value is ignored (MPI-5.0, chapter 10).
@@ -33,20 +50,30 @@ fn is_ordering(value: &str) -> bool {
     value == "none" || value.split(',').all(|order| matches!(order.trim(), "rar" | "raw" | "war" | "waw"))
 }
 
-/// All known hints with the values in use: those of `given` that are valid.
-pub(super) fn in_use(given: Option<&Info>) -> Result<Info> {
+fn is_alignment(value: &str) -> bool {
+    value.parse::<usize>().is_ok_and(usize::is_power_of_two)
+}
+
+/// All known hints with the values in use: those of `given` that are valid. `allocates` says
+/// whether the window allocates memory.
+pub(super) fn in_use(given: Option<&Info>, allocates: bool) -> Result<Info> {
     let hints = Info::new();
-    for (key, value, _) in KNOWN {
+    let known = KNOWN.into_iter().filter(|hint| allocates || hint.3 != When::Allocating);
+    for (key, default, valid, _) in known {
+        let given = given.map(|given| text(given, key)).transpose()?.flatten();
+        let value = given.filter(|value| valid(value)).unwrap_or_else(|| default.into());
         hints.set(key.as_bytes(), value.as_bytes())?;
     }
-    given.map_or(Ok(()), |given| update(&hints, given))?;
+    if allocates {
+        hints.set(ALIGNMENT.as_bytes(), alignment(&hints).to_string().as_bytes())?;
+    }
     Ok(hints)
 }
 
-/// Takes over the valid hints of `given` (`MPI_Win_set_info`). Those that decide how a window is
-/// made have no effect any more, but are told as given.
+/// Takes over the valid hints of `given` (`MPI_Win_set_info`), but for those that decided how the
+/// window was made.
 pub(super) fn update(hints: &Info, given: &Info) -> Result<()> {
-    for (key, _, valid) in KNOWN {
+    for (key, _, valid, _) in KNOWN.into_iter().filter(|hint| hint.3 == When::Always) {
         if let Some(value) = text(given, key)?
             && valid(&value)
         {
@@ -54,6 +81,12 @@ pub(super) fn update(hints: &Info, given: &Info) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The alignment of memory that the hints ask for, in bytes: a power of two.
+pub(super) fn alignment(hints: &Info) -> usize {
+    let asked = text(hints, ALIGNMENT).ok().flatten().and_then(|value| value.parse().ok());
+    asked.unwrap_or(ALIGNMENT_MIN).max(ALIGNMENT_MIN)
 }
 
 /// Returns whether the hint is "true".
@@ -79,7 +112,7 @@ mod tests {
         for (key, value) in [("no_locks", " TRUE"), ("same_size", "perhaps"), ("colour", "red")] {
             given.set(key.as_bytes(), value.as_bytes()).unwrap();
         }
-        let hints = in_use(Some(&given)).unwrap();
+        let hints = in_use(Some(&given), true).unwrap();
         assert_eq!(hints.len(), KNOWN.len());
         assert!(is_set(&hints, "no_locks") && !is_set(&hints, "same_size"));
         assert_eq!(value(&hints, "accumulate_ordering").as_deref(), Some("rar,raw,war,waw"));
@@ -91,6 +124,33 @@ mod tests {
 
     #[test]
     fn every_default_is_valid() {
-        assert!(KNOWN.iter().all(|(_, value, valid)| valid(value)));
+        assert!(KNOWN.iter().all(|(_, value, valid, _)| valid(value)));
+    }
+
+    #[test]
+    fn hints_that_decided_how_a_window_is_made_stay() {
+        let given = Info::new();
+        given.set(b"no_locks", b"true").unwrap();
+        let hints = in_use(Some(&given), false).unwrap();
+        given.set(b"no_locks", b"false").unwrap();
+        given.set(b"alloc_shared_noncontig", b"true").unwrap();
+        given.set(b"same_size", b"true").unwrap();
+        update(&hints, &given).unwrap();
+        assert!(is_set(&hints, "no_locks") && !is_set(&hints, "alloc_shared_noncontig"));
+        assert!(is_set(&hints, "same_size"));
+    }
+
+    #[test]
+    fn only_windows_that_allocate_tell_an_alignment() {
+        let given = Info::new();
+        let told = |asked: &str, allocates| {
+            given.set(ALIGNMENT.as_bytes(), asked.as_bytes()).unwrap();
+            value(&in_use(Some(&given), allocates).unwrap(), ALIGNMENT)
+        };
+        assert_eq!(told("8192", true).as_deref(), Some("8192"));
+        assert_eq!(told("8", true).as_deref(), Some("64"));
+        assert_eq!([told("100", true), told("-1", true)], [Some("64".into()), Some("64".into())]);
+        assert_eq!(told("8192", false), None);
+        assert_eq!(alignment(&in_use(None, true).unwrap()), ALIGNMENT_MIN);
     }
 }

@@ -5,6 +5,7 @@ use super::apply::{self, Domain, Guard, Target};
 use super::attached::Attachments;
 use super::control::Control;
 use super::error::{self, Access};
+use super::lock::Ticket;
 use super::own::Memory;
 use super::part::Part;
 use super::service::shows::Whole;
@@ -14,6 +15,7 @@ use crate::datatype::Datatype;
 use crate::error::Result;
 use crate::group::Group;
 use crate::op::Op;
+use std::ops::Range;
 use std::sync::Arc;
 use verbena_channel::heap::Heap;
 use verbena_memory::{Owned, Region};
@@ -45,10 +47,10 @@ impl Local {
         Guard { domain: self.domain(), stripes }
     }
 
-    /// Wakes the processes that wait for this one's lock, but not this one.
-    fn wake_others(&self) {
+    /// Wakes the process whose turn to have this one's lock may have come, but not this one.
+    fn wake_other(&self, next: Ticket) {
         let Some(heap) = &self.heap else { return };
-        self.control.words().for_each_waiting(self.group.size(), |rank| {
+        self.control.words().for_each_to_wake(next, self.group.size(), |rank| {
             if rank != self.rank {
                 heap.wake(self.group.peer(rank));
             }
@@ -71,12 +73,17 @@ impl Exposed for Local {
         place: Place,
         op: &Op,
         (count, datatype): (usize, &Arc<Datatype>),
+        range: Range<usize>,
         source: Option<Region>,
         former: Option<Region>,
     ) -> Result<()> {
         let guard = &self.guard();
         let target = Target { memory: &place.region, at: place.at, count, datatype, guard };
-        apply::accumulate(op, &target, source, former)
+        // Whole rows of basic elements are the most frequent.
+        match range.start == 0 && range.end == datatype.size() * count {
+            true => apply::accumulate(op, &target, source, former),
+            false => apply::accumulate_part(op, &target, range, source, former),
+        }
     }
 
     fn compare_and_swap(
@@ -98,8 +105,15 @@ impl Exposed for Local {
         self.control.words().lock()
     }
 
-    fn wake_waiting(&self) {
-        self.wake_others();
+    fn check_lock(&self) -> Result<()> {
+        match self.control.words().is_exposed() {
+            true => Err(error::exposed(self.rank)),
+            false => Ok(()),
+        }
+    }
+
+    fn wake_waiting(&self, next: Ticket) {
+        self.wake_other(next);
     }
 
     fn whole(&self) -> Option<Whole> {

@@ -7,8 +7,8 @@
 //! and nobody overtakes. The difference of the last two counts is the number of readers inside.
 //!
 //! Nothing here waits: the caller does, between attempts, in its own way. For one who sleeps
-//! meanwhile, the functions tell when those who wait must be woken: after a leave, and also after a
-//! reader entered, since the next one may be a reader as well.
+//! meanwhile, the functions tell whose turn may have come, so that one is woken and no other: after
+//! a leave, and also after a reader entered, since the next one may be a reader as well.
 //!
 //! The word is behind [`Word`], so that loom can try every interleaving.
 
@@ -36,6 +36,14 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ticket(u32);
 
+impl Ticket {
+    /// The ticket's number.
+    #[inline]
+    pub fn number(self) -> u32 {
+        self.0
+    }
+}
+
 /// The outcome of an attempt to enter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
@@ -44,8 +52,8 @@ pub enum Attempt {
     Early,
     /// The lock is held now.
     Entered {
-        /// The next in the queue may be able to enter too: it must be woken if it sleeps.
-        wakes: bool,
+        /// The next in the queue, if it may be able to enter too: it must be woken if it sleeps.
+        next: Option<Ticket>,
     },
 }
 
@@ -122,11 +130,13 @@ impl<W: Word> Lock<W> {
             return Attempt::Early;
         }
         if kind == Kind::Writer {
-            return Attempt::Entered { wakes: false };
+            return Attempt::Entered { next: None };
         }
         // Only the holder of this ticket changes the count of readers now.
         let before = self.change(|counts| Some(Counts { readers: counts.readers + 1, ..counts }));
-        Attempt::Entered { wakes: before.is_some_and(|counts| counts.next != (counts.readers + 1) & COUNT) }
+        let after = before.map(|counts| (counts.next, (counts.readers + 1) & COUNT));
+        let next = after.filter(|(next, readers)| next != readers).map(|(_, readers)| Ticket(readers as u32));
+        Attempt::Entered { next }
     }
 
     /// Enters if nobody is in the way or waits.
@@ -139,10 +149,11 @@ impl<W: Word> Lock<W> {
         entered.is_some()
     }
 
-    /// Leaves. Returns whether somebody may be able to enter now, who must be woken if it sleeps.
+    /// Leaves. Returns the ticket whose holder may be able to enter now, and must be woken if it
+    /// sleeps.
     #[inline]
     #[must_use]
-    pub fn leave(&self, kind: Kind) -> bool {
+    pub fn leave(&self, kind: Kind) -> Option<Ticket> {
         let readers = u64::from(kind == Kind::Writer);
         let left = |counts: Counts| Counts {
             readers: (counts.readers + readers) & COUNT,
@@ -150,8 +161,8 @@ impl<W: Word> Lock<W> {
             ..counts
         };
         let before = self.change(|counts| Some(left(counts)));
-        let now = before.map(left);
-        now.is_some_and(|now| now.is_awaited() && now.readers == now.writers)
+        let now = before.map(left).filter(|now| now.is_awaited() && now.readers == now.writers);
+        now.map(|now| Ticket(now.readers as u32))
     }
 
     /// Changes the counts, and returns the former ones; `None`, without a change, if `change` gives

@@ -4,15 +4,15 @@
 //! | --- | --- |
 //! | `create` | making and freeing windows, collectively |
 //! | `own`, `local` | the memory that this process exposes, and all that belongs to it |
-//! | `attached` | memory attached to a dynamic window |
+//! | `attached`, `table` | memory attached to a dynamic window, and how others are told of it |
 //! | `control` | the words of a process that all origins of its node change: locks and the like |
-//! | `part` | what the members tell each other when they make a window |
+//! | `part`, `parts` | what the members tell each other when they make a window, and what is kept |
 //! | `target` | the way to a member: mapped memory, its process, or messages |
 //! | `place` | the bytes that an access names at a target |
 //! | `epoch` | which epochs are open, and what may be called |
 //! | `fence`, `pscw`, `passive` | the three ways to synchronise |
 //! | `operate`, `accumulate` | the operations |
-//! | `quick` | the short way of the most frequent ones |
+//! | `fast_path` | the most frequent calls in their most frequent form |
 //! | `counts` | how many went which way |
 //! | `traced` | calls in a trace |
 //! | [`apply`] | what accumulate calls do to the memory of a target |
@@ -37,6 +37,7 @@ mod create;
 mod epoch;
 mod error;
 pub mod far;
+mod fast_path;
 mod fence;
 mod info;
 mod local;
@@ -44,19 +45,20 @@ pub mod lock;
 mod operate;
 mod own;
 mod part;
+mod parts;
 mod passive;
 mod place;
 mod pscw;
-mod quick;
 pub mod service;
 pub mod stripe;
+mod table;
 mod target;
 mod traced;
 
 pub use accumulate::{Source, Swap};
-pub use create::Wanted;
+pub use create::{Means, Server, Wanted};
+pub use fast_path::Spot;
 pub use place::Remote;
-pub use quick::Spot;
 pub use traced::Traced;
 pub use verbena_channel::trace::one_sided::Call;
 
@@ -72,7 +74,7 @@ use crate::task::Running;
 use epoch::Epochs;
 use far::Far;
 use local::Local;
-use part::Part;
+use parts::Parts;
 use pscw::Meetings;
 use service::Service;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -113,8 +115,8 @@ pub struct Win {
     comm: Comm,
     flavor: Flavor,
     facts: Facts,
-    /// The parts of all members, by rank. This is 40 bytes a rank.
-    parts: Box<[Part]>,
+    /// The parts of all members.
+    parts: Parts,
     /// The ways to those members that were accessed.
     targets: Box<[OnceLock<Box<Target>>]>,
     local: Arc<Local>,
@@ -124,6 +126,8 @@ pub struct Win {
     /// Puts and gets by the device, if it may be used.
     far: Option<Far>,
     needs_progress: bool,
+    /// False with the hint `no_locks`.
+    allows_locks: bool,
     /// Set once the program was told where memory of a member is.
     is_shared_told: AtomicBool,
     epochs: Lock<Epochs>,
@@ -166,7 +170,7 @@ impl Win {
 
     /// The address of this process's part: `MPI_WIN_BASE`.
     pub fn base(&self) -> usize {
-        self.parts[self.rank() as usize].base as usize
+        self.local.part.base as usize
     }
 
     /// The hints in use (`MPI_Win_get_info`).
@@ -239,16 +243,19 @@ impl Win {
     }
 
     /// The part of `rank` as this process may load and store it (`MPI_Win_shared_query`): bytes,
-    /// unit and address. For `MPI_PROC_NULL` it is the part of the lowest rank that has one. A part
-    /// of no bytes, or one that is not mapped here, has the address 0 and, in the latter case, no
-    /// bytes (12.2.3).
+    /// unit and address. For `MPI_PROC_NULL` it is the part of the lowest rank that has one which
+    /// is mapped here. A part of no bytes, or one that is not mapped here, has the address 0 and,
+    /// in the latter case, no bytes (12.2.3). `MPI_ERR_RMA_FLAVOR` for a dynamic window.
     pub fn shared_query(&self, process: &Process, rank: i32) -> Result<(u64, i64, usize)> {
+        if self.flavor == Flavor::Dynamic {
+            return Err(error::no_parts("MPI_Win_shared_query"));
+        }
         let found = match self.member(rank)? {
             Some(rank) => Some(rank),
-            None => self.parts.iter().position(|part| part.size > 0),
+            None => (0..self.parts.len()).find(|&rank| self.is_shared(process, rank)),
         };
         let Some(rank) = found else { return Ok((0, 1, 0)) };
-        let part = &self.parts[rank];
+        let part = self.parts.get(rank);
         match self.shared(process, rank) {
             Some(region) => {
                 self.is_shared_told.store(true, Ordering::Relaxed);
@@ -258,6 +265,14 @@ impl Win {
             None if self.flavor == Flavor::Shared => Ok((part.size, part.unit, 0)),
             None => Ok((0, part.unit, 0)),
         }
+    }
+
+    /// Returns whether a member has bytes that are mapped here. Asks nothing of those on other
+    /// nodes.
+    fn is_shared(&self, process: &Process, rank: usize) -> bool {
+        let peer = self.group().peer(rank as i32);
+        let is_near = peer == process.me() || process.heap().is_some_and(|heap| heap.unites(peer));
+        is_near && self.shared(process, rank).is_some()
     }
 
     /// The part of a member, if it has bytes and they are mapped here.

@@ -6,7 +6,7 @@ use crate::generated::constants as mpi;
 use crate::process::Process;
 use verbena_channel::heap::{Block, Ticket};
 use verbena_machine::headroom;
-use verbena_memory::{Owned, Region};
+use verbena_memory::{LINE_BYTES, Owned, Region};
 
 /// From this size on, private memory is compared with what is free, which takes some ten
 /// microseconds.
@@ -41,24 +41,25 @@ impl Memory {
         Memory { region, ticket, _keep: Keep::Other }
     }
 
-    /// New memory of `bytes` zeros: from the heap, or the process's own if there is none.
-    /// `MPI_ERR_NO_MEM` if there is not as much.
-    pub(super) fn allocate(process: &Process, bytes: usize) -> Result<Memory> {
+    /// New memory of `bytes` zeros, which begins at a multiple of `alignment` (a power of two):
+    /// from the heap, between closed pages, or the process's own if there is none. `MPI_ERR_NO_MEM`
+    /// if there is not as much.
+    pub(super) fn allocate(process: &Process, bytes: usize, alignment: usize) -> Result<Memory> {
         if bytes == 0 {
             return Ok(Memory::none());
         }
         if let Some(heap) = process.heap() {
-            return heap.allocate(bytes).map(Memory::of_block).map_err(no_memory);
+            return heap.allocate_guarded(bytes, alignment).map(Memory::of_block).map_err(no_memory);
         }
-        let owned = private(bytes)?;
-        Ok(Memory { region: owned.lend(), ticket: None, _keep: Keep::Private(owned) })
+        let (region, owned) = private(bytes, alignment)?;
+        Ok(Memory { region, ticket: None, _keep: Keep::Private(owned) })
     }
 
     /// Like [`Memory::allocate`], but takes no pages of the heap: all members touch their parts.
-    pub(super) fn claim(process: &Process, bytes: usize) -> Result<Memory> {
+    pub(super) fn claim(process: &Process, bytes: usize, alignment: usize) -> Result<Memory> {
         match process.heap().filter(|_| bytes > 0) {
-            Some(heap) => heap.claim(bytes, 1).map(Memory::of_block).map_err(no_memory),
-            None => Memory::allocate(process, bytes),
+            Some(heap) => heap.claim_guarded(bytes, alignment).map(Memory::of_block).map_err(no_memory),
+            None => Memory::allocate(process, bytes, alignment),
         }
     }
 
@@ -89,16 +90,36 @@ impl Memory {
     }
 }
 
-/// Memory of this process alone. The system gives its pages when they are used, and may end a
-/// process then instead of refusing: so no more than what is free now is allocated.
-fn private(bytes: usize) -> Result<Owned> {
+/// Memory of this process alone, and its owner. The system gives its pages when they are used, and
+/// may end a process then instead of refusing: so no more than what is free now is allocated.
+fn private(bytes: usize, alignment: usize) -> Result<(Region, Owned)> {
     let free = if bytes < CHECKED_BYTES_MIN { u64::MAX } else { headroom::bytes() };
-    let owned = if bytes as u64 <= free { Owned::try_zeroed(bytes) } else { None };
-    owned.ok_or_else(|| error::no_memory(bytes, free))
+    // It begins at a cache line anyway.
+    let room = bytes.checked_add(alignment.saturating_sub(LINE_BYTES));
+    let owned = room.filter(|_| bytes as u64 <= free).and_then(Owned::try_zeroed);
+    let owned = owned.ok_or_else(|| error::no_memory(bytes, free))?;
+    let address = owned.lend().address();
+    let gap = address.next_multiple_of(alignment.max(1) as u64) - address;
+    Ok((owned.lend().part(gap as usize, bytes), owned))
 }
 
 /// The error of a heap without room.
 #[cold]
 pub(super) fn no_memory(fault: verbena_fault::Fault) -> Error {
     Error { class: mpi::MPI_ERR_NO_MEM, fault: Box::new(fault) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn private_memory_begins_where_it_was_asked_to() {
+        for alignment in [1, 64, 128, 4096, 1 << 20] {
+            let (region, _owned) = private(1000, alignment).unwrap();
+            assert!(region.address().is_multiple_of(alignment as u64), "{alignment}");
+            assert_eq!(region.to_vec(), [0; 1000]);
+        }
+        assert_eq!(private(usize::MAX, 4096).unwrap_err().class, mpi::MPI_ERR_NO_MEM);
+    }
 }

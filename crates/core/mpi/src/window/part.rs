@@ -74,6 +74,11 @@ impl Part {
         self.control_at != NONE
     }
 
+    /// The offsets of the tickets of its memory and its control words.
+    pub(super) fn places(&self) -> [Option<u64>; 2] {
+        [self.memory_at, self.control_at].map(|offset| (offset != NONE).then_some(offset))
+    }
+
     /// The part with memory at another place.
     pub(super) fn moved(self, base: u64, memory: Option<Ticket>) -> Part {
         Part { base, memory_at: memory.map_or(NONE, |ticket| ticket.offset), ..self }

@@ -8,7 +8,7 @@
 
 use super::control::Words;
 use super::epoch::{Hold, Meeting};
-use super::lock::{Attempt, Kind, Lock};
+use super::lock::{Attempt, Kind, Lock, Ticket};
 use super::{Flavor, Win, counts, error};
 use crate::error::Result;
 use crate::generated::constants as mpi;
@@ -44,7 +44,8 @@ impl Win {
         let kind = kind_of(lock_type)?;
         let is_taken = is_checked("MPI_Win_lock", assert)?;
         let Some(member) = self.member(rank)? else { return Ok(()) };
-        self.epochs.lock().check_lock(rank)?;
+        self.check_locks("MPI_Win_lock")?;
+        self.epochs.lock().check_lock(rank, self.rank())?;
         if is_taken {
             self.take(process, member, kind)?;
         }
@@ -68,6 +69,7 @@ impl Win {
     /// `MPI_Win_shared_query` tells. Those of others are taken when they are first accessed.
     pub fn lock_all(&self, process: &Process, assert: i32) -> Result<()> {
         let is_taken = is_checked("MPI_Win_lock_all", assert)?;
+        self.check_locks("MPI_Win_lock_all")?;
         self.epochs.lock().check_lock_all()?;
         let now = if is_taken { self.stored(process) } else { Vec::new() };
         self.take_all(process, &now)?;
@@ -75,6 +77,11 @@ impl Win {
         epochs.lock_all(if is_taken { Meeting::Due } else { Meeting::Unchecked })?;
         epochs.met_all(&now);
         Ok(())
+    }
+
+    /// Checks that the window was made for locks.
+    fn check_locks(&self, call: &str) -> Result<()> {
+        if self.allows_locks { Ok(()) } else { Err(error::no_locks(call)) }
     }
 
     /// The members whose memory the program may load and store, this process first.
@@ -208,6 +215,7 @@ impl Win {
 
     fn take(&self, process: &Process, rank: usize, kind: Kind) -> Result<()> {
         match self.target(process, rank).words {
+            Some(words) if words.is_exposed() => Err(error::exposed(rank as i32)),
             Some(words) => {
                 self.take_mapped(process, rank, words, kind);
                 Ok(())
@@ -221,8 +229,8 @@ impl Win {
         let Some(words) = self.target(process, rank).words else {
             return self.service.unlock(process, rank);
         };
-        if Lock(words.lock()).leave(kind) {
-            self.wake_waiting(process, rank, words);
+        if let Some(next) = Lock(words.lock()).leave(kind) {
+            self.wake_waiting(process, rank, words, next);
         }
         Ok(())
     }
@@ -234,22 +242,23 @@ impl Win {
         }
         counts::lock_awaited();
         let ticket = lock.ticket();
-        words.set_waiting(self.rank(), true);
-        let wakes = process.wait(|_| match lock.try_enter(ticket, kind) {
+        words.await_turn(ticket, self.rank());
+        let next = process.wait(|_| match lock.try_enter(ticket, kind) {
             Attempt::Early => None,
-            Attempt::Entered { wakes } => Some(wakes),
+            Attempt::Entered { next } => Some(next),
         });
-        words.set_waiting(self.rank(), false);
-        if wakes {
-            self.wake_waiting(process, rank, words);
+        words.end_wait(ticket, self.rank());
+        if let Some(next) = next {
+            self.wake_waiting(process, rank, words, next);
         }
     }
 
-    /// Wakes the processes that wait for the lock of `owner`, and that one, whose service may wait
-    /// for others.
-    fn wake_waiting(&self, process: &Process, owner: usize, words: Words) {
-        words.for_each_waiting(self.size(), |rank| self.wake(process, rank));
-        self.wake(process, owner as i32);
+    /// Wakes the process whose turn to have the lock of `owner` may have come. If none is known,
+    /// all that wait, and the owner, whose service may wait for others.
+    fn wake_waiting(&self, process: &Process, owner: usize, words: Words, next: Ticket) {
+        if !words.for_each_to_wake(next, self.size(), |rank| self.wake(process, rank)) {
+            self.wake(process, owner as i32);
+        }
     }
 
     /// Wakes a member that may sleep until mapped memory changes.

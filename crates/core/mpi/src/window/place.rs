@@ -1,7 +1,7 @@
 //! The bytes that an access names at a target, checked against what the target exposes.
 
-use super::control::Found;
 use super::error::{self, Access};
+use super::table::Found;
 use super::target::{Target, Way};
 use super::{Flavor, Win};
 use crate::datatype::Datatype;
@@ -71,7 +71,7 @@ impl Win {
         if self.flavor == Flavor::Dynamic {
             return self.attached_place(process, remote, (rank, target), span);
         }
-        let part = &self.parts[rank];
+        let part = &target.part;
         let at = part.offset(remote.displacement, span);
         let at = at.ok_or_else(|| error::range(self.access(remote, span), part))?;
         Ok(match &target.way {
@@ -106,14 +106,15 @@ impl Win {
         let address = remote.displacement as u64;
         let low = address.checked_add_signed(span.0).ok_or_else(unattached)?;
         let high = address.checked_add_signed(span.1).ok_or_else(unattached)?;
-        let found = target.words.map_or(Found::Untold, |words| words.find_attached(low, high));
+        let open = |ticket| process.heap()?.at(ticket);
+        let found = target.words.map_or(Found::Untold, |words| words.table().find(low, high, open));
         match found {
             Found::Nothing => Err(unattached()),
             Found::Untold => self.by_messages(remote),
             // Nothing overtakes an accumulate that went by a message when the table told nothing.
             Found::Attached { .. } if self.service.is_busy_with(process, rank) => self.by_messages(remote),
             Found::Attached { address: start, ticket } => {
-                let region = ticket.and_then(|ticket| process.heap()?.at(ticket));
+                let region = ticket.and_then(open);
                 Ok(match (region, &target.way) {
                     (Some(region), _) => Place::Mapped(region, address.wrapping_sub(start) as i64),
                     (None, Way::Neighbor(neighbor)) => Place::Neighbor(neighbor.clone(), address),

@@ -99,12 +99,13 @@ impl Win {
         }
         let origins = self.ranks_of(group)?;
         let mut epochs = self.epochs.lock();
-        epochs.check_post()?;
+        epochs.check_post(self.rank())?;
         epochs.posted(&origins);
         drop(epochs);
         let (mapped, others): (Vec<i32>, Vec<i32>) =
             origins.iter().partition(|&&rank| self.meets_in_words(process, rank));
         let completes = others.iter().map(|&rank| self.hear(process, rank, COMPLETE)).collect();
+        self.local.control.words().expose(mapped.len() as u64);
         let mut meetings = self.meetings.lock();
         (meetings.origins, meetings.completes) = (mapped, completes);
         drop(meetings);
@@ -152,7 +153,9 @@ impl Win {
         let origins = std::mem::take(&mut meetings.origins);
         let completes = std::mem::take(&mut meetings.completes);
         drop(meetings);
-        self.local.control.words().forget_completes(origins.len() as u64);
+        let words = self.local.control.words();
+        words.expose(0);
+        words.forget_completes(origins.len() as u64);
         self.epochs.lock().end_exposure();
         completes.iter().try_for_each(|one| match one {
             Active::Done(Outcome { error: Some(error), .. }) => Err(error.clone()),
@@ -180,9 +183,9 @@ impl Win {
     /// words. Both know it alike.
     #[inline]
     fn meets_in_words(&self, process: &Process, rank: i32) -> bool {
-        let has_words = |rank: i32| self.parts[rank as usize].has_control();
+        let has_words = || self.target(process, rank as usize).part.has_control();
         let is_here = || process.heap().is_some_and(|heap| heap.unites(self.group().peer(rank)));
-        rank == self.rank() || (has_words(self.rank()) && has_words(rank) && is_here())
+        rank == self.rank() || (self.local.part.has_control() && is_here() && has_words())
     }
 
     /// Tells a member that this process exposes its memory to it.

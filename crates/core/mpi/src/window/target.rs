@@ -1,6 +1,7 @@
 //! The way to a member of a window: chosen at the first access to it.
 
 use super::control::{self, Words};
+use super::part::Part;
 use super::{Flavor, Win};
 use crate::process::Process;
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use verbena_memory::Region;
 
 /// A member as this process reaches it.
 pub(super) struct Target {
+    pub part: Part,
     pub way: Way,
     /// The control words, if they are mapped here.
     pub words: Option<Words>,
@@ -48,10 +50,10 @@ impl Win {
     #[cold]
     fn reach(&self, process: &Process, rank: usize) -> Target {
         if rank == self.rank() as usize {
-            let (memory, control) = (&self.local.memory, &self.local.control);
-            return Target { way: Way::Mapped(memory.region()), words: Some(control.words()) };
+            let (part, memory, control) = (self.local.part, &self.local.memory, &self.local.control);
+            return Target { part, way: Way::Mapped(memory.region()), words: Some(control.words()) };
         }
-        let (part, peer) = (&self.parts[rank], self.group().peer(rank as i32));
+        let (part, peer) = (self.parts.get(rank), self.group().peer(rank as i32));
         let heap = process.heap().filter(|heap| heap.unites(peer));
         let at = |ticket| heap.and_then(|heap| heap.at(ticket));
         let words = part.control(control::bytes(self.size())).and_then(at).map(Words::at);
@@ -59,11 +61,11 @@ impl Win {
             && let Some(region) =
                 if part.size == 0 { Some(Region::EMPTY) } else { part.memory().and_then(at) }
         {
-            return Target { way: Way::Mapped(region), words };
+            return Target { part, way: Way::Mapped(region), words };
         }
         // Without its control words, nobody here knows which memory is attached.
         let is_known = self.flavor != Flavor::Dynamic || words.is_some();
         let neighbor = process.neighbors().filter(|_| is_known).and_then(|all| all.neighbor(peer));
-        Target { way: neighbor.map_or(Way::Messages, Way::Neighbor), words }
+        Target { part, way: neighbor.map_or(Way::Messages, Way::Neighbor), words }
     }
 }

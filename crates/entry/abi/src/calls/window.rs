@@ -12,19 +12,34 @@ use std::sync::Arc;
 use verbena_memory::Region;
 use verbena_mpi::coll::Kind;
 use verbena_mpi::generated::constants as mpi;
-use verbena_mpi::window::Wanted;
+use verbena_mpi::window::{Means, Server, Wanted};
 use verbena_mpi::{Comm, Error, Info, Result, Win};
 
-/// Makes a handle of a window for the program.
-fn publish(win: Win, handle: Out<'_, MPI_Win>) -> Result<Arc<Win>> {
-    if win.needs_progress() {
-        progress_thread::require()?;
+/// The progress thread, which serves windows.
+struct Thread;
+
+impl Server for Thread {
+    fn require(&self) -> Result<()> {
+        progress_thread::require()
     }
+
+    fn release(&self) {
+        progress_thread::release();
+    }
+}
+
+/// Calls `make` with the means to make a window.
+fn made(make: impl FnOnce(Means<'_>) -> Result<Win>) -> Result<Win> {
+    make(Means { exchange: &making(Kind::WinCreate), server: &Thread })
+}
+
+/// Makes a handle of a window for the program.
+fn publish(win: Win, handle: Out<'_, MPI_Win>) -> Arc<Win> {
     let win = Arc::new(win);
     let number = WINS.insert(win.clone());
     win.set_handle(number);
     handle.set(number);
-    Ok(win)
+    win
 }
 
 /// The memory of the program that a window exposes. `MPI_ERR_BUFFER` if it begins at the null
@@ -63,7 +78,7 @@ pub fn win_create(
 ) -> Result<()> {
     let wanted = Wanted { size, unit, info: info.map(Arc::as_ref) };
     let memory = (base.pointer() as usize, exposed(base, size));
-    publish(Win::create(process(), comm, memory, wanted, &making(Kind::WinCreate))?, win)?;
+    publish(made(|means| Win::create(process(), comm, memory, wanted, means))?, win);
     Ok(())
 }
 
@@ -76,10 +91,11 @@ pub fn win_allocate(
     baseptr: Address,
     win: Out<'_, MPI_Win>,
 ) -> Result<()> {
-    check_place(baseptr)?;
     let wanted = Wanted { size, unit, info: info.map(Arc::as_ref) };
-    let made = publish(Win::allocate(process(), comm, wanted, &making(Kind::WinCreate))?, win)?;
-    give_address(baseptr, made.base());
+    // The others must hear of it, too.
+    let checked = check_place(baseptr);
+    let new = made(|means| Win::allocate(process(), comm, checked, wanted, means))?;
+    give_address(baseptr, publish(new, win).base());
     Ok(())
 }
 
@@ -92,16 +108,16 @@ pub fn win_allocate_shared(
     baseptr: Address,
     win: Out<'_, MPI_Win>,
 ) -> Result<()> {
-    check_place(baseptr)?;
     let wanted = Wanted { size, unit, info: info.map(Arc::as_ref) };
-    let made = publish(Win::allocate_shared(process(), comm, wanted, &making(Kind::WinCreate))?, win)?;
-    give_address(baseptr, made.base());
+    let checked = check_place(baseptr);
+    let new = made(|means| Win::allocate_shared(process(), comm, checked, wanted, means))?;
+    give_address(baseptr, publish(new, win).base());
     Ok(())
 }
 
 /// `MPI_Win_create_dynamic` (12.2.5).
 pub fn win_create_dynamic(info: Option<&Arc<Info>>, comm: &Arc<Comm>, win: Out<'_, MPI_Win>) -> Result<()> {
-    publish(Win::dynamic(process(), comm, info.map(Arc::as_ref), &making(Kind::WinCreate))?, win)?;
+    publish(made(|means| Win::dynamic(process(), comm, info.map(Arc::as_ref), means))?, win);
     Ok(())
 }
 
@@ -110,24 +126,25 @@ pub fn win_attach(win: &Arc<Win>, base: Address, size: MPI_Aint) -> Result<()> {
     if size < 0 {
         return Err(negative_size(size));
     }
-    win.attach(process(), exposed(base, size)?)
+    win.attach(process(), base.pointer() as u64, exposed(base, size)?)
 }
 
 /// `MPI_Win_detach` (12.2.5).
 pub fn win_detach(win: &Arc<Win>, base: Address) -> Result<()> {
-    win.detach(base.pointer() as u64)
+    win.detach(process(), base.pointer() as u64)
 }
 
 /// `MPI_Win_free` (12.2.6).
 pub fn win_free(win: InOut<'_, MPI_Win>) -> Result<()> {
     let object = WINS.get(win.get())?.clone();
-    object.free(process(), &making(Kind::WinFree))?;
+    let late = object.free(process(), &making(Kind::WinFree))?;
     WINS.remove(win.get())?;
     win.set(mpi::MPI_WIN_NULL);
     if object.needs_progress() {
         progress_thread::release();
     }
-    Ok(())
+    // The window is gone whatever this says.
+    late.map_or(Ok(()), Err)
 }
 
 /// `MPI_Win_shared_query` (12.2.4).

@@ -1,9 +1,12 @@
 //! The memory that a simulated rank exposes, and what is done to it: slowly, by the definition.
 
+use std::ops::Range;
 use std::sync::Arc;
 use verbena_memory::{Owned, Region};
+use verbena_mpi::datatype::Element;
 use verbena_mpi::generated::constants::MPI_ERR_RMA_RANGE;
 use verbena_mpi::op::Builtin;
+use verbena_mpi::window::lock;
 use verbena_mpi::window::service::shows::Whole;
 use verbena_mpi::window::service::{Exposed, Place};
 use verbena_mpi::{Datatype, Error, Op, Result};
@@ -44,10 +47,14 @@ impl Exposed for Memory {
         place: Place,
         op: &Op,
         (count, datatype): (usize, &Arc<Datatype>),
+        range: Range<usize>,
         source: Option<Region>,
         former: Option<Region>,
     ) -> Result<()> {
-        let target = place.buffer(count, datatype);
+        for cut in [range.start, range.end] {
+            assert!(is_between(datatype, cut), "an element is cut at byte {cut}");
+        }
+        let target = place.buffer(count, datatype).part(range.start, range.len());
         let mut bytes = vec![0; target.len()];
         target.copy_out(0, &mut bytes);
         former.into_iter().for_each(|former| former.write(0, &bytes));
@@ -81,7 +88,11 @@ impl Exposed for Memory {
         self.lock.lend()
     }
 
-    fn wake_waiting(&self) {}
+    fn check_lock(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn wake_waiting(&self, _: lock::Ticket) {}
 
     fn whole(&self) -> Option<Whole> {
         let region = self.bytes();
@@ -89,8 +100,21 @@ impl Exposed for Memory {
     }
 }
 
-/// Combines words of 8 bytes.
+/// Returns whether an element that changes at once begins or ends at this packed byte.
+fn is_between(datatype: &Datatype, cut: usize) -> bool {
+    match datatype.element() {
+        Some(Element::Pair(pair)) => cut.is_multiple_of(pair.value.size() + pair.index.size()),
+        _ => datatype.elements_in(cut as u64).is_some(),
+    }
+}
+
+/// Combines words of 8 bytes, or replaces anything.
 pub(crate) fn combine(op: Builtin, source: &[u8], target: &mut [u8]) {
+    match op {
+        Builtin::Replace => return target.copy_from_slice(source),
+        Builtin::NoOp => return,
+        _ => {}
+    }
     let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
     for (new, old) in source.chunks(8).zip(target.chunks_mut(8)) {
         let (a, b) = (word(new), word(old));
@@ -98,8 +122,6 @@ pub(crate) fn combine(op: Builtin, source: &[u8], target: &mut [u8]) {
             Builtin::Sum => b.wrapping_add(a),
             Builtin::Bxor => b ^ a,
             Builtin::Max => b.max(a),
-            Builtin::Replace => a,
-            Builtin::NoOp => b,
             other => panic!("{other:?} is not among the operations of this test"),
         };
         old.copy_from_slice(&result.to_le_bytes());

@@ -240,6 +240,7 @@ impl Job {
     /// Accumulates in the rank's zone, or adds to the sums of all.
     fn accumulate(&mut self, me: usize, target: usize) {
         let to_sums = self.random.percent(20);
+        let is_mixed = !to_sums && self.random.percent(20);
         let (start, room) =
             if to_sums { (self.word_at(SUMS), (GUARDED - SUMS) * 8) } else { (me * ZONE, ZONE) };
         let sample = match to_sums {
@@ -248,13 +249,16 @@ impl Job {
                 count: 1 + self.random.below(room as u64 / 8) as usize,
                 at: start,
             },
+            false if is_mixed => Sample::draw_mixed(&mut self.random, start, room),
             false => Sample::draw(&mut self.random, start, room, true),
         };
         if self.ranks[me].conflicts(target, &sample, true) {
             return;
         }
         let ops = [Builtin::Sum, Builtin::Bxor, Builtin::Max, Builtin::Replace, Builtin::NoOp];
-        let op = if to_sums { Builtin::Sum } else { self.random.pick(&ops) };
+        // The oracle combines words only; others are replaced.
+        let ops = if is_mixed { &ops[3..] } else { &ops[..] };
+        let op = if to_sums { Builtin::Sum } else { self.random.pick(ops) };
         let fetches = !to_sums && (op == Builtin::NoOp || self.random.percent(50));
         let (source, data) = self.random_buffer(sample.bytes());
         let into = self.buffer(sample.bytes());

@@ -7,12 +7,15 @@
 //! `VERBENA_SIM_SEED=<number> cargo test -p verbena-sim --test windows replay -- --nocapture`
 
 mod deaths;
+mod epochs;
 mod exposed;
 mod far;
 mod job;
+mod locks;
 mod many;
 mod misuse;
 mod process;
+mod programs;
 mod rank;
 mod sample;
 

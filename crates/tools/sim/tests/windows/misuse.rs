@@ -5,14 +5,14 @@ use crate::many::{comm, service};
 use crate::sample::WORD;
 use verbena_channel::mark::Mark;
 use verbena_engine::{Mode, SendRequest};
-use verbena_mpi::Error;
 use verbena_mpi::comm::Traffic;
 use verbena_mpi::datatype::wire;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::op::{BUILTINS, Builtin};
 use verbena_mpi::window::service::request::{Action, Elements, Request};
-use verbena_mpi::window::service::{Operation, Service};
+use verbena_mpi::window::service::{Operation, PIECE_BYTES, Service};
 use verbena_mpi::window::{Remote, lock};
+use verbena_mpi::{Error, Op};
 use verbena_sim::{Cluster, Faults, Memory as Buffer, Shape};
 
 /// Two ranks; the second one's window has this many bytes.
@@ -109,6 +109,34 @@ fn a_request_for_a_window_that_was_freed_is_dropped_and_reported() {
     assert!(pair.cluster.settle(100_000));
     assert!(pair.services[1].refuse_rest(&mut pair.cluster.engine(1)).is_ok());
     assert!(pair.cluster.is_quiet(), "{}", pair.cluster.describe());
+}
+
+/// Returns the most pieces that rank 1 does in one step until the operations of rank 0 are over.
+fn pieces_in_a_step(pair: &mut Pair, operation: &Operation) -> u64 {
+    let (mut most, mut before) = (0, pair.services[1].counts().pieces);
+    for _ in 0..200_000 {
+        if operation.poll(&mut pair.cluster.visit(0)).is_some() {
+            return most;
+        }
+        pair.step();
+        let pieces = pair.services[1].counts().pieces;
+        most = most.max(pieces - before);
+        before = pieces;
+    }
+    panic!("it waits for ever:\n{}", pair.cluster.describe());
+}
+
+/// A target that is asked for much comes back to its own calls in between.
+#[test]
+fn a_step_does_a_bounded_amount_of_work() {
+    let mut pair = Pair::new();
+    let former = pair.filled(&vec![1; BYTES]);
+    let remote = Remote { rank: 1, displacement: 0, count: BYTES as i64 / 8, datatype: &WORD };
+    let (origin, engine) = (pair.services[0].origin(), &mut pair.cluster.engine(0));
+    let fetched = origin.accumulate(engine, &remote, &Op::of(Builtin::NoOp), None, Some(&former.buffer()));
+    let most = pieces_in_a_step(&mut pair, &fetched.expect("a predefined type"));
+    assert!((1..=8).contains(&most), "{most} pieces of {PIECE_BYTES} bytes");
+    assert!(former.packed().iter().all(|&byte| byte == 0), "all has come");
 }
 
 /// An accumulate whose payload does not come holds up the puts behind it. They stay with their

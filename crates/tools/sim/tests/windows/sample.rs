@@ -18,6 +18,22 @@ static VECTOR: LazyLock<Arc<Datatype>> = LazyLock::new(|| vector(3, 2, 4));
 static BACKWARDS: LazyLock<Arc<Datatype>> = LazyLock::new(|| vector(5, 1, -3));
 /// An element that is longer than a piece of an accumulate.
 static LONG: LazyLock<Arc<Datatype>> = LazyLock::new(|| vector(9000, 1, 2));
+/// One of elements of several sizes: 4 bytes, a gap of 4, and 8 bytes, again and again.
+static MIXED: LazyLock<Arc<Datatype>> = LazyLock::new(|| {
+    let types =
+        [mpi::MPI_FLOAT, mpi::MPI_DOUBLE].map(|it| Datatype::predefined(it).expect("predefined").clone());
+    let pair = Datatype::structure(Form::Int, &[1, 1], &[0, 8], &types).expect("a sound structure");
+    row(9000, &Arc::new(pair))
+});
+/// One of pairs of a value and an index.
+static PAIRS: LazyLock<Arc<Datatype>> =
+    LazyLock::new(|| row(9000, Datatype::predefined(mpi::MPI_DOUBLE_INT).expect("predefined")));
+
+fn row(count: i64, of: &Arc<Datatype>) -> Arc<Datatype> {
+    let made = Datatype::contiguous(Form::Int, count, of).expect("a sound row");
+    made.commit();
+    Arc::new(made)
+}
 
 fn vector(count: i64, block: i64, stride: i64) -> Arc<Datatype> {
     let made =
@@ -36,6 +52,12 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
+    /// Draws a long element of several sorts, or of pairs.
+    pub(crate) fn draw_mixed(random: &mut Random, start: usize, room: usize) -> Sample {
+        let datatype: &Arc<Datatype> = if random.percent(50) { &MIXED } else { &PAIRS };
+        Sample::within(random, datatype, 1, (start, room))
+    }
+
     /// Draws elements in the bytes from `start` to `start + room`; of words only, if `of_words`.
     pub(crate) fn draw(random: &mut Random, start: usize, room: usize, of_words: bool) -> Sample {
         let datatype: &Arc<Datatype> = match random.below(10) {
@@ -51,6 +73,16 @@ impl Sample {
         while count > 1 && !fits(count) {
             count /= 2;
         }
+        Sample::within(random, datatype, count, (start, room))
+    }
+
+    /// Places so many elements anywhere in the bytes from `start` to `start + room`.
+    fn within(
+        random: &mut Random,
+        datatype: &Arc<Datatype>,
+        count: usize,
+        (start, room): (usize, usize),
+    ) -> Sample {
         let (low, high) = datatype.span(count).expect("a small span");
         let gap = random.below((room - (high - low) as usize) as u64 + 1) as usize / 8 * 8;
         Sample { datatype: datatype.clone(), count, at: (start + gap).wrapping_add_signed(-low) }

@@ -3,6 +3,7 @@
 use super::shortage::{apart, data_file, whole};
 use super::*;
 use crate::cma::own_memory;
+use crate::shm::heap::GUARDED_MAX;
 use verbena_channel::heap::{Block, Ticket};
 use verbena_testing::files::take_over;
 use verbena_testing::refusal::{Call, refuse};
@@ -124,6 +125,62 @@ fn single_pages_are_used_again_and_are_zero() {
     // What is kept is there for longer blocks, too.
     heap(&a).claim(heap(&a).slice_bytes() as usize, 1).unwrap();
     assert!(!may_touch(heap(&a).base() + ticket.offset));
+}
+
+#[test]
+fn the_pages_beside_a_guarded_block_are_closed_to_all() {
+    let (a, b) = pair();
+    let page = PAGE as u64;
+    let before = heap(&a).allocate(PAGE).unwrap();
+    let blocks = [PAGE, 100, 5 * PAGE].map(|bytes| heap(&a).allocate_guarded(bytes, 1).unwrap());
+    let behind = heap(&a).allocate(PAGE).unwrap();
+    for block in [&blocks[0], &blocks[1], &blocks[2]] {
+        let theirs = heap(&b).at(block.ticket()).unwrap();
+        for region in [block.region(), theirs] {
+            let (first, end) =
+                (region.address(), (region.address() + region.len() as u64).next_multiple_of(page));
+            assert!(may_touch(first) && may_touch(end - 1), "{block:?}");
+            assert!(!may_touch(first - 1) && !may_touch(end), "{block:?}");
+        }
+    }
+    assert!([&before, &behind].iter().all(|block| may_touch(block.region().address())));
+    let aligned = heap(&a).allocate_guarded(8, 1 << 16).unwrap();
+    assert!(aligned.region().address().is_multiple_of(1 << 16));
+    // A page that is kept stays between its closed ones, and is for such blocks only.
+    let [first, second, third] = blocks;
+    let ticket = first.ticket();
+    drop(first);
+    assert_ne!(heap(&a).allocate(PAGE).unwrap().ticket(), ticket);
+    assert_eq!(heap(&a).allocate_guarded(PAGE, 1).unwrap().ticket(), ticket);
+    drop((second, third, before, behind, aligned));
+    heap(&a).claim(heap(&a).slice_bytes() as usize, 1).expect("all is free again");
+}
+
+#[test]
+fn no_more_blocks_are_guarded_than_the_kernel_keeps_apart() {
+    let (a, _b) = pair();
+    let most = GUARDED_MAX / 2;
+    let blocks: Vec<Block> = (0..most + 3).map(|_| heap(&a).claim_guarded(PAGE, 1).unwrap()).collect();
+    let end = |block: &Block| block.region().address() + PAGE as u64;
+    assert!(!may_touch(end(&blocks[most - 1])));
+    assert!(may_touch(end(&blocks[most])) && may_touch(end(&blocks[most + 1])));
+}
+
+/// A kernel that opens nothing any more is asked for nothing that is open.
+#[test]
+fn memory_of_others_is_opened_once() {
+    apart(|| {
+        let (a, b) = pair();
+        let blocks = [0, 1].map(|_| heap(&a).allocate(3 * PAGE).unwrap());
+        let open = |block: &Block| heap(&b).at(block.ticket());
+        let first = open(&blocks[0]).unwrap();
+        refuse(&[Call::any(libc::SYS_mprotect)], libc::ENOMEM);
+        assert_eq!(open(&blocks[0]), Some(first));
+        let part = blocks[0].ticket().part(PAGE as u64 + 7, 1).unwrap();
+        assert_eq!(heap(&b).at(part), Some(first.part(PAGE + 7, 1)));
+        assert_eq!(open(&blocks[1]), None);
+        assert_eq!(heap(&a).at(blocks[1].ticket()), Some(blocks[1].region()), "its owner has it open");
+    });
 }
 
 #[test]

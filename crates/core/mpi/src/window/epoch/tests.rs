@@ -19,18 +19,18 @@ fn nothing_may_be_accessed_outside_of_an_epoch() {
     epochs.check_free().unwrap();
 }
 
-/// Says of a rank what the quick way sees, and then what an operation sees.
+/// Says of a rank what the fast path sees, and then what an operation sees.
 fn seen(epochs: &mut Epochs, rank: i32) -> (bool, Result<Entry>) {
     (epochs.is_open_to(rank), epochs.enter(rank, "MPI_Put"))
 }
 
 #[test]
-fn the_quick_way_is_open_where_an_operation_waits_for_nothing() {
+fn the_fast_path_is_open_where_an_operation_waits_for_nothing() {
     let mut epochs = Epochs::default();
     assert!(!seen(&mut epochs, 1).0);
     epochs.fenced(true);
     epochs.used();
-    assert_eq!(class(epochs.check_lock(0)), MPI_ERR_RMA_SYNC, "the fence epoch is used");
+    assert_eq!(class(epochs.check_lock(0, 9)), MPI_ERR_RMA_SYNC, "the fence epoch is used");
     assert_eq!(seen(&mut epochs, 1), (true, Ok(Entry::Ready)));
     epochs.fenced(false);
     epochs.start(&[1], Meeting::Due).unwrap();
@@ -57,7 +57,7 @@ fn a_fence_opens_and_a_last_fence_closes() {
     epochs.fenced(true);
     assert_eq!(epochs.enter(3, "MPI_Put").unwrap(), Entry::Ready);
     assert_eq!(class(epochs.check_free()), MPI_ERR_RMA_SYNC);
-    assert_eq!(class(epochs.check_lock(0)), MPI_ERR_RMA_SYNC);
+    assert_eq!(class(epochs.check_lock(0, 9)), MPI_ERR_RMA_SYNC);
     assert_eq!(class(epochs.enter_passive(3, "MPI_Rput")), MPI_ERR_RMA_SYNC);
     epochs.check_fence().unwrap();
     epochs.fenced(false);
@@ -70,7 +70,7 @@ fn a_fence_epoch_without_operations_gives_way() {
     let mut epochs = Epochs::default();
     epochs.fenced(true);
     epochs.check_free().unwrap();
-    epochs.check_lock(2).unwrap();
+    epochs.check_lock(2, 9).unwrap();
     epochs.locked(2, HOLD);
     assert_eq!(epochs.enter(2, "MPI_Get").unwrap(), Entry::Ready);
     assert_eq!(class(epochs.enter(1, "MPI_Get")), MPI_ERR_RMA_SYNC, "the fence epoch is over");
@@ -129,10 +129,10 @@ fn a_second_thread_waits_until_the_target_is_met() {
 #[test]
 fn exposure_and_access_are_apart() {
     let mut epochs = Epochs::default();
-    epochs.check_post().unwrap();
+    epochs.check_post(9).unwrap();
     epochs.posted(&[0]);
     epochs.start(&[0], Meeting::Due).unwrap();
-    assert_eq!(class(epochs.check_post()), MPI_ERR_RMA_SYNC);
+    assert_eq!(class(epochs.check_post(9)), MPI_ERR_RMA_SYNC);
     epochs.complete().unwrap();
     assert_eq!(class(epochs.check_free()), MPI_ERR_RMA_SYNC);
     epochs.check_exposed("MPI_Win_wait").unwrap();
@@ -145,8 +145,8 @@ fn exposure_and_access_are_apart() {
 fn locks_are_one_to_a_target() {
     let mut epochs = Epochs::default();
     epochs.locked(1, HOLD);
-    epochs.check_lock(2).unwrap();
-    let error = epochs.check_lock(1).unwrap_err();
+    epochs.check_lock(2, 9).unwrap();
+    let error = epochs.check_lock(1, 9).unwrap_err();
     assert!(error.class == MPI_ERR_RMA_SYNC && error.to_string().contains("rank 1"), "{error}");
     assert_eq!(epochs.enter_passive(1, "MPI_Rget").unwrap(), Entry::Ready);
     assert_eq!(class(epochs.enter(2, "MPI_Get")), MPI_ERR_RMA_SYNC);
@@ -166,7 +166,7 @@ fn a_lock_of_all_is_taken_at_the_first_access() {
     assert_eq!(epochs.enter(64, "MPI_Get").unwrap(), Entry::TakeLock);
     epochs.met(64, true);
     assert_eq!(epochs.locked_by_all().unwrap(), [5, 64]);
-    assert_eq!(class(epochs.check_lock(5)), MPI_ERR_RMA_SYNC);
+    assert_eq!(class(epochs.check_lock(5, 9)), MPI_ERR_RMA_SYNC);
     epochs.unlocked_all();
     assert_eq!(class(epochs.locked_by_all()), MPI_ERR_RMA_SYNC);
     epochs.lock_all(Meeting::Unchecked).unwrap();
@@ -177,4 +177,22 @@ fn a_lock_of_all_is_taken_at_the_first_access() {
     epochs.met_all(&[0, 1, 2]);
     assert_eq!(epochs.enter(2, "MPI_Get").unwrap(), Entry::Ready);
     assert_eq!(epochs.locked_by_all().unwrap(), [0, 1, 2]);
+}
+
+#[test]
+fn memory_is_not_locked_and_exposed_at_once() {
+    let mut epochs = Epochs::default();
+    epochs.posted(&[1]);
+    assert_eq!(class(epochs.check_lock(9, 9)), MPI_ERR_RMA_SYNC);
+    assert_eq!(class(epochs.check_lock_all()), MPI_ERR_RMA_SYNC);
+    epochs.check_lock(1, 9).unwrap();
+    epochs.end_exposure();
+    epochs.locked(1, HOLD);
+    epochs.check_post(9).unwrap();
+    epochs.locked(9, HOLD);
+    assert_eq!(class(epochs.check_post(9)), MPI_ERR_RMA_SYNC);
+    epochs.unlocked(9);
+    epochs.unlocked(1);
+    epochs.lock_all(Meeting::Due).unwrap();
+    assert_eq!(class(epochs.check_post(9)), MPI_ERR_RMA_SYNC);
 }

@@ -42,7 +42,7 @@ impl Win {
             return Ok(None);
         };
         // All members told of their memory when the window was made.
-        let part = &self.parts[remote.rank as usize];
+        let part = self.target(process, remote.rank as usize).part;
         let is_expected =
             |facts: &Facts| (facts.base, facts.size, facts.unit) == (part.base, part.size, part.unit);
         let motion = if kind == Kind::Put { Motion::Put } else { Motion::Get };

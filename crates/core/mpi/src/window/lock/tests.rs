@@ -6,12 +6,13 @@ use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 use verbena_memory::Owned;
 
-/// A lock, a number that only writers change, and a bell that wakes all who sleep.
+/// A lock, a number that only writers change, and a bell that wakes one who sleeps.
 struct Model {
     lock: Lock<AtomicU64>,
     /// Two halves of one number. Loom lets a thread see an old one if the lock does not order them.
     halves: [AtomicU64; 2],
-    rings: Mutex<u64>,
+    /// The tickets of those who sleep.
+    asleep: Mutex<Vec<Ticket>>,
     bell: Condvar,
     inside: Mutex<u32>,
     met: Condvar,
@@ -32,16 +33,17 @@ impl Model {
         Arc::new(Model {
             lock: Lock(AtomicU64::new(word)),
             halves: [AtomicU64::new(0), AtomicU64::new(0)],
-            rings: Mutex::new(0),
+            asleep: Mutex::new(Vec::new()),
             bell: Condvar::new(),
             inside: Mutex::new(0),
             met: Condvar::new(),
         })
     }
 
-    fn wake(&self, needed: bool) {
-        if needed {
-            *self.rings.lock().unwrap() += 1;
+    /// Wakes the holder of a ticket. One who does not sleep yet looks before.
+    fn wake(&self, next: Option<Ticket>) {
+        if let Some(next) = next {
+            self.asleep.lock().unwrap().retain(|ticket| *ticket != next);
             self.bell.notify_all();
         }
     }
@@ -49,14 +51,19 @@ impl Model {
     /// Waits asleep until the ticket's turn.
     fn enter(&self, kind: Kind) {
         let ticket = self.lock.ticket();
-        let mut rings = self.rings.lock().unwrap();
+        let mut asleep = self.asleep.lock().unwrap();
         loop {
             match self.lock.try_enter(ticket, kind) {
-                Attempt::Entered { wakes } => {
-                    drop(rings);
-                    return self.wake(wakes);
+                Attempt::Entered { next } => {
+                    drop(asleep);
+                    return self.wake(next);
                 }
-                Attempt::Early => rings = self.bell.wait(rings).unwrap(),
+                Attempt::Early => {
+                    asleep.push(ticket);
+                    while asleep.contains(&ticket) {
+                        asleep = self.bell.wait(asleep).unwrap();
+                    }
+                }
             }
         }
     }
@@ -91,8 +98,8 @@ impl Model {
             Kind::Writer => self.write(),
             Kind::Reader => self.read(),
         }
-        let needed = self.lock.leave(kind);
-        self.wake(needed);
+        let next = self.lock.leave(kind);
+        self.wake(next);
     }
 }
 
@@ -196,13 +203,13 @@ fn nobody_overtakes() {
     assert!(!lock.try_lock(Reader), "a writer waits");
     assert_eq!(lock.try_enter(reader, Reader), Attempt::Early);
     assert_eq!(lock.try_enter(writer, Writer), Attempt::Early);
-    assert!(!lock.leave(Reader), "another reader is inside");
-    assert!(lock.leave(Reader), "the writer may enter");
+    assert_eq!(lock.leave(Reader), None, "another reader is inside");
+    assert_eq!(lock.leave(Reader), Some(writer), "the writer may enter");
     assert_eq!(lock.try_enter(reader, Reader), Attempt::Early);
-    assert_eq!(lock.try_enter(writer, Writer), Attempt::Entered { wakes: false });
-    assert!(lock.leave(Writer));
-    assert_eq!(lock.try_enter(reader, Reader), Attempt::Entered { wakes: false });
-    assert!(!lock.leave(Reader), "nobody waits");
+    assert_eq!(lock.try_enter(writer, Writer), Attempt::Entered { next: None });
+    assert_eq!(lock.leave(Writer), Some(reader));
+    assert_eq!(lock.try_enter(reader, Reader), Attempt::Entered { next: None });
+    assert_eq!(lock.leave(Reader), None, "nobody waits");
 }
 
 #[test]
@@ -210,10 +217,10 @@ fn a_reader_that_entered_lets_the_next_one_in() {
     let (_owned, lock) = in_memory();
     assert!(lock.try_lock(Writer));
     let tickets = [lock.ticket(), lock.ticket()];
-    assert!(lock.leave(Writer));
+    assert_eq!(lock.leave(Writer), Some(tickets[0]));
     assert_eq!(lock.try_enter(tickets[1], Reader), Attempt::Early);
-    assert_eq!(lock.try_enter(tickets[0], Reader), Attempt::Entered { wakes: true });
-    assert_eq!(lock.try_enter(tickets[1], Reader), Attempt::Entered { wakes: false });
-    assert!(!lock.leave(Reader) && !lock.leave(Reader));
+    assert_eq!(lock.try_enter(tickets[0], Reader), Attempt::Entered { next: Some(tickets[1]) });
+    assert_eq!(lock.try_enter(tickets[1], Reader), Attempt::Entered { next: None });
+    assert_eq!([lock.leave(Reader), lock.leave(Reader)], [None; 2]);
     assert!(lock.try_lock(Writer));
 }

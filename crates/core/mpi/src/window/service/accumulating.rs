@@ -2,8 +2,9 @@
 //! pieces.
 
 use super::outbox::Outbox;
-use super::request::{Elements, combines};
-use super::{Counts, Exposed, PIECE_BYTES, Place, basic_type, error, payload_tag};
+use super::pieces::Pieces;
+use super::request::combines;
+use super::{Counts, Exposed, PIECE_BYTES, Place, error, payload_tag};
 use crate::datatype::Datatype;
 use crate::error::{Error, Result};
 use crate::op::{BUILTINS, Op};
@@ -38,32 +39,11 @@ impl Combining {
     ) -> Result<()> {
         let size = self.datatype.size();
         if size > PIECE_BYTES {
-            return self.apply_runs(exposed, (from, len), source, former);
+            let elements = (self.count, &self.datatype);
+            return exposed.accumulate(self.place, self.op, elements, from..from + len, source, former);
         }
         let place = self.place.displaced((from / size) as isize * self.datatype.extent());
-        exposed.accumulate(place, self.op, (len / size, &self.datatype), source, former)
-    }
-
-    /// Combines a part of a very long element: run by run, as elements of its basic type.
-    fn apply_runs(
-        &self,
-        exposed: &dyn Exposed,
-        (from, len): (usize, usize),
-        source: Option<Region>,
-        former: Option<Region>,
-    ) -> Result<()> {
-        let basic = basic_type(&self.datatype);
-        let (mut done, mut outcome) = (0, Ok(()));
-        self.datatype.layout().for_each_run(self.count, from, len, |at, bytes| {
-            if outcome.is_ok() {
-                let part = |region: Region| region.part(done, bytes);
-                let elements = (bytes / basic.size(), basic);
-                let place = self.place.displaced(at);
-                outcome = exposed.accumulate(place, self.op, elements, source.map(part), former.map(part));
-            }
-            done += bytes;
-        });
-        outcome
+        exposed.accumulate(place, self.op, (len / size, &self.datatype), 0..len, source, former)
     }
 }
 
@@ -72,8 +52,7 @@ pub(super) struct Accumulating {
     /// The work on each piece; `None` if it cannot be: then the data are received and dropped.
     work: Option<Combining>,
     number: u32,
-    bytes: usize,
-    piece: usize,
+    pieces: Pieces,
     has_payload: bool,
     answers: bool,
     /// Bytes done.
@@ -91,17 +70,15 @@ impl Accumulating {
     pub(super) fn new(
         work: Option<Combining>,
         (number, op): (u32, usize),
-        elements: &Elements,
+        pieces: Pieces,
         answers: bool,
     ) -> Self {
-        let piece = if elements.piece == 0 { elements.bytes } else { elements.piece };
         let has_payload = combines(op) == Some(true);
-        let room = if work.is_some() && has_payload { piece } else { 0 };
+        let room = if work.is_some() && has_payload { pieces.longest() } else { 0 };
         Accumulating {
             work,
             number,
-            bytes: elements.bytes,
-            piece,
+            pieces,
             has_payload,
             answers,
             done: 0,
@@ -111,21 +88,22 @@ impl Accumulating {
         }
     }
 
-    /// Goes on until something must be waited for. Once it has ended: the error that the origin was
-    /// not told.
+    /// Goes on until something must be waited for, or no bytes of work are `left`. Once it has
+    /// ended: the error that the origin was not told.
     pub(super) fn advance(
         &mut self,
         access: &mut impl Access,
-        exposed: &dyn Exposed,
         outbox: &mut Outbox,
-        counts: &mut Counts,
+        exposed: &dyn Exposed,
+        (counts, left): (&mut Counts, &mut usize),
     ) -> Option<Option<Error>> {
         while !self.is_over() {
-            if outbox.is_full() || (self.has_payload && !self.receive(access, outbox)) {
+            if *left == 0 || outbox.is_full() || (self.has_payload && !self.receive(access, outbox)) {
                 return None;
             }
             counts.pieces += 1;
             let len = self.len();
+            *left = left.saturating_sub(len);
             if let Some(work) = &self.work {
                 let former = self.answers.then(|| Owned::zeroed(len));
                 let source = self.has_payload.then(|| self.data.lend().part(0, len));
@@ -142,12 +120,12 @@ impl Accumulating {
     }
 
     fn is_over(&self) -> bool {
-        self.done == self.bytes || (self.work.is_none() && !self.has_payload)
+        self.done == self.pieces.bytes() || (self.work.is_none() && !self.has_payload)
     }
 
     /// Bytes of the next piece.
     fn len(&self) -> usize {
-        self.piece.min(self.bytes - self.done)
+        self.pieces.len(self.done)
     }
 
     /// Returns whether the next piece is there.

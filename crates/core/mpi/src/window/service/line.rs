@@ -5,9 +5,10 @@ use super::known::Known;
 use super::locks::Locks;
 use super::notes::Notes;
 use super::outbox::Outbox;
+use super::pieces::Pieces;
 use super::request::{Action, Elements, Request};
 use super::shows::Shows;
-use super::{Exposed, Place, error, payload_tag, piece_bytes};
+use super::{Exposed, Place, error, payload_tag};
 use crate::datatype::Datatype;
 use crate::error::Result;
 use crate::process::{Access, failure_error};
@@ -19,6 +20,9 @@ use verbena_memory::{Buffer, Owned, Region};
 
 /// The most payloads of puts that are received from an origin at a time.
 const PUTS_MAX: usize = 64;
+
+/// The work of a request beside its data, in bytes of data that take as long.
+const REQUEST_BYTES: usize = 512;
 
 /// A request that has come.
 pub(super) struct Arrived {
@@ -57,6 +61,8 @@ pub(super) struct Helpers<'a> {
     pub(super) notes: &'a mut Notes,
     pub(super) known: &'a mut Known,
     pub(super) shows: &'a mut Shows,
+    /// Bytes of work that are left in this step.
+    pub(super) left: &'a mut usize,
 }
 
 impl Line {
@@ -82,14 +88,19 @@ impl Line {
         is_free && self.arrived.is_empty() && self.puts.is_empty() && self.outbox.is_empty()
     }
 
-    /// Goes on until something must be waited for. Returns whether anything happened.
+    /// Goes on until something must be waited for, or no work is left in this step. Returns whether
+    /// anything happened.
     pub(super) fn advance(&mut self, access: &mut impl Access, helpers: &mut Helpers) -> bool {
         let mut moved = self.outbox.reap(access) | self.reap_puts(access, helpers.notes);
         loop {
             if !self.advance_head(access, helpers) {
-                return moved;
+                return moved || *helpers.left == 0;
+            }
+            if *helpers.left == 0 {
+                return true;
             }
             let Some(message) = self.next(access, helpers.notes) else { return moved };
+            *helpers.left = helpers.left.saturating_sub(REQUEST_BYTES + message.len());
             self.look_at(&message, access, helpers);
             moved = true;
         }
@@ -126,8 +137,8 @@ impl Line {
             Head::Free => return true,
             Head::Locking => return false,
             Head::Accumulating(work) => {
-                let counts = &mut helpers.notes.counts;
-                let Some(untold) = work.advance(access, helpers.exposed, &mut self.outbox, counts) else {
+                let means = (&mut helpers.notes.counts, &mut *helpers.left);
+                let Some(untold) = work.advance(access, &mut self.outbox, helpers.exposed, means) else {
                     return false;
                 };
                 untold.into_iter().for_each(|error| helpers.notes.trouble(self.outbox.origin, error));
@@ -237,12 +248,11 @@ impl Line {
         access: &mut impl Access,
         helpers: &mut Helpers,
     ) {
+        let pieces = cut(elements, helpers);
         let found = find(elements, elements.bytes, helpers).and_then(|(place, datatype)| {
-            let piece = piece_bytes(&datatype);
-            let piece = if piece < elements.bytes { piece } else { 0 };
-            match piece == elements.piece {
+            match pieces.told() == elements.piece {
                 true => Combining::new(op, place, elements.count, datatype),
-                false => Err(error::wrong_length(elements.piece as u64, piece)),
+                false => Err(error::wrong_length(elements.piece as u64, pieces.told())),
             }
         });
         let work = found.and_then(|work| match elements.is_within {
@@ -257,7 +267,12 @@ impl Line {
             None
         });
         if !elements.is_within {
-            let work = Accumulating::new(work, (number, op), elements, answers);
+            let pieces = if pieces.told() == elements.piece {
+                pieces
+            } else {
+                Pieces::as_told(elements.bytes, elements.piece)
+            };
+            let work = Accumulating::new(work, (number, op), pieces, answers);
             self.head = Head::Accumulating(Box::new(work));
         }
     }
@@ -317,6 +332,9 @@ impl Line {
         if helpers.locks.is_held(origin) {
             return self.explain(number, &error::lock_state(true), access, helpers);
         }
+        if let Err(error) = helpers.exposed.check_lock() {
+            return self.explain(number, &error, access, helpers);
+        }
         if !helpers.locks.take(helpers.exposed, origin, number, kind) {
             helpers.notes.counts.queued_locks += 1;
             counts::lock_queued();
@@ -352,6 +370,14 @@ impl Line {
 /// The payload within a request.
 fn payload(elements: &Elements, message: &Owned) -> Region {
     message.lend().part(elements.payload_at(), elements.bytes)
+}
+
+/// The pieces of a request's payload or answer. What is dropped must be cut as its origin did.
+fn cut(elements: &Elements, helpers: &mut Helpers) -> Pieces {
+    match helpers.known.datatype(elements.datatype) {
+        Ok(datatype) if !elements.is_within => Pieces::of(&datatype, elements.bytes),
+        _ => Pieces::as_told(elements.bytes, elements.piece),
+    }
 }
 
 /// Finds the elements of a request, which must have as many bytes.

@@ -31,7 +31,12 @@ impl Locks {
         self.held.contains_key(&origin)
     }
 
-    /// Returns whether anybody holds the lock or waits for it.
+    /// Returns whether anybody waits for the lock.
+    pub(super) fn is_awaited(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Returns whether nobody holds the lock or waits for it.
     pub(super) fn is_idle(&self) -> bool {
         self.held.is_empty() && self.waiting.is_empty()
     }
@@ -50,13 +55,13 @@ impl Locks {
     /// Lets the first who waits in, if it is its turn.
     pub(super) fn admit(&mut self, exposed: &dyn Exposed) -> Option<Waiter> {
         let first = *self.waiting.front()?;
-        let Attempt::Entered { wakes } = Lock(exposed.lock()).try_enter(first.ticket, first.kind) else {
+        let Attempt::Entered { next } = Lock(exposed.lock()).try_enter(first.ticket, first.kind) else {
             return None;
         };
         self.waiting.pop_front();
         self.held.insert(first.origin, first.kind);
-        if wakes {
-            exposed.wake_waiting();
+        if let Some(next) = next {
+            exposed.wake_waiting(next);
         }
         Some(first)
     }
@@ -64,8 +69,8 @@ impl Locks {
     /// Gives the lock of an origin back. Returns whether it held it.
     pub(super) fn give(&mut self, exposed: &dyn Exposed, origin: i32) -> bool {
         let Some(kind) = self.held.remove(&origin) else { return false };
-        if Lock(exposed.lock()).leave(kind) {
-            exposed.wake_waiting();
+        if let Some(next) = Lock(exposed.lock()).leave(kind) {
+            exposed.wake_waiting(next);
         }
         true
     }

@@ -9,6 +9,7 @@
 //! | `target` | the target's side: requests that have come, origin by origin |
 //! | `line` | the requests of an origin, in order |
 //! | `accumulating` | an accumulate whose data come in pieces |
+//! | `pieces` | the cut into those pieces |
 //! | `known` | the datatype that a request named last |
 //! | `locks` | origins that hold the lock or wait for it |
 //! | `order` | what an origin must not overtake |
@@ -33,7 +34,8 @@
 //!
 //! The messages go in two contexts of the window's own communicator, in which nobody else
 //! communicates: requests in [`Traffic::Exchange`], payloads and answers in
-//! [`Traffic::Partitioned`]. A target takes no more requests from the engine while those that it
+//! [`Traffic::Partitioned`]. A step of a target does a bounded amount of work, origin after origin,
+//! whatever has come. A target takes no more requests from the engine while those that it
 //! cannot begin yet hold much memory, so that the engine throttles their senders.
 //!
 //! Locks are taken in the order of origin, operation, engine. Those of the target are held while
@@ -51,6 +53,7 @@ pub mod operation;
 mod order;
 pub mod origin;
 mod outbox;
+mod pieces;
 pub mod request;
 pub mod shows;
 mod target;
@@ -58,15 +61,17 @@ mod target;
 pub(super) use error::garbled_answer;
 pub use operation::Operation;
 pub use origin::{Moment, Origin};
+pub use pieces::PIECE_BYTES;
 
 use crate::comm::{Comm, Traffic};
 use crate::datatype::Datatype;
 use crate::error::{Error, Result};
-use crate::generated::constants::MPI_BYTE;
 use crate::group::Group;
 use crate::op::Op;
 use crate::process::{Access, Process};
 use crate::task::Task;
+use crate::window::lock;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use target::Target;
@@ -78,8 +83,6 @@ use verbena_waiting::lock::Lock;
 
 /// The tag of requests.
 const REQUEST_TAG: i32 = 0;
-/// The longest piece of an accumulate's data, in bytes.
-pub const PIECE_BYTES: usize = 64 << 10;
 
 /// The window as its service sees it: the memory that this process exposes.
 pub trait Exposed: Send + Sync {
@@ -87,13 +90,15 @@ pub trait Exposed: Send + Sync {
     /// gave. `MPI_ERR_RMA_RANGE` if they are not all exposed.
     fn place(&self, displacement: i64, span: (i64, i64)) -> Result<Place>;
 
-    /// Does what accumulate calls do to `count` elements: see `window/apply.rs`. `source` and
-    /// `former` are packed bytes.
+    /// Does what accumulate calls do to some of `count` elements: to those in this range of their
+    /// packed bytes, which begins and ends where predefined elements do. See `window/apply.rs`.
+    /// `source` and `former` are packed bytes, as many as the range has.
     fn accumulate(
         &self,
         place: Place,
         op: &Op,
         elements: (usize, &Arc<Datatype>),
+        range: Range<usize>,
         source: Option<Region>,
         former: Option<Region>,
     ) -> Result<()>;
@@ -111,8 +116,12 @@ pub trait Exposed: Send + Sync {
     /// The word of the window's lock at this process ([`crate::window::lock`]).
     fn lock(&self) -> Region;
 
-    /// Wakes those outside of the service who wait for the lock.
-    fn wake_waiting(&self);
+    /// Checks that an origin may ask for the lock. `MPI_ERR_RMA_SYNC` if not.
+    fn check_lock(&self) -> Result<()>;
+
+    /// Wakes the one outside of the service who waits for the lock with this ticket; all that wait,
+    /// if nobody is known to.
+    fn wake_waiting(&self, next: lock::Ticket);
 
     /// All the memory, if origins may read and write it by themselves until the window is freed.
     fn whole(&self) -> Option<shows::Whole> {
@@ -194,19 +203,6 @@ fn answer_tag(number: u32) -> i32 {
     (number * 2 + 1) as i32
 }
 
-/// The length of the pieces in which elements of a datatype are accumulated: whole elements, or at
-/// least whole basic ones.
-fn piece_bytes(datatype: &Datatype) -> usize {
-    let unit = if datatype.size() <= PIECE_BYTES { datatype.size() } else { basic_type(datatype).size() };
-    PIECE_BYTES / unit.max(1) * unit.max(1)
-}
-
-/// The predefined type of which a datatype's elements are: bytes, if they are of several.
-fn basic_type(datatype: &Datatype) -> &'static Arc<Datatype> {
-    let handle = datatype.basic().map_or(MPI_BYTE, |basic| basic.handle);
-    Datatype::predefined(handle).expect("the table of predefined types has it")
-}
-
 /// The messages of a window at one of its processes.
 pub struct Service {
     origin: Origin,
@@ -227,12 +223,20 @@ impl Service {
         &self.origin
     }
 
-    /// Makes a bounded step on both sides. Returns whether anything happened.
+    /// Makes a bounded step on both sides. Returns whether anything happened; if not, nothing is
+    /// left to do before something comes.
     pub fn advance(&self, access: &mut impl Access, exposed: &dyn Exposed) -> bool {
         let ended = self.origin.advance(access);
-        // Another thread that is at it does the same.
-        let served = self.target.try_lock().is_some_and(|mut target| target.advance(access, exposed));
+        let served = self.target.lock().advance(access, exposed);
         ended | served
+    }
+
+    /// Returns whether a step may find anything to do though no request has come.
+    #[inline]
+    fn is_busy(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire)
+            || self.origin.is_busy()
+            || self.target.try_lock().is_none_or(|target| target.is_busy())
     }
 
     /// Takes the first fault of another process that nobody could be told.
@@ -291,25 +295,51 @@ pub struct Counts {
     pub pauses: u64,
 }
 
+/// The steps of a service in a round of progress. Then the caller may look for what it waits for.
+const STEPS_MAX: u32 = 4;
+
 /// The task that drives a service.
 pub struct Serving {
-    /// The service.
-    pub service: Arc<Service>,
-    /// The memory.
-    pub exposed: Arc<dyn Exposed>,
+    service: Arc<Service>,
+    exposed: Arc<dyn Exposed>,
+    /// The messages that had come before their receive when requests were last looked for.
+    /// Requests are always among them.
+    seen: Option<u64>,
+    /// True if the last round did not come to an end.
+    has_more: bool,
+}
+
+impl Serving {
+    /// The task of this service and this memory.
+    pub fn new(service: Arc<Service>, exposed: Arc<dyn Exposed>) -> Serving {
+        Serving { service, exposed, seen: None, has_more: false }
+    }
 }
 
 impl Task for Serving {
     fn advance(&mut self, mut process: &Process) -> Result<bool> {
-        // The caller may sleep next: nothing that came already may be left. Nothing new comes here,
-        // since the engine makes no progress meanwhile.
-        let mut moved = false;
-        while self.service.advance(&mut process, &*self.exposed) {
-            moved = true;
+        // Counted first: what comes from now on is looked for again.
+        self.seen = Some(process.look(|engine| engine.held_messages()));
+        let mut steps = 0;
+        // The caller may sleep next: nothing that came already may be left, unless it is told.
+        while steps < STEPS_MAX && self.service.advance(&mut process, &*self.exposed) {
+            steps += 1;
         }
-        if moved {
+        self.has_more = steps == STEPS_MAX;
+        if steps > 0 {
             process.notify();
         }
         Ok(self.service.is_closed.load(Ordering::Acquire) && self.service.is_idle())
+    }
+
+    #[inline]
+    fn is_due(&self, process: &Process) -> bool {
+        self.has_more
+            || self.service.is_busy()
+            || self.seen != Some(process.look(|engine| engine.held_messages()))
+    }
+
+    fn has_more(&self) -> bool {
+        self.has_more
     }
 }

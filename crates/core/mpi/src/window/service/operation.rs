@@ -1,5 +1,6 @@
 //! An operation under way, at its origin: what still leaves, and the answer.
 
+use super::pieces::Pieces;
 use super::{Addresses, error, explanation};
 use crate::error::Error;
 use crate::outcome::Outcome;
@@ -46,14 +47,14 @@ pub(super) struct Answer {
     pub(super) tag: i32,
     /// The memory for the answer; not empty.
     pub(super) buffer: Buffer,
-    /// The longest message of it, in bytes.
-    pub(super) piece: usize,
+    /// The messages in which it comes.
+    pub(super) pieces: Pieces,
 }
 
 impl Answer {
     /// Waits for the piece from `at` on.
     fn await_piece(self, engine: &mut Engine, at: usize) -> Reply {
-        let part = self.buffer.part(at, self.piece.min(self.buffer.len() - at));
+        let part = self.buffer.part(at, self.pieces.len(at));
         let receive = engine.post(self.addresses.receive(self.target, self.tag, part));
         Reply::Piece { answer: self, at, receive }
     }
@@ -146,7 +147,7 @@ impl State {
 
     /// Goes on after a piece of the answer. One without bytes says that an error follows.
     fn received(&mut self, engine: &mut Engine, answer: Answer, at: usize, completion: Completion) -> Reply {
-        let wanted = answer.piece.min(answer.buffer.len() - at);
+        let wanted = answer.pieces.len(at);
         if let Some(failure) = completion.failure {
             self.note(Some(failure_error(failure)));
             return Reply::Ended;

@@ -5,8 +5,9 @@
 
 use super::operation::{Answer, Operation};
 use super::order::Order;
+use super::pieces::Pieces;
 use super::request::{Action, BYTES_MAX, Elements, NUMBERS, Request, WITHIN_BYTES_MAX, combines};
-use super::{Addresses, answer_tag, error, payload_tag, piece_bytes};
+use super::{Addresses, answer_tag, error, payload_tag};
 use crate::datatype::wire;
 use crate::error::Result;
 use crate::op::{BUILTINS, Op};
@@ -68,15 +69,17 @@ impl Origin {
     /// Stores `data` at the target. `MPI_ERR_TYPE` if the datatype cannot be told.
     pub fn put(&self, access: &mut impl Access, remote: &Remote, data: &Buffer) -> Result<Operation> {
         let (datatype, load) = (describe(remote)?, Load::Out(data));
-        let action = Action::Put(load.elements(remote, 0, datatype));
-        Ok(self.begin(access, remote.rank, action, load))
+        let pieces = Pieces::one(load.bytes());
+        let action = Action::Put(load.elements(remote, &pieces, datatype));
+        Ok(self.begin(access, remote.rank, action, load, pieces))
     }
 
     /// Fetches what is at the target into `into`. Errors as in [`Origin::put`].
     pub fn get(&self, access: &mut impl Access, remote: &Remote, into: &Buffer) -> Result<Operation> {
         let (datatype, load) = (describe(remote)?, Load::In(into));
-        let action = Action::Get(load.elements(remote, 0, datatype));
-        Ok(self.begin(access, remote.rank, action, load))
+        let pieces = Pieces::one(load.bytes());
+        let action = Action::Get(load.elements(remote, &pieces, datatype));
+        Ok(self.begin(access, remote.rank, action, load, pieces))
     }
 
     /// Combines `source` (`None` for `MPI_NO_OP`) into what is at the target, and fetches what was
@@ -102,12 +105,13 @@ impl Origin {
             (None, Some(former)) => Load::In(former),
         };
         let datatype = describe(remote)?;
-        let elements = load.elements(remote, piece_bytes(remote.datatype), datatype);
+        let pieces = Pieces::of(remote.datatype, load.bytes());
+        let elements = load.elements(remote, &pieces, datatype);
         let action = match former {
             None => Action::Accumulate { op, elements },
             Some(_) => Action::GetAccumulate { op, elements },
         };
-        Ok(self.begin(access, remote.rank, action, load))
+        Ok(self.begin(access, remote.rank, action, load, pieces))
     }
 
     /// Stores the first half of `operands` if the second half is at the target, and fetches what
@@ -120,8 +124,8 @@ impl Origin {
         former: &Buffer,
     ) -> Result<Operation> {
         let (datatype, load) = (describe(remote)?, Load::Both(operands, former));
-        let action = Action::CompareAndSwap(load.elements(remote, 0, datatype));
-        Ok(self.begin(access, remote.rank, action, load))
+        let action = Action::CompareAndSwap(load.elements(remote, &Pieces::one(load.bytes()), datatype));
+        Ok(self.begin(access, remote.rank, action, load, Pieces::one(former.len())))
     }
 
     /// Asks for the target's lock; the operation is over when it is held. What is begun after it
@@ -149,7 +153,7 @@ impl Origin {
 
     /// Asks the target to show its memory; the answer goes to `into` ([`super::shows`]).
     pub fn show(&self, access: &mut impl Access, target: i32, into: &Buffer) -> Operation {
-        self.begin(access, target, Action::Show, Load::In(into))
+        self.begin(access, target, Action::Show, Load::In(into), Pieces::one(into.len()))
     }
 
     /// Returns whether an operation may be under way at the target that nothing may overtake which
@@ -212,19 +216,30 @@ impl Origin {
         ended
     }
 
+    /// Returns whether a step may move an operation on.
+    #[inline]
+    pub(super) fn is_busy(&self) -> bool {
+        self.state.try_lock().is_none_or(|state| !state.under_way.is_empty())
+    }
+
     /// Returns whether every operation is over.
     pub(super) fn is_idle(&self) -> bool {
         self.state.lock().under_way.is_empty()
     }
 
-    /// Sends a request and what belongs to it.
-    fn begin(&self, access: &mut impl Access, target: i32, action: Action<'_>, load: Load<'_>) -> Operation {
+    /// Sends a request and what belongs to it, which goes in these pieces.
+    fn begin(
+        &self,
+        access: &mut impl Access,
+        target: i32,
+        action: Action<'_>,
+        load: Load<'_>,
+        pieces: Pieces,
+    ) -> Operation {
         let mut state = self.state.lock();
         let number = state.next;
         state.next = (number + 1) % NUMBERS;
         let message = message(&Request { number, action }, load.out());
-        let piece = action.elements().map_or(0, |elements| elements.piece);
-        let piece = if piece == 0 { usize::MAX } else { piece };
         let follows = load.out().filter(|_| action.elements().is_some_and(|elements| !elements.is_within));
         let addresses = &self.addresses;
         let operation = access.with(|engine| {
@@ -233,10 +248,11 @@ impl Origin {
                 target,
                 tag: answer_tag(number),
                 buffer: buffer.clone(),
-                piece,
+                pieces: pieces.clone(),
             });
             let first = addresses.request(target, Buffer::Contiguous(message.lend()));
-            let rest = follows.into_iter().flat_map(|data| pieces(data, piece));
+            let rest =
+                follows.into_iter().flat_map(|data| pieces.iter().map(move |(at, len)| data.part(at, len)));
             let rest = rest.map(|part| addresses.data(target, payload_tag(number), part));
             Operation::begin(engine, answer, message, std::iter::once(first).chain(rest))
         });
@@ -252,7 +268,7 @@ impl Origin {
     /// Begins an operation that only its answer tells the end of.
     fn order(&self, access: &mut impl Access, target: i32, action: Action<'_>) -> Operation {
         let done = Buffer::Contiguous(self.done.lend());
-        self.begin(access, target, action, Load::In(&done))
+        self.begin(access, target, action, Load::In(&done), Pieces::one(done.len()))
     }
 }
 
@@ -288,15 +304,19 @@ impl State {
 }
 
 impl<'a> Load<'a> {
-    /// The description of the elements that it goes to or comes from, in pieces if it is longer
-    /// than one.
-    fn elements<'d>(self, remote: &Remote, piece: usize, datatype: &'d [u8]) -> Elements<'d> {
-        let bytes = self.out().or(self.into()).map_or(0, Buffer::len);
+    /// The bytes of the payload, or of the answer if there is none.
+    fn bytes(self) -> usize {
+        self.out().or(self.into()).map_or(0, Buffer::len)
+    }
+
+    /// The description of the elements that it goes to or comes from, in these pieces.
+    fn elements<'d>(self, remote: &Remote, pieces: &Pieces, datatype: &'d [u8]) -> Elements<'d> {
+        let bytes = self.bytes();
         Elements {
             displacement: remote.displacement,
             count: remote.count as usize,
             bytes,
-            piece: if piece < bytes { piece } else { 0 },
+            piece: pieces.told(),
             is_within: self.out().is_some() && bytes <= WITHIN_BYTES_MAX,
             datatype,
         }
@@ -337,9 +357,4 @@ fn message(request: &Request<'_>, data: Option<&Buffer>) -> Owned {
         data.pack(0, message.lend().part(head.len(), within));
     }
     message
-}
-
-/// The data in parts of this many bytes.
-fn pieces(data: &Buffer, piece: usize) -> impl Iterator<Item = Buffer> {
-    (0..data.len()).step_by(piece).map(move |at| data.part(at, piece.min(data.len() - at)))
 }

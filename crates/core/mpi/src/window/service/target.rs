@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::process::Access;
 use crate::window::counts;
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use verbena_channel::mark::Mark;
 use verbena_engine::{ANY_SOURCE, Engine, Posted};
@@ -22,11 +23,19 @@ const TAKEN_MAX: usize = 64;
 /// No more requests are taken while those that cannot begin hold this many bytes.
 const PARKED_BYTES_MAX: usize = 4 << 20;
 
+/// The most origins that get the lock in a row.
+const ADMITTED_MAX: usize = 64;
+/// The work of a step, in bytes of data that are looked at. So a process that is a target comes
+/// back to its own calls within some hundred microseconds.
+const STEP_BYTES_MAX: usize = 512 << 10;
+
 /// The target's side of a window.
 pub(super) struct Target {
     addresses: Arc<Addresses>,
     /// The origins with requests that are not finished.
     lines: BTreeMap<i32, Line>,
+    /// The origin with which the next step begins: the last one ended before it.
+    first: i32,
     locks: Locks,
     notes: Notes,
     known: Known,
@@ -39,6 +48,7 @@ impl Target {
         Target {
             addresses,
             lines: BTreeMap::new(),
+            first: 0,
             locks: Locks::default(),
             notes: Notes::default(),
             known: Known::default(),
@@ -48,12 +58,13 @@ impl Target {
 
     /// Makes a bounded step. Returns whether anything happened.
     pub(super) fn advance(&mut self, access: &mut impl Access, exposed: &dyn Exposed) -> bool {
+        let mut left = STEP_BYTES_MAX;
         let mut moved = self.take(access);
         moved |= self.admit(access, exposed);
-        moved |= self.advance_lines(access, exposed);
+        moved |= self.advance_lines(access, exposed, &mut left);
         // A lock may have been given back.
         if self.admit(access, exposed) {
-            self.advance_lines(access, exposed);
+            self.advance_lines(access, exposed, &mut left);
             moved = true;
         }
         self.lines.retain(|_, line| !line.is_idle());
@@ -116,21 +127,40 @@ impl Target {
 
     /// Lets origins have the lock for which they wait, as far as it is their turn.
     fn admit(&mut self, access: &mut impl Access, exposed: &dyn Exposed) -> bool {
-        let mut admitted = false;
-        while let Some(waiter) = self.locks.admit(exposed) {
-            admitted = true;
+        let mut admitted = 0;
+        while admitted < ADMITTED_MAX
+            && let Some(waiter) = self.locks.admit(exposed)
+        {
+            admitted += 1;
             let line = self.lines.get_mut(&waiter.origin);
             if !line.is_some_and(|line| line.locked(access, waiter.number)) {
                 self.locks.give(exposed, waiter.origin);
             }
         }
-        admitted
+        admitted > 0
     }
 
-    fn advance_lines(&mut self, access: &mut impl Access, exposed: &dyn Exposed) -> bool {
-        let Target { lines, locks, notes, known, shows, .. } = self;
-        let mut helpers = Helpers { exposed, locks, notes, known, shows };
-        lines.values_mut().fold(false, |moved, line| line.advance(access, &mut helpers) | moved)
+    /// Moves the origins' requests on, one origin after another, while there are bytes of work
+    /// `left`.
+    fn advance_lines(&mut self, access: &mut impl Access, exposed: &dyn Exposed, left: &mut usize) -> bool {
+        let Target { lines, first, locks, notes, known, shows, .. } = self;
+        let mut helpers = Helpers { exposed, locks, notes, known, shows, left };
+        let mut moved = false;
+        let mut advance = |(&origin, line): (&i32, &mut Line)| {
+            if *helpers.left == 0 {
+                return ControlFlow::Break(origin);
+            }
+            moved |= line.advance(access, &mut helpers);
+            ControlFlow::Continue(())
+        };
+        let mut stopped = lines.range_mut(*first..).try_for_each(&mut advance);
+        if stopped.is_continue() {
+            stopped = lines.range_mut(..*first).try_for_each(&mut advance);
+        }
+        if let ControlFlow::Break(origin) = stopped {
+            *first = origin;
+        }
+        moved
     }
 
     /// Drops requests that came too late, and returns how many.
@@ -161,6 +191,12 @@ impl Target {
     /// Returns the counts.
     pub(super) fn counts(&self) -> Counts {
         self.notes.counts
+    }
+
+    /// Returns whether a step may find anything to do though no request has come.
+    #[inline]
+    pub(super) fn is_busy(&self) -> bool {
+        !self.lines.is_empty() || self.locks.is_awaited()
     }
 
     /// Returns whether nothing is under way.

@@ -1,8 +1,8 @@
-//! The short way of the most frequent calls (MPI-5.0, 12.3 and 12.5.4): on memory that is mapped
+//! The fast path of the most frequent calls (MPI-5.0, 12.3 and 12.5.4): on memory that is mapped
 //! here, in an epoch that waits for nothing, by a thread that is alone in MPI.
 //!
 //! Each function returns false, and has changed nothing, if the call is another one, or if anything
-//! is wrong with it: then the general way does it or says what is wrong.
+//! is wrong with it: then the general path does it or says what is wrong.
 
 use super::Win;
 use super::apply::{self, Domain, Guard};
@@ -40,7 +40,7 @@ impl Win {
         let rank = spot.rank as usize;
         let Some(target) = self.targets.get(rank).and_then(|target| target.get()) else { return false };
         let Some(region) = target.mapped() else { return false };
-        let Some(at) = self.parts[rank].offset(spot.displacement, (0, bytes as i64)) else { return false };
+        let Some(at) = target.part.offset(spot.displacement, (0, bytes as i64)) else { return false };
         let mut epochs = self.epochs.lock_alone(alone);
         if !epochs.is_open_to(spot.rank) || !act(region, at as usize) {
             return false;
@@ -109,10 +109,10 @@ impl Win {
     ) -> bool {
         let Some(basic) = datatype.as_basic() else { return false };
         self.at_once(alone, Kind::Accumulate, spot, origin.len(), |region, at| {
-            let target = self.targets[spot.rank as usize].get();
-            let Some(words) = target.and_then(|target| target.words) else { return false };
+            let Some(target) = self.targets[spot.rank as usize].get() else { return false };
+            let Some(words) = target.words else { return false };
             let stripes = Stripes::new(words.stripes(), process.me(), &yield_core);
-            let guard = Guard { domain: self.domain(spot), stripes };
+            let guard = Guard { domain: target.part.domain(self.flavor), stripes };
             apply::accumulate_row(op, (region, at), (count, basic), (Some(origin), None), &guard)
         })
     }
@@ -141,12 +141,8 @@ impl Win {
     }
 
     #[inline]
-    fn domain(&self, spot: Spot) -> Domain {
-        self.parts[spot.rank as usize].domain(self.flavor)
-    }
-
-    #[inline]
     fn is_by_processor(&self, spot: Spot) -> bool {
-        self.domain(spot) == Domain::Processor
+        let target = self.targets[spot.rank as usize].get();
+        target.is_some_and(|target| target.part.domain(self.flavor) == Domain::Processor)
     }
 }

@@ -76,12 +76,9 @@ fn some(random: &mut Random, ranks: usize) -> Vec<i32> {
     (0..ranks as i32).filter(|&rank| rank == first || random.percent(50)).collect()
 }
 
-/// Rounds of any sort, or without locks: a rank that dies with a lock ends the job, and nobody is
-/// told by messages.
-fn plan(random: &mut Random, ranks: usize, has_locks: bool) -> Vec<Round> {
+fn plan(random: &mut Random, ranks: usize) -> Vec<Round> {
     let all: Vec<i32> = (0..ranks as i32).collect();
-    let sorts = if has_locks { 4 } else { 2 };
-    let round = |random: &mut Random| match random.below(sorts) {
+    let round = |random: &mut Random| match random.below(4) {
         0 => Round::Fence((0..ranks).map(|_| changes(random, &all)).collect()),
         1 => {
             let (targets, origins) = (some(random, ranks), some(random, ranks));
@@ -294,7 +291,7 @@ fn job(seed: u64, dies: bool) -> Result<End, String> {
     let mut random = Random::new(seed);
     let ranks = random.between(2, 5) as usize;
     let faults = Faults::random(&mut random);
-    let rounds = plan(&mut random, ranks, !dies);
+    let rounds = plan(&mut random, ranks);
     let at = random.below(1500);
     let death = Death { rank: random.below(ranks as u64) as usize, at, told_at: at + random.below(3000) };
     let death = dies.then_some(death);

@@ -1,9 +1,11 @@
-//! Ranks that wait for a lock by messages, and one of them dies before its turn. The others get the
-//! lock, whatever has become of its request. (A rank that dies with the lock ends the job.)
+//! Ranks that wait for a lock by messages, and one of them dies. If it died before its turn, the
+//! others get the lock, whatever has become of its request. If it died with the lock, they hear
+//! that they wait in vain.
 
 use crate::exposed::Memory;
 use std::sync::Arc;
 use verbena_fault::Fault;
+use verbena_mpi::generated::constants::MPI_ERR_PROC_ABORTED;
 use verbena_mpi::window::lock::Kind;
 use verbena_mpi::window::service::{Operation, Service};
 use verbena_mpi::{Comm, Error, Group};
@@ -69,8 +71,8 @@ impl Job {
         }
     }
 
-    /// Returns whether the victim's request had come before it died.
-    fn run(mut self) -> Result<bool, String> {
+    /// Lets the first rank hold the lock and others ask for it.
+    fn begin(&mut self) -> Result<Vec<(usize, Operation)>, String> {
         let first = self.lock(HOLDER, Kind::Writer);
         if let Some(error) = self.finish(HOLDER, &first)? {
             return Err(format!("the first lock: {error}"));
@@ -82,10 +84,38 @@ impl Job {
             waiting.push((rank, self.lock(rank, kind)));
             (0..self.random.below(200)).for_each(|_| self.step());
         }
-        self.cluster.kill(VICTIM);
-        let has_come = self.services[0].counts().queued_locks == 3;
+        Ok(waiting)
+    }
+
+    /// The holder dies. All others hear of it, those that ask later too.
+    fn lose_holder(mut self) -> Result<(), String> {
+        let mut waiting = self.begin()?;
+        self.die(HOLDER as u32);
+        waiting.push((0, self.lock(0, Kind::Reader)));
+        for (rank, lock) in waiting {
+            match self.finish(rank, &lock)? {
+                Some(error) if error.class == MPI_ERR_PROC_ABORTED => (),
+                other => return Err(format!("rank {rank} waited for a dead rank's lock: {other:?}")),
+            }
+        }
+        self.cluster.violations().first().map_or(Ok(()), |violation| Err(violation.clone()))
+    }
+
+    /// Lets a rank die, and then the others hear of it.
+    fn die(&mut self, victim: u32) {
+        self.cluster.kill(victim);
         (0..self.random.below(200)).for_each(|_| self.step());
-        self.tell_death();
+        for rank in (0..RANKS).filter(|&rank| rank != victim) {
+            let fault = Fault::new("the peer has died", format!("rank {victim}"), "", "");
+            self.cluster.engine(rank).give_up(victim, fault);
+        }
+    }
+
+    /// Returns whether the victim's request had come before it died.
+    fn run(mut self) -> Result<bool, String> {
+        let waiting = self.begin()?;
+        let has_come = self.services[0].counts().queued_locks == 3;
+        self.die(VICTIM);
         self.unlock(HOLDER)?;
         for (rank, lock) in waiting.into_iter().filter(|it| it.0 != VICTIM as usize) {
             match self.finish(rank, &lock)? {
@@ -94,13 +124,6 @@ impl Job {
             }
         }
         self.cluster.violations().first().map_or(Ok(has_come), |violation| Err(violation.clone()))
-    }
-
-    fn tell_death(&mut self) {
-        for rank in (0..RANKS).filter(|&rank| rank != VICTIM) {
-            let fault = Fault::new("the peer has died", format!("rank {VICTIM}"), "", "");
-            self.cluster.engine(rank).give_up(VICTIM, fault);
-        }
     }
 }
 
@@ -114,4 +137,11 @@ fn a_dead_rank_that_waited_for_a_lock_holds_up_nobody() {
     }
     println!("{queued} of {} victims had queued", seeds.len());
     assert!(seeds.len() < SEEDS as usize || queued >= SEEDS / 4, "{queued}");
+}
+
+#[test]
+fn those_who_wait_for_the_lock_of_a_dead_rank_hear_of_it() {
+    for seed in seeds_of("windows", SEEDS) {
+        Job::new(seed).lose_holder().unwrap_or_else(|problem| panic!("VERBENA_SIM_SEED={seed}: {problem}"));
+    }
 }

@@ -79,6 +79,18 @@ pub(super) fn lock_state(is_held: bool) -> Error {
     sync(mpi::MPI_ERR_RMA_SYNC, what, on)
 }
 
+/// The error of a lock whose holder has died.
+#[cold]
+pub(super) fn dead_holder(holder: i32, target: i32) -> Error {
+    Error::new(
+        mpi::MPI_ERR_PROC_ABORTED,
+        "a lock of a window will never be free: the rank that holds it has died",
+        format!("the lock of rank {target}, held by rank {holder}"),
+        "the process was killed, or its node is gone; what it changed may be half done",
+        "look for the end of that rank in the output of the launcher",
+    )
+}
+
 fn sync(class: Class, what: &str, on: &str) -> Error {
     Error::new(
         class,

@@ -10,7 +10,7 @@ use super::request::{Action, Elements, Request};
 use super::shows::Shows;
 use super::{Exposed, Place, error, payload_tag};
 use crate::datatype::Datatype;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::process::{Access, failure_error};
 use crate::window::counts;
 use std::collections::VecDeque;
@@ -110,6 +110,12 @@ impl Line {
     pub(super) fn locked(&mut self, access: &mut impl Access, number: u32) -> bool {
         self.head = Head::Free;
         self.outbox.done(access, number)
+    }
+
+    /// Says that the origin does not get the lock for which it waited.
+    pub(super) fn refused(&mut self, access: &mut impl Access, number: u32, error: &Error) {
+        self.head = Head::Free;
+        self.outbox.explain(access, number, error);
     }
 
     fn reap_puts(&mut self, access: &mut impl Access, notes: &mut Notes) -> bool {
@@ -358,7 +364,7 @@ impl Line {
     fn explain(
         &mut self,
         number: u32,
-        error: &crate::error::Error,
+        error: &Error,
         access: &mut impl Access,
         helpers: &mut Helpers,
     ) {

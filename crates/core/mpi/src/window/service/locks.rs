@@ -66,6 +66,17 @@ impl Locks {
         Some(first)
     }
 
+    /// The origins that hold the lock.
+    pub(super) fn holders(&self) -> impl Iterator<Item = i32> {
+        self.held.keys().copied()
+    }
+
+    /// Takes all that wait out of the queue. They get no lock: a holder has died, and will not give
+    /// it back.
+    pub(super) fn take_waiting(&mut self) -> VecDeque<Waiter> {
+        std::mem::take(&mut self.waiting)
+    }
+
     /// Gives the lock of an origin back. Returns whether it held it.
     pub(super) fn give(&mut self, exposed: &dyn Exposed, origin: i32) -> bool {
         let Some(kind) = self.held.remove(&origin) else { return false };

@@ -60,6 +60,7 @@ impl Target {
     pub(super) fn advance(&mut self, access: &mut impl Access, exposed: &dyn Exposed) -> bool {
         let mut left = STEP_BYTES_MAX;
         let mut moved = self.take(access);
+        moved |= self.refuse_waiting(access);
         moved |= self.admit(access, exposed);
         moved |= self.advance_lines(access, exposed, &mut left);
         // A lock may have been given back.
@@ -138,6 +139,26 @@ impl Target {
             }
         }
         admitted > 0
+    }
+
+    /// Tells those who wait for the lock that they wait in vain if an origin has died with it.
+    fn refuse_waiting(&mut self, access: &mut impl Access) -> bool {
+        if !self.locks.is_awaited() {
+            return false;
+        }
+        let Addresses { requests, group, rank, .. } = &*self.addresses;
+        let is_lost = |origin: &i32| {
+            access.look(|engine| engine.loss(*requests, Some(group.peer(*origin)))).is_some()
+        };
+        let Some(holder) = self.locks.holders().find(is_lost) else { return false };
+        let error = error::dead_holder(holder, *rank);
+        for waiter in self.locks.take_waiting() {
+            if let Some(line) = self.lines.get_mut(&waiter.origin) {
+                self.notes.counts.failures += 1;
+                line.refused(access, waiter.number, &error);
+            }
+        }
+        true
     }
 
     /// Moves the origins' requests on, one origin after another, while there are bytes of work

@@ -7,6 +7,7 @@
 
 mod job;
 mod many;
+mod slots;
 
 use job::{Flaw, Job, Met, Over};
 use std::ops::AddAssign;

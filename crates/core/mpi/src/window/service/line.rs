@@ -361,13 +361,7 @@ impl Line {
         }
     }
 
-    fn explain(
-        &mut self,
-        number: u32,
-        error: &Error,
-        access: &mut impl Access,
-        helpers: &mut Helpers,
-    ) {
+    fn explain(&mut self, number: u32, error: &Error, access: &mut impl Access, helpers: &mut Helpers) {
         helpers.notes.counts.failures += 1;
         self.outbox.explain(access, number, error);
     }

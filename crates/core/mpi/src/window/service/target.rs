@@ -147,9 +147,8 @@ impl Target {
             return false;
         }
         let Addresses { requests, group, rank, .. } = &*self.addresses;
-        let is_lost = |origin: &i32| {
-            access.look(|engine| engine.loss(*requests, Some(group.peer(*origin)))).is_some()
-        };
+        let is_lost =
+            |origin: &i32| access.look(|engine| engine.loss(*requests, Some(group.peer(*origin)))).is_some();
         let Some(holder) = self.locks.holders().find(is_lost) else { return false };
         let error = error::dead_holder(holder, *rank);
         for waiter in self.locks.take_waiting() {

@@ -4,7 +4,8 @@
 //! find. Until it has flushed a target, it puts into a slot once, and may accumulate there and get
 //! afterwards: such operations keep their order.
 
-use crate::exposed::{Memory, UNIT, combine};
+use super::slots::{SLOT, SLOTS, pack, remote, unpack};
+use crate::exposed::{Memory, combine};
 use crate::sample::WORD;
 use std::sync::{Arc, LazyLock};
 use verbena_engine::Motion;
@@ -20,9 +21,6 @@ use verbena_sim::over_rails::{self, RailFaults};
 use verbena_sim::over_rc::{self, RcFaults};
 use verbena_sim::{Cluster, Memory as Buffer, Random, Shape};
 
-/// Slots of an origin in each window, and bytes of a slot.
-const SLOTS: usize = 10;
-const SLOT: usize = 8000;
 /// Steps without any change after which a run counts as stuck.
 const STEPS_MAX: u64 = 500_000;
 /// Times that the ranks may come to rest before all of them may leave.
@@ -465,37 +463,4 @@ impl Job {
         self.ranks[me].slots[target] = [Slot::Clean; SLOTS];
         Ok(())
     }
-}
-
-/// The first byte of a slot of `me`.
-fn start_of(me: usize, slot: usize) -> usize {
-    (me * SLOTS + slot) * SLOT
-}
-
-fn remote(me: usize, target: usize, slot: usize, count: usize, datatype: &Arc<Datatype>) -> Remote<'_> {
-    let displacement = start_of(me, slot) as i64 / UNIT;
-    Remote { rank: target as i32, displacement, count: count as i64, datatype }
-}
-
-fn for_each_run(remote: &Remote, me: usize, slot: usize, mut each: impl FnMut(usize, usize)) {
-    let (layout, count) = (remote.datatype.layout(), remote.count as usize);
-    layout.for_each_run(count, 0, remote.datatype.size() * count, |at, len| {
-        each(start_of(me, slot).wrapping_add_signed(at), len);
-    });
-}
-
-/// Packs the elements' bytes in `memory`.
-fn pack(remote: &Remote, me: usize, slot: usize, memory: &[u8]) -> Vec<u8> {
-    let mut packed = Vec::new();
-    for_each_run(remote, me, slot, |at, len| packed.extend(&memory[at..at + len]));
-    packed
-}
-
-/// Unpacks bytes to the elements in `memory`.
-fn unpack(remote: &Remote, me: usize, slot: usize, packed: &[u8], memory: &mut [u8]) {
-    let mut from = 0;
-    for_each_run(remote, me, slot, |at, len| {
-        memory[at..at + len].copy_from_slice(&packed[from..from + len]);
-        from += len;
-    });
 }

@@ -128,6 +128,11 @@ static void created(void) {
     check_hint(win, "same_size", "false");
     check_hint(win, "verbena_unknown", NULL);
     check_exchange(win, memory, NULL);
+    /* The first part, of which the others know nothing that they could load. */
+    MPI_Aint bytes;
+    int unit, *first;
+    CHECK(MPI_Win_shared_query(win, MPI_PROC_NULL, &bytes, &unit, &first) == MPI_SUCCESS);
+    CHECK(bytes == (rank == 0 ? (MPI_Aint)sizeof memory : 0) && (rank != 0 || first == memory));
     CHECK(MPI_Win_free(&win) == MPI_SUCCESS && win == MPI_WIN_NULL);
     /* A window without memory at all ranks but the last. */
     CHECK(MPI_Win_create_c(memory, rank == size - 1 ? sizeof memory : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win) ==

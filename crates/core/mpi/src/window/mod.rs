@@ -243,16 +243,16 @@ impl Win {
     }
 
     /// The part of `rank` as this process may load and store it (`MPI_Win_shared_query`): bytes,
-    /// unit and address. For `MPI_PROC_NULL` it is the part of the lowest rank that has one which
-    /// is mapped here. A part of no bytes, or one that is not mapped here, has the address 0 and,
-    /// in the latter case, no bytes (12.2.3). `MPI_ERR_RMA_FLAVOR` for a dynamic window.
+    /// unit and address. For `MPI_PROC_NULL` it is the part of the lowest rank that has one. A part
+    /// of no bytes, or one that is not mapped here, has the address 0 and, in the latter case, no
+    /// bytes (12.2.3). `MPI_ERR_RMA_FLAVOR` for a dynamic window.
     pub fn shared_query(&self, process: &Process, rank: i32) -> Result<(u64, i64, usize)> {
         if self.flavor == Flavor::Dynamic {
             return Err(error::no_parts("MPI_Win_shared_query"));
         }
         let found = match self.member(rank)? {
             Some(rank) => Some(rank),
-            None => (0..self.parts.len()).find(|&rank| self.is_shared(process, rank)),
+            None => (0..self.parts.len()).find(|&rank| self.parts.get(rank).size > 0),
         };
         let Some(rank) = found else { return Ok((0, 1, 0)) };
         let part = self.parts.get(rank);
@@ -265,14 +265,6 @@ impl Win {
             None if self.flavor == Flavor::Shared => Ok((part.size, part.unit, 0)),
             None => Ok((0, part.unit, 0)),
         }
-    }
-
-    /// Returns whether a member has bytes that are mapped here. Asks nothing of those on other
-    /// nodes.
-    fn is_shared(&self, process: &Process, rank: usize) -> bool {
-        let peer = self.group().peer(rank as i32);
-        let is_near = peer == process.me() || process.heap().is_some_and(|heap| heap.unites(peer));
-        is_near && self.shared(process, rank).is_some()
     }
 
     /// The part of a member, if it has bytes and they are mapped here.

@@ -231,12 +231,9 @@ static void aligned(int has_shared) {
         check_hint(win, "mpi_minimum_memory_alignment", used[i]);
         /* It cannot change any more. */
         MPI_Info_set(info, "mpi_minimum_memory_alignment", "65536");
-        MPI_Info_set(info, "no_locks", "true");
         MPI_Win_set_info(win, info);
         check_hint(win, "mpi_minimum_memory_alignment", used[i]);
-        check_hint(win, "no_locks", "false");
         MPI_Win_free(&win);
-        MPI_Info_delete(info, "no_locks");
         MPI_Info_set(info, "mpi_minimum_memory_alignment", wanted[i]);
         CHECK(MPI_Alloc_mem(100, info, &memory) == MPI_SUCCESS);
         CHECK((uintptr_t)memory % (uintptr_t)atoi(used[i]) == 0);

@@ -392,7 +392,7 @@ impl<'a> Making<'a> {
             serving,
             far,
             needs_progress,
-            allows_locks,
+            allows_locks: AtomicBool::new(allows_locks),
             is_shared_told: AtomicBool::new(false),
             epochs: Lock::new(Epochs::default()),
             meetings: Lock::new(Meetings::default()),

@@ -251,7 +251,7 @@ pub(super) fn no_locks(call: &str) -> Error {
     Error::new(
         mpi::MPI_ERR_RMA_SYNC,
         format!("{call} came for a window without locks"),
-        "the window was made with the hint no_locks=true",
+        "the window has the hint no_locks=true",
         "the hint says that no process locks the window, so that nobody serves locks",
         "make the window without the hint, or use fences or MPI_Win_post and MPI_Win_start",
     )

@@ -13,21 +13,20 @@ const ALIGNMENT_MIN: usize = LINE_BYTES;
 #[derive(Clone, Copy, PartialEq)]
 enum When {
     Always,
-    /// At the making of the window: later the value stays.
-    Making,
-    /// At the making of a window that allocates memory; others do not have the hint.
+    /// At the making of a window that allocates memory: later the value stays, and others do not
+    /// have the hint.
     Allocating,
 }
 
 /// The known hints and the values that are in use unless the program gives others.
 const KNOWN: [(&str, &str, Valid, When); 8] = [
-    ("no_locks", "false", is_flag, When::Making),
+    ("no_locks", "false", is_flag, When::Always),
     ("accumulate_ordering", "rar,raw,war,waw", is_ordering, When::Always),
     ("accumulate_ops", "same_op_no_op", is_ops, When::Always),
     ("mpi_accumulate_granularity", "0", is_number, When::Always),
     ("same_size", "false", is_flag, When::Always),
     ("same_disp_unit", "false", is_flag, When::Always),
-    ("alloc_shared_noncontig", "false", is_flag, When::Making),
+    ("alloc_shared_noncontig", "false", is_flag, When::Always),
     (ALIGNMENT, "64", is_alignment, When::Allocating),
 ];
 
@@ -70,8 +69,9 @@ pub(super) fn in_use(given: Option<&Info>, allocates: bool) -> Result<Info> {
     Ok(hints)
 }
 
-/// Takes over the valid hints of `given` (`MPI_Win_set_info`), but for those that decided how the
-/// window was made.
+/// Takes over the valid hints of `given` (`MPI_Win_set_info`), but for the alignment of memory that
+/// is there. Others that decide how a window is made have no effect any more, but are told as given,
+/// as MPICH does.
 pub(super) fn update(hints: &Info, given: &Info) -> Result<()> {
     for (key, _, valid, _) in KNOWN.into_iter().filter(|hint| hint.3 == When::Always) {
         if let Some(value) = text(given, key)?
@@ -128,16 +128,16 @@ mod tests {
     }
 
     #[test]
-    fn hints_that_decided_how_a_window_is_made_stay() {
+    fn hints_are_told_as_given_but_for_the_alignment() {
         let given = Info::new();
         given.set(b"no_locks", b"true").unwrap();
-        let hints = in_use(Some(&given), false).unwrap();
+        let hints = in_use(Some(&given), true).unwrap();
         given.set(b"no_locks", b"false").unwrap();
         given.set(b"alloc_shared_noncontig", b"true").unwrap();
-        given.set(b"same_size", b"true").unwrap();
+        given.set(ALIGNMENT.as_bytes(), b"8192").unwrap();
         update(&hints, &given).unwrap();
-        assert!(is_set(&hints, "no_locks") && !is_set(&hints, "alloc_shared_noncontig"));
-        assert!(is_set(&hints, "same_size"));
+        assert!(!is_set(&hints, "no_locks") && is_set(&hints, "alloc_shared_noncontig"));
+        assert_eq!(alignment(&hints), ALIGNMENT_MIN);
     }
 
     #[test]

@@ -127,7 +127,7 @@ pub struct Win {
     far: Option<Far>,
     needs_progress: bool,
     /// False with the hint `no_locks`.
-    allows_locks: bool,
+    allows_locks: AtomicBool,
     /// Set once the program was told where memory of a member is.
     is_shared_told: AtomicBool,
     epochs: Lock<Epochs>,
@@ -180,7 +180,9 @@ impl Win {
 
     /// Takes over hints (`MPI_Win_set_info`).
     pub fn set_hints(&self, given: &Info) -> Result<()> {
-        info::update(&self.hints, given)
+        let updated = info::update(&self.hints, given);
+        self.allows_locks.store(!info::is_set(&self.hints, "no_locks"), Ordering::Relaxed);
+        updated
     }
 
     /// The name that the program gave it, empty at first (`MPI_Win_get_name`).

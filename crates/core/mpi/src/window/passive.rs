@@ -81,7 +81,7 @@ impl Win {
 
     /// Checks that the window was made for locks.
     fn check_locks(&self, call: &str) -> Result<()> {
-        if self.allows_locks { Ok(()) } else { Err(error::no_locks(call)) }
+        if self.allows_locks.load(Ordering::Relaxed) { Ok(()) } else { Err(error::no_locks(call)) }
     }
 
     /// The members whose memory the program may load and store, this process first.

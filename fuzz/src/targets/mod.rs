@@ -5,6 +5,7 @@
 //! | [`wire`] | packets, frames and cards of the channels, from other processes |
 //! | [`reliable`] | fragments and acknowledgements of `ud` |
 //! | [`boot`] | PMI and PMIx, from ranks and launchers; frames of agents |
+//! | [`snapshot`] | what ranks say of themselves, for reports of hangs |
 //! | [`user`] | host files, command lines and settings, from users |
 //! | [`pipe`] | bytes in the memory of `pipe`, from a peer gone wild |
 //! | [`engine`] | packets for the engine, from a peer gone wild |
@@ -19,6 +20,7 @@ pub mod datatype_wire;
 pub mod engine;
 pub mod pipe;
 pub mod reliable;
+pub mod snapshot;
 pub mod user;
 pub mod view;
 pub mod window;
@@ -224,6 +226,18 @@ static ALL: &[Target] = &[
         boot::agent,
         &[b"verbena-mpiexec 1 ", b"verbena-agent ", b"\n", &[1, 0, 0, 0, 6, b'\n']],
         "frames between mpiexec and its agents"
+    ),
+    target!(
+        "snapshot",
+        10_000,
+        snapshot::snapshot,
+        &[
+            b"|",
+            &[1, 8, b'M', b'P', b'I', b'_', b'R', b'e', b'c', b'v', 0],
+            &[0; 7],
+            &[3, 1, 0, 1, 1, 2, 14, 4]
+        ],
+        "what ranks say of themselves"
     ),
     target!("hosts", 2_000, user::hosts, HOST_WORDS, "lists and files of hosts, allocations"),
     target!("command_line", 500, user::command_line, COMMAND_WORDS, "the command line of mpiexec"),

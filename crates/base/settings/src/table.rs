@@ -44,6 +44,15 @@ settings! {
     /// SIGTERM kills them at once; 0: as long as they like
     TERM_GRACE_SECONDS: Number(10, 0..=1 << 30), Launcher, Seconds, Process, Start, "";
 
+    /// after so long without progress of any rank mpiexec says who waits for whom; it ends nothing.
+    /// 0: never. A job that waits for a rank that computes has ten times as long. Under other
+    /// launchers there is no such report
+    HANG_SECONDS: Number(60, 0..=1 << 30), Launcher, Seconds, Process, Start, "";
+
+    /// 0: where a rank crashed is not told; a program that handles SIGSEGV and the like by itself
+    /// is left alone anyway
+    CRASH_REPORTS: Flag(true), Startup, None, Process, Start, "";
+
     /// the channels to use; without cma nothing is copied between processes by system calls
     CHANNELS: Names("all that work here", &["loopback", "shm", "cma", "rc", "ud", "pipe", "ofi"]), Channel, None, Process, Start, "";
     /// 0 leaves out the channel cma (process_vm_readv and process_vm_writev)
@@ -324,6 +333,11 @@ settings! {
     POLLING_UPDATE_EVERY: Number(1, 1..=1_000_000), Engine, Packets, Process, Anytime, "paper 3, 3.2.2 and 3.3.2";
     /// with dynamic, the last messages that count for the ratios
     POLLING_HISTORY: Number(4, 1..=1_000_000), Engine, Packets, Process, Anytime, "paper 3, 3.2.2; the model of its costs";
+    /// what each process tells of itself: info for its channels, over which it reached whom and
+    /// why; debug for its settings and counts too
+    LOG: Choice(&["none", "info", "debug"], 0), Startup, None, Process, Start, "";
+    /// the log goes to this file with the rank at the end, as in FILE.3
+    LOG_FILE: Text("standard error"), Startup, None, Process, Start, "";
 
     /// traces where the time of messages and one-sided calls goes: each rank writes NAME.RANK.json
     /// at the end, for verbena trace; slows small messages down
@@ -423,6 +437,7 @@ pub const LAUNCHER_PID: &str = "VERBENA_LAUNCHER_PID";
 pub const OTHERS: &[&str] = &[
     "VERBENA_JOB",
     "VERBENA_LOCAL_RANKS",
+    "VERBENA_STATUS",
     LAUNCHER_PID,
     "VERBENA_PMI_SOCKET",
     "VERBENA_APPNUM",

@@ -11,7 +11,7 @@
 //! | **start** an operation: complete at once, or a [`RequestId`] | [`send`](Engine::send), [`receive`](Engine::receive), [`post`](Engine::post), [`receive_matched`](Engine::receive_matched); [`cancel`](Engine::cancel), [`forget`](Engine::forget) | `lib.rs`, `send.rs`, `receive.rs` |
 //! | make **progress**: poll the channels, move protocols on | [`progress`](Engine::progress), [`progress_in_turn`](Engine::progress_in_turn); before sleep [`arm`](Engine::arm), [`disarm`](Engine::disarm); at the end [`is_quiet`](Engine::is_quiet), [`farewell`](Engine::farewell); for a lost peer [`give_up`](Engine::give_up) | `lib.rs`, `scheduler.rs` |
 //! | **take** a completion, once | [`take`](Engine::take); [`take_known`](Engine::take_known) of a request that may not exist; [`take_plain`](Engine::take_plain) of one that ended as most do | `lib.rs`, `take.rs` |
-//! | **look** without changing anything | [`probe`](Engine::probe), [`match_probe`](Engine::match_probe), [`is_pending`](Engine::is_pending), [`peek`](Engine::peek), [`counters`](Engine::counters), [`describe`](Engine::describe) | `lib.rs`, `look.rs` |
+//! | **look** without changing anything | [`probe`](Engine::probe), [`match_probe`](Engine::match_probe), [`is_pending`](Engine::is_pending), [`peek`](Engine::peek), [`pending_messages`](Engine::pending_messages), [`counters`](Engine::counters), [`describe`](Engine::describe) | `lib.rs`, `look.rs`, `pending.rs` |
 //!
 //! One-sided operations on the memory of peers (`one_sided.rs`) are started and taken alike. Beside
 //! them stand the fast paths, `try_*` (`send.rs`, `direct_receive.rs`): each does a whole
@@ -38,12 +38,14 @@ mod message;
 mod one_sided;
 mod outbox;
 mod peer;
+mod pending;
 mod pool;
 mod queue;
 mod receive;
 mod rendezvous;
 mod request;
 mod requests;
+mod routes;
 mod scheduler;
 mod send;
 mod slab;
@@ -60,6 +62,8 @@ use glanced::Glanced;
 pub use message::*;
 pub use one_sided::{Motion, OneSidedId, PARTS_WAITING_MAX, Part, Refused, Shown};
 use peer::PeerState;
+pub use pending::{PendingMessage, PendingMessages, PendingOperation, PendingQueue};
+pub use routes::RouteReport;
 use scheduler::Scheduler;
 pub use scheduler::{PERIOD_MAX, Polling, Scheme};
 pub use send::LINE_BYTES_MAX;

@@ -8,7 +8,8 @@ use verbena_channel::loopback::LoopbackChannel;
 use verbena_channel::mark::Mark;
 use verbena_channel::packet::Kind;
 use verbena_engine::{
-    ANY_SOURCE, ANY_TAG, Engine, Failure, Mode, Posted, ReceiveRequest, SendRequest, Settings,
+    ANY_SOURCE, ANY_TAG, Engine, Failure, Mode, PendingOperation, Posted, ReceiveRequest, SendRequest,
+    Settings,
 };
 
 #[test]
@@ -272,4 +273,27 @@ fn messages_to_oneself_in_every_size_and_order() {
 fn a_short_blocking_send_to_oneself_needs_no_receive() {
     let mut engine = to_myself();
     assert!(matches!(engine.send(my_send(&Bytes::zero(1 << 16), Mode::Standard)), Posted::Done(_)));
+}
+
+#[test]
+fn messages_that_wait_are_listed() {
+    let mut pair = Pair::new(Wire::packets());
+    let (data, room) = (Bytes::pattern(100, 1), Bytes::zero(300));
+    let Posted::Pending(receive) = pair.receive(1, 0, 5, room.buffer()) else { panic!("nothing was sent") };
+    for tag in [6, 7] {
+        pair.send(0, tag, data.buffer());
+    }
+    pair.settle();
+    let pending = pair.engines[1].pending_messages(1);
+    assert_eq!((pending.receives.total, pending.sends.total, pending.unexpected.total), (1, 0, 2));
+    let [message] = pending.unexpected.first[..] else { panic!("one is listed") };
+    assert_eq!((message.peer, message.tag, message.bytes), (Some(0), Some(6), 100));
+    let Some(PendingOperation::Receive(wanted)) = pair.engines[1].pending_operation(receive) else {
+        panic!("it waits")
+    };
+    assert_eq!((wanted.tag, wanted.bytes), (Some(5), 300));
+    assert!(pair.engines[1].bytes_moved() >= 200);
+    pair.send(0, 5, data.buffer());
+    pair.end(1, Posted::Pending(receive));
+    assert_eq!(pair.engines[1].pending_operation(receive), None);
 }

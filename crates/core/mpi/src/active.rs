@@ -45,6 +45,20 @@ impl Active {
         }
     }
 
+    /// The operation, for reports of programs that hang.
+    pub fn operations(&self, process: &Process) -> Vec<verbena_hang::Operation> {
+        use verbena_hang::Operation;
+        match self {
+            Active::Engine(_, id) => process.operation(*id).into_iter().collect(),
+            Active::Task(running) => vec![running.operation()],
+            Active::Both(both) => both.try_lock().map_or(vec![Operation::Other], |both| {
+                [&both.send, &both.receive].iter().flat_map(|part| part.operations(process)).collect()
+            }),
+            Active::Partitioned(_) | Active::Window(_) | Active::Far(_) => vec![Operation::Other],
+            Active::Done(_) => Vec::new(),
+        }
+    }
+
     /// Returns how it ended, if it has.
     pub fn poll(&self, process: &Process) -> Option<Outcome> {
         match self {

@@ -14,6 +14,7 @@ pub mod file;
 pub mod generated;
 pub mod group;
 pub mod info;
+pub mod log;
 #[cfg(doc)]
 pub mod manual;
 pub mod op;

@@ -4,13 +4,14 @@
 use crate::comm::{Comm, Traffic};
 use crate::datatype::Datatype;
 use crate::error::Error;
-use crate::generated::constants::{MPI_ANY_SOURCE, MPI_PROC_NULL};
+use crate::generated::constants::{MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_PROC_NULL};
 use crate::process::{Process, failure_error};
 use crate::request::{Active, Both, Direction, Outcome};
 use std::sync::Arc;
 use verbena_channel::Peer;
 use verbena_channel::mark::Mark;
 use verbena_engine::{Envelope, MessageId, Mode, ReceiveRequest, SendRequest};
+use verbena_hang::{Awaited, Message};
 use verbena_memory::{Buffer, Owned};
 use verbena_waiting::lock::Lock;
 
@@ -113,8 +114,20 @@ pub fn exchange(
 pub fn wait(process: &Process, active: &Active) -> Outcome {
     match active {
         Active::Done(outcome) => outcome.clone(),
-        other => process.wait(|process| other.poll(process)),
+        other => process.wait_for(|process| awaited(process, other), |process| other.poll(process)),
     }
+}
+
+#[cold]
+fn awaited(process: &Process, active: &Active) -> Awaited {
+    Awaited::All(active.operations(process))
+}
+
+/// The message that a probe waits for, for reports of programs that hang.
+pub fn probed(comm: &Comm, source: i32, tag: i32) -> Awaited {
+    let tag = (tag != MPI_ANY_TAG).then_some(tag);
+    let (context, process) = (comm.context(Traffic::Point), sender(comm, source));
+    Awaited::Probe(Message { context, process, tag, bytes: 0 })
 }
 
 /// The first message that such a receive would match, if there is one after a poll.

@@ -6,11 +6,12 @@
 mod allocated;
 mod failure;
 pub mod task;
+mod wait;
+mod watch;
 use crate::threads;
 use allocated::Allocated;
 pub use allocated::Freed;
 pub use failure::{checked, completion_error, failure_error};
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -19,9 +20,11 @@ use verbena_channel::Peer;
 use verbena_channel::board::Boards;
 use verbena_channel::heap::Heap;
 use verbena_channel::neighbor::Neighbors;
-use verbena_engine::{Completion, Engine, Envelope, MaySend, Plain, Posted, RequestId, SendRequest, Taken};
+use verbena_engine::{Completion, Engine, Envelope, MaySend, Posted, RequestId, SendRequest};
 use verbena_waiting::lock::{Lock, SingleThread, SingleThreadGuard, is_shared};
 use verbena_waiting::{SLEEP_MAX, Step, ThreadPlacement, Waiter};
+pub use watch::Watch;
+use watch::Watched;
 
 /// The state of this process.
 pub struct Process {
@@ -43,6 +46,7 @@ pub struct Process {
     /// The number of calls without waiting that found nothing, since one found something.
     polled_in_vain: AtomicU32,
     contexts: AtomicU64,
+    watched: Watched,
 }
 
 /// Exclusive use of an engine for a moment. The library locks it, the simulator lends it.
@@ -122,6 +126,7 @@ impl Process {
             slept: AtomicU64::new(0),
             polled_in_vain: AtomicU32::new(0),
             contexts: AtomicU64::new(FIRST_COUNTER),
+            watched: Watched::default(),
         }
     }
 
@@ -143,6 +148,11 @@ impl Process {
     /// Gives the process memory that all processes of its node have mapped.
     pub fn with_heap(self, heap: Option<Arc<dyn Heap>>) -> Process {
         Process { heap, ..self }
+    }
+
+    /// Lets this process say to `watch` what it waits for.
+    pub fn with_watch(self, watch: Option<Arc<dyn Watch>>) -> Process {
+        Process { watched: Watched::by(watch), ..self }
     }
 
     /// Makes receives from any source fail if a process that may send to them is lost.
@@ -269,34 +279,6 @@ impl Process {
         moved
     }
 
-    /// Makes progress until `done` gives a value.
-    #[inline]
-    pub fn wait<T>(&self, mut done: impl FnMut(&Process) -> Option<T>) -> T {
-        let mut round = 0;
-        loop {
-            if let Some(value) = done(self) {
-                return value;
-            }
-            if self.progress_in_turn() {
-                round = 0;
-                continue;
-            }
-            match self.idle(round, &mut done) {
-                ControlFlow::Break(value) => return value,
-                ControlFlow::Continue(next) => round = next,
-            }
-        }
-    }
-
-    /// Waits for an engine's request and takes its completion.
-    #[inline]
-    pub fn finish(&self, posted: Posted) -> Completion {
-        match posted {
-            Posted::Done(completion) => completion,
-            Posted::Pending(request) => self.finish_request(request),
-        }
-    }
-
     /// Starts a send. Returns `Ok(None)` if it is complete already, else its request, or the
     /// completion of one that failed.
     #[inline]
@@ -314,29 +296,6 @@ impl Process {
         self.engine.lock_alone(alone)
     }
 
-    /// Waits for a request that ends as requests usually do. `None` if this one does not, or does
-    /// not exist: then [`Process::finish_known`] tells more.
-    #[inline(never)]
-    pub fn finish_plain(&self, alone: SingleThread, request: RequestId) -> Option<(i32, i32, u64)> {
-        // The guard must be gone before anything else is asked of the engine.
-        let found = self.engine_alone(alone).take_plain(request);
-        by_state(found, |ended| ended, || self.wait_plain(alone, request))
-    }
-
-    #[inline(never)]
-    fn wait_plain(&self, alone: SingleThread, request: RequestId) -> Option<(i32, i32, u64)> {
-        let mut engine = self.engine_alone(alone);
-        engine.progress_in_turn();
-        let found = engine.take_plain(request);
-        drop(engine);
-        by_state(found, |ended| ended, || self.wait_longer(request))
-    }
-
-    #[inline(never)]
-    fn wait_longer(&self, request: RequestId) -> Option<(i32, i32, u64)> {
-        self.wait(|process| by_state(process.look(|engine| engine.take_plain(request)), Some, || None))
-    }
-
     /// Returns the first message that a receive would match, or says that there is none even after
     /// a round of progress. `None` if a caller that finds nothing should step aside, or if there
     /// are tasks: then [`Process::poll`] does what is due.
@@ -352,56 +311,6 @@ impl Process {
             return None;
         }
         Some(self.engine_alone(alone).probe_or_progress(context, source, tag))
-    }
-
-    /// Waits for a request; `None` if it does not exist. The completion comes with its context.
-    #[inline]
-    pub fn finish_known(&self, request: RequestId) -> Option<(Completion, u64)> {
-        match self.look(|engine| engine.take_known(request)) {
-            Taken::Done(completion, context) => Some((completion, context)),
-            Taken::Unknown => None,
-            Taken::Pending => self.wait(|process| match process.look(|engine| engine.take_known(request)) {
-                Taken::Done(completion, context) => Some(Some((completion, context))),
-                Taken::Unknown => Some(None),
-                Taken::Pending => None,
-            }),
-        }
-    }
-
-    /// Waits for a pending request and takes its completion.
-    pub fn finish_request(&self, request: RequestId) -> Completion {
-        self.wait(|process| process.engine.lock().take(request))
-    }
-
-    /// Passes an idle round as the waiter says; breaks with the value if it turned up.
-    #[cold]
-    fn idle<T>(&self, round: u32, done: &mut impl FnMut(&Process) -> Option<T>) -> ControlFlow<T, u32> {
-        if is_shared() && !self.shares_cores && threads::several() {
-            self.waiter.step_aside();
-        }
-        if self.waiter.idle(round) == Step::Again {
-            return ControlFlow::Continue(round.saturating_add(1));
-        }
-        // Counted before the last look: a thread that completes our request after it will ring.
-        self.sleepers.fetch_add(1, Ordering::SeqCst);
-        let longest = self.engine.lock().arm();
-        let mut moved = self.progress();
-        let value = done(self);
-        if moved || value.is_some() {
-            self.waiter.disarm();
-            self.engine.lock().disarm();
-        } else {
-            self.slept.fetch_add(1, Ordering::Relaxed);
-            self.waiter.sleep(longest.min(self.sleep_max));
-            self.engine.lock().disarm();
-            // What woke it may be in a channel whose turn would come later.
-            moved = self.progress();
-        }
-        self.sleepers.fetch_sub(1, Ordering::SeqCst);
-        match value {
-            Some(value) => ControlFlow::Break(value),
-            None => ControlFlow::Continue(if moved { 0 } else { round.saturating_add(1) }),
-        }
     }
 
     /// The number of times that a wait slept.
@@ -440,6 +349,7 @@ impl Process {
             } else {
                 let began = Instant::now();
                 self.waiter.sleep(longest.min(self.sleep_max));
+                self.answer();
                 placement.keep();
                 self.waiter.help();
                 short_sleeps = if began.elapsed() < SHORT_SLEEP { short_sleeps.saturating_add(1) } else { 0 };
@@ -455,16 +365,5 @@ impl Process {
     /// Wakes the progress thread.
     pub fn wake_progress_thread(&self) {
         self.waiter.ring_self();
-    }
-}
-
-/// Calls `ended` for a request that is over (with source, tag and bytes, or `None` if it did not
-/// end as usual), else `pending`.
-#[inline(always)]
-fn by_state<R>(found: Plain, ended: impl Fn(Option<(i32, i32, u64)>) -> R, pending: impl FnOnce() -> R) -> R {
-    match found {
-        Plain::Ended { source, tag, bytes } => ended(Some((source, tag, bytes))),
-        Plain::Unusual => ended(None),
-        Plain::Pending => pending(),
     }
 }

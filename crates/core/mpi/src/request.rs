@@ -161,6 +161,13 @@ impl Request {
         }
     }
 
+    /// The operation, for reports of programs that hang.
+    pub fn operations(&self, process: &Process) -> Vec<verbena_hang::Operation> {
+        let active = self.active.try_lock();
+        let operations = active.and_then(|active| Some(active.as_ref()?.operations(process)));
+        operations.unwrap_or_else(|| vec![verbena_hang::Operation::Other])
+    }
+
     /// Returns whether it has ended or is inactive. Calls no callback and changes nothing that the
     /// program sees.
     pub fn is_ready(&self, process: &Process) -> bool {

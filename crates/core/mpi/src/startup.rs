@@ -26,6 +26,8 @@ pub struct Started {
 /// The launcher's words, and the line to it.
 pub struct Launch {
     boot: Mutex<Option<Boot>>,
+    /// The protocol of the launcher.
+    pub launcher: &'static str,
     /// The job's name, the same in all its processes and in no other job.
     pub job: String,
     /// Number of processes that the user's machines could run, if the launcher said
@@ -70,6 +72,7 @@ pub fn start() -> Result<Started, Error> {
     let launch = Launch {
         universe_size: boot.universe_size(),
         appnum: boot.appnum(),
+        launcher: boot.kind(),
         boot: Mutex::new(Some(boot)),
         job: place.job,
     };
@@ -143,6 +146,14 @@ impl Launch {
     pub fn abort(&self, code: i32, message: &str) -> ! {
         match self.boot.lock().ok().and_then(|mut boot| boot.take()) {
             Some(mut boot) => boot.abort(code, message),
+            None => abort_unlaunched(code, message),
+        }
+    }
+
+    /// Ends the whole job after an error in `call`, with the message for the user.
+    pub fn fail(&self, code: i32, call: &str, message: &str) -> ! {
+        match self.boot.lock().ok().and_then(|mut boot| boot.take()) {
+            Some(mut boot) => boot.fail(code, call, message),
             None => abort_unlaunched(code, message),
         }
     }

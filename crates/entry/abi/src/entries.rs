@@ -95,6 +95,6 @@ unsafe extern "C" fn create_errhandler(
 fn code(call: &str, result: Result<(), Failed>) -> c_int {
     match result {
         Ok(()) => mpi::MPI_SUCCESS,
-        Err(failed) => raise(call, Owner::None, failed),
+        Err(failed) => raise(call, &[], Owner::None, failed),
     }
 }

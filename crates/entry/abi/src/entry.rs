@@ -17,7 +17,7 @@ macro_rules! entry {
     ($mpi:ident $pmpi:ident($($name:ident: $type:ty),*) $owner:expr => { $($body:tt)* }) => {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $pmpi($($name: $type),*) -> std::ffi::c_int {
-            checked! { $mpi $owner => { $($body)* } }
+            checked! { $mpi($($name: $type),*) $owner => { $($body)* } }
         }
 
         twin! { $mpi $pmpi($($name: $type),*) -> std::ffi::c_int }
@@ -62,7 +62,7 @@ macro_rules! general {
         #[inline(never)]
         unsafe extern "C" fn general($($name: $type),*) -> std::ffi::c_int {
             verbena_channel::trace::enter();
-            let code = checked! { $mpi $owner => { $($body)* } };
+            let code = checked! { $mpi($($name: $type),*) $owner => { $($body)* } };
             verbena_channel::trace::leave(stringify!($mpi));
             code
         }
@@ -71,7 +71,7 @@ macro_rules! general {
 
 /// The work of an entry point: calls the body and reports its failure.
 macro_rules! checked {
-    ($mpi:ident $owner:expr => { $($body:tt)* }) => {{
+    ($mpi:ident($($name:ident: $type:ty),*) $owner:expr => { $($body:tt)* }) => {{
         let call = move || -> Result<(), $crate::report::Failed> {
             // SAFETY: the program passes what the MPI standard says: pointers are null where that
             // is allowed, or lead to memory of the right size that is the call's until it returns.
@@ -82,7 +82,13 @@ macro_rules! checked {
         match call() {
             Ok(()) => verbena_mpi::generated::constants::MPI_SUCCESS,
             // SAFETY: as above, if the owner's handle lies behind a pointer.
-            Err(failed) => $crate::report::raise(stringify!($mpi), #[allow(unused_unsafe)] unsafe { $owner }, failed),
+            Err(failed) => $crate::report::raise(
+                stringify!($mpi),
+                &[$((stringify!($name), stringify!($type), $crate::arguments::Shown::shown(&$name))),*],
+                #[allow(unused_unsafe)]
+                unsafe { $owner },
+                failed,
+            ),
         }
     }};
 }

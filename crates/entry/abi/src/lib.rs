@@ -11,19 +11,25 @@ compile_error!("Verbena encodes handles and counts in 64-bit little-endian words
 mod entry;
 
 pub mod args;
+pub mod arguments;
+mod call_site;
 pub mod calls;
 pub mod collectives;
+mod crash;
 pub mod entries;
 #[rustfmt::skip]
 pub mod generated;
 pub mod fast_path;
+mod frames;
 pub mod handles;
 mod host;
 mod info_env;
+mod last_errors;
 mod owner;
 mod panic;
 pub mod predefined;
 mod progress_thread;
+mod python;
 pub mod report;
 mod reporter;
 pub mod requests;
@@ -33,6 +39,8 @@ pub mod status;
 pub mod table;
 pub mod tool;
 mod unreceived;
+mod watch;
+mod whereabouts;
 
 pub use generated::types::*;
 pub use state::process;

@@ -1,9 +1,10 @@
 //! Gives an error to the error handler of the right object (MPI-5.0, 9.3).
 
+use crate::arguments::{self, Argument};
 use crate::handles::{COMMS, ERRHANDLERS, FILES, Ref, SESSIONS, WINS};
 pub use crate::owner::Owner;
 use crate::owner::on_comm;
-use crate::{reporter, startup, state};
+use crate::{last_errors, reporter, startup, state};
 use std::ffi::c_int;
 use std::sync::{Arc, LazyLock};
 use verbena_mpi::errhandler::{Action, Handling, Kind, predefined};
@@ -29,23 +30,27 @@ impl From<Error> for Failed {
 /// The error handler of `MPI_FILE_NULL`, which new files begin with (MPI-5.0, 14.7).
 pub static FILE_DEFAULT: LazyLock<Handling> = LazyLock::new(|| Handling::new(predefined::returning()));
 
-/// Calls the error handler of `owner` (or of the error's own owner) and returns the code for the
-/// program, which a handler of the program may change.
+/// Calls the error handler of `owner` (or of the error's own owner) for an error of `call` with
+/// these arguments, and returns the code for the program, which a handler of the program may
+/// change.
 #[cold]
-pub fn raise(call: &str, owner: Owner, failed: Failed) -> c_int {
+pub fn raise(call: &str, arguments: &[Argument], owner: Owner, failed: Failed) -> c_int {
     let Failed { error, owner: own } = failed;
     if owner == Owner::Tool {
         return tool_code(error.class);
     }
     let owner = own.unwrap_or(owner);
     let (errhandler, handle) = find(owner);
-    let message = || format!("{call} failed: {}", on_comm(error.clone(), owner));
+    let whole = format!("{call}{}", arguments::text(arguments));
+    let named = on_comm(error.clone(), owner);
+    last_errors::keep(error.class, &whole, &named.fault);
+    let message = || format!("{whole} failed: {named}");
     // Hardly any program looks at the code of this call, and the launcher knows only that it heard
     // of no end.
     if call == "MPI_Finalize" && !matches!(errhandler.action(), Action::AreFatal | Action::Abort) {
         eprintln!("{}", fatal_text(&message()));
     }
-    handle_error(&errhandler, handle, error.class, message)
+    handle_error(&errhandler, handle, error.class, call, message)
 }
 
 /// The return code of the tool interface, which has its own: any other class, from another part of
@@ -55,17 +60,19 @@ fn tool_code(class: c_int) -> c_int {
     if own.contains(&class) { class } else { mpi::MPI_T_ERR_INVALID }
 }
 
-/// Lets an error handler act on a code and returns the resulting code; a fatal one says `message`.
+/// Lets an error handler act on a code of `call` and returns the resulting code; a fatal one says
+/// `message`.
 pub fn handle_error(
     errhandler: &Errhandler,
     handle: usize,
     code: c_int,
+    call: &str,
     message: impl FnOnce() -> String,
 ) -> c_int {
     match errhandler.action() {
         Action::Return => code,
         Action::Call(_, callback) => callback(handle, code),
-        Action::AreFatal | Action::Abort => startup::abort(code, &fatal_text(&message())),
+        Action::AreFatal | Action::Abort => startup::fail(code, call, &fatal_text(&message())),
     }
 }
 
@@ -129,7 +136,8 @@ pub fn unsupported(call: &str, owner: Owner) -> c_int {
         return tool_code(error.class);
     }
     let (errhandler, handle) = find(owner);
-    handle_error(&errhandler, handle, error.class, || {
+    last_errors::keep(error.class, call, &error.fault);
+    handle_error(&errhandler, handle, error.class, call, || {
         reporter::wait_for_turn("unsupported");
         error.to_string()
     })

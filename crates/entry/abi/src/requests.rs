@@ -5,11 +5,13 @@
 
 use crate::generated::types::MPI_Request;
 use crate::handles::{COMMS, Kind, REQUESTS, Ref, decode_request, encode_request, engine_receive};
+use crate::last_errors;
 use crate::process;
 use crate::report::{Failed, Owner};
 use crate::status::Status;
 use std::sync::Arc;
 use verbena_engine::{Completion, ReceiveRequest, RequestId, SendRequest};
+use verbena_hang::{Awaited, Operation};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::process::completion_error;
 use verbena_mpi::request::{Active, Direction, Look, Outcome, Request, poll_engine};
@@ -145,6 +147,16 @@ impl Pending {
         }
     }
 
+    /// The operation of the request, for reports of programs that hang.
+    #[cold]
+    pub fn operations(&self, process: &Process) -> Vec<Operation> {
+        match self {
+            Pending::Null | Pending::Sent => Vec::new(),
+            Pending::Engine(_, id) => process.operation(*id).into_iter().collect(),
+            Pending::Object(request) => request.operations(process),
+        }
+    }
+
     /// The object whose error handler hears of an error in `outcome`.
     pub fn owner(&self, outcome: &Outcome) -> Owner {
         if let Pending::Object(request) = self
@@ -256,11 +268,14 @@ fn finish_object(
 /// Waits for one request and retires it. `None` if it was null or inactive.
 fn finish(process: &Process, handle: &mut MPI_Request) -> std::result::Result<Option<Outcome>, Failed> {
     let pending = resolve(*handle)?;
-    let outcome = process.wait(|process| match pending.look(process, true) {
-        State::Pending => None,
-        State::Inactive => Some(None),
-        State::Ended(outcome) => Some(Some(outcome)),
-    });
+    let outcome = process.wait_for(
+        |process| Awaited::All(pending.operations(process)),
+        |process| match pending.look(process, true) {
+            State::Pending => None,
+            State::Inactive => Some(None),
+            State::Ended(outcome) => Some(Some(outcome)),
+        },
+    );
     if outcome.is_some() {
         retire(process, handle, &pending)?;
     }
@@ -283,7 +298,9 @@ pub fn failed(pending: &Pending, outcome: &Outcome) -> Option<Failed> {
 /// that failed.
 #[cold]
 pub fn in_status(first: Failed) -> Failed {
-    let Failed { error: Error { mut fault, .. }, owner } = first;
+    let Failed { error: Error { mut fault, class }, owner } = first;
+    // The operation's status has its own code.
+    last_errors::keep(class, "an operation", &fault);
     fault.what = format!("an operation failed among those waited for: {}", fault.what);
     Failed { error: Error { class: mpi::MPI_ERR_IN_STATUS, fault }, owner }
 }

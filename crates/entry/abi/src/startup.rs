@@ -8,13 +8,13 @@
 use crate::handles::COMMS;
 use crate::owner::{Owner, on_comm};
 use crate::tool::clock_ns;
-use crate::{panic, progress_thread, state, unreceived};
+use crate::{crash, panic, progress_thread, state, unreceived, watch, whereabouts};
 use std::sync::{Arc, Mutex, OnceLock};
 use verbena_channel::{Peer, trace};
 use verbena_mpi::comm::world;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::startup::{Launch, Started, abort_unlaunched, start};
-use verbena_mpi::{Comm, Error, Process, Result, coll, tool};
+use verbena_mpi::{Comm, Error, Process, Result, coll, log, tool};
 use verbena_waiting::lock;
 
 static LAUNCH: OnceLock<Launch> = OnceLock::new();
@@ -29,6 +29,8 @@ pub fn enter(thread_level: i32) -> Result<()> {
     panic::explain();
     let mut users = USERS.lock().unwrap();
     let is_new = state::try_process().is_none();
+    crash::explain(watch::place());
+    whereabouts::answer(watch::place());
     if is_new {
         make_process()?;
     }
@@ -47,8 +49,9 @@ fn make_process() -> Result<()> {
     COMMS.define(mpi::MPI_COMM_WORLD, Arc::new(world::world(&process)));
     COMMS.define(mpi::MPI_COMM_SELF, Arc::new(world::own(&process)));
     crate::predefined::learn_element_bytes();
-    state::set_process(process.with_senders(may_send));
+    state::set_process(process.with_senders(may_send).with_watch(watch::launcher()));
     tool::event::attach(state::process(), clock_ns);
+    log::started(state::process(), launch.launcher, &launch.job);
     // Set only here, under the lock of `USERS`.
     let _ = LAUNCH.set(launch);
     // SAFETY: the function has C's calling convention and lives as long as the library.
@@ -77,6 +80,7 @@ pub fn leave() -> Result<()> {
     }
     drain(state::process());
     progress_thread::stop();
+    log::ended(state::process());
     state::process().wait(|process| process.look(|engine| engine.farewell()).then_some(()));
     state::set_open(false);
     // The launcher is told all the same.
@@ -103,6 +107,7 @@ pub fn meet_world(process: &Process) -> Result<()> {
     unreceived::take_back(process, has_sessions);
     drain(process);
     meet_members(process, &world).map_err(named)?;
+    unreceived::warn_of_arrived(process, has_sessions);
     // The collectives of a session may go on.
     if has_sessions { Ok(()) } else { check_received(process) }
 }
@@ -138,6 +143,14 @@ pub fn launch() -> Option<&'static Launch> {
 pub fn abort(code: i32, message: &str) -> ! {
     match launch().filter(|_| !state::is_forked_child()) {
         Some(launch) => launch.abort(code, message),
+        None => abort_unlaunched(code, message),
+    }
+}
+
+/// Like [`abort`], after an error in `call`.
+pub fn fail(code: i32, call: &str, message: &str) -> ! {
+    match launch().filter(|_| !state::is_forked_child()) {
+        Some(launch) => launch.fail(code, call, message),
         None => abort_unlaunched(code, message),
     }
 }

@@ -14,6 +14,7 @@
 //! | [`card`] | binary cards as text that any launcher carries, in parts |
 //! | [`link`](mod@link) | the descriptor: blocking send and receive of one message |
 //! | [`client`] | the conversations: PMI-1, PMI-2, our extension, PMIx |
+//! | [`status`] | memory that a rank shares with its launcher, for reports of hangs |
 //!
 //! What must never be here: anything about communicators, channels or messages between ranks.
 
@@ -23,6 +24,7 @@ pub mod environment;
 mod error;
 pub mod link;
 pub mod pmix;
+pub mod status;
 pub mod wire;
 
 pub use error::BootError;
@@ -137,6 +139,17 @@ impl Boot {
             let _ = client.abort(code, message);
         }
         link::exit_now(exit_byte(code))
+    }
+
+    /// Ends the whole job after an error in `call`, like [`Boot::abort`]. Our own launcher writes
+    /// the message, so that many processes which fail alike say so once.
+    pub fn fail(&mut self, code: i32, call: &str, message: &str) -> ! {
+        if let Some(Client::Ours(client)) = &mut self.client
+            && client.fail(code, call, message).is_ok()
+        {
+            link::exit_now(exit_byte(code))
+        }
+        self.abort(code, message)
     }
 
     /// Tells the launcher that this process is done with MPI; it may then exit without being

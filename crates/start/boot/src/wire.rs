@@ -12,7 +12,8 @@
 //!
 //! Our own `mpiexec` adds, in PMI-1 framing: `verbena_hello` and `verbena_bye` (no answer), and
 //! `verbena_exchange card=C`, answered to all when all have given theirs by
-//! `verbena_cards cards=C0,C1,...`.
+//! `verbena_cards cards=C0,C1,...`; and `call=C text=C` in `abort`, for a process that an error
+//! ended: `mpiexec` shows the text.
 
 use thiserror::Error;
 

@@ -13,6 +13,8 @@ pub struct Place<'a> {
     pub host: &'a str,
     /// The rank's program.
     pub program: &'a OsStr,
+    /// The places where it crashed, in words.
+    pub crash: Option<&'a str>,
 }
 
 /// The message for a failure. `place` returns the facts about a rank.
@@ -22,13 +24,21 @@ pub fn explain<'a>(failure: &Failure, place: impl Fn(u32) -> Place<'a>) -> Fault
         format!("rank {rank}: pid {}, host {}, program {}", place.pid, place.host, place.program.display())
     };
     match failure {
-        Failure::Killed { rank, signal } => killed(*rank, *signal, on(*rank)),
+        Failure::Killed { rank, signal } => {
+            let crash = place(*rank).crash.map_or(String::new(), |crash| format!(", {crash}"));
+            killed(*rank, *signal, on(*rank) + &crash)
+        }
         Failure::Aborted { rank, code } => Fault::new(
             format!("Rank {rank} called MPI_Abort with code {code}; the job is ended."),
             on(*rank),
-            "the program, or an MPI error that its error handler took as fatal",
+            "the program itself decided to end the job",
             "see what the rank wrote before this message",
         ),
+        // The rank's own message has the rest.
+        Failure::Erroneous { rank, code, call } => {
+            let what = format!("Rank {rank} failed in {call} with code {code}; the job is ended.");
+            Fault::new(what, on(*rank), "", "")
+        }
         Failure::Failed { rank, code } => Fault::new(
             format!("Rank {rank} exited with code {code} before the others were done; the job is ended."),
             on(*rank),
@@ -101,7 +111,11 @@ fn absent(rank: u32, fresh: bool, on: String) -> Fault {
 /// The likely cause of a signal, and what to do.
 fn hint(signal: i32) -> (&'static str, &'static str) {
     match signal {
-        libc::SIGSEGV | libc::SIGBUS | libc::SIGILL | libc::SIGFPE => (
+        libc::SIGFPE => (
+            "an error in the program: an integer was divided by zero, or the quotient has no place in its type",
+            "allow a core file (ulimit -c unlimited) or run one rank under a debugger",
+        ),
+        libc::SIGSEGV | libc::SIGBUS | libc::SIGILL => (
             "an error in the program: a wrong address, a stack overflow, or a full file system behind mapped memory",
             "allow a core file (ulimit -c unlimited) or run one rank under a debugger",
         ),
@@ -170,7 +184,8 @@ mod tests {
 
     #[test]
     fn every_failure_has_four_parts_and_names_the_rank() {
-        let place = |_| Place { pid: 77, host: "here", program: OsStr::new("prog") };
+        let place =
+            |_| Place { pid: 77, host: "here", program: OsStr::new("prog"), crash: Some("at f (a.c:1)") };
         for failure in [
             Failure::Killed { rank: 3, signal: 11 },
             Failure::Killed { rank: 3, signal: 34 },
@@ -184,6 +199,8 @@ mod tests {
             assert_eq!(text.lines().count(), 4, "{text}");
             assert!(text.starts_with("Rank 3 "), "{text}");
             assert!(text.contains("pid 77, host here, program prog"), "{text}");
+            let crashed = matches!(failure, Failure::Killed { .. });
+            assert_eq!(text.contains(", at f (a.c:1)"), crashed, "{text}");
         }
         let late = Failure::TimedOut { after: Duration::from_millis(1500), running: 2 };
         assert!(explain(&late, place).to_string().contains("(1.5 s)"));

@@ -44,6 +44,15 @@ pub enum Failure {
         /// The exit code.
         code: i32,
     },
+    /// An error ended a rank, by the error handler of what it was about.
+    Erroneous {
+        /// The rank.
+        rank: u32,
+        /// The exit code.
+        code: i32,
+        /// The MPI function.
+        call: String,
+    },
     /// A rank exited with a code other than 0, before `MPI_Finalize` or without MPI.
     Failed {
         /// The rank.
@@ -106,7 +115,7 @@ impl Failure {
             Failure::Killed { signal, .. } => 128 + signal,
             Failure::NoReader { .. } => BROKEN_PIPE,
             Failure::Unwritable(_) => 1,
-            Failure::Aborted { code, .. } => verbena_boot::exit_byte(*code),
+            Failure::Aborted { code, .. } | Failure::Erroneous { code, .. } => verbena_boot::exit_byte(*code),
             Failure::Failed { code, .. } => *code,
             Failure::NotFinalised { .. } | Failure::Absent { .. } | Failure::Garbled { .. } => 1,
             Failure::Lost(_) => 1,
@@ -126,7 +135,7 @@ impl Failure {
         match self {
             Failure::Killed { .. } | Failure::NotStarted(_) | Failure::Lost(_) => 0,
             Failure::NoReader { .. } | Failure::Unwritable(_) => 0,
-            Failure::Aborted { .. } => 1,
+            Failure::Aborted { .. } | Failure::Erroneous { .. } => 1,
             Failure::Garbled { .. } => 2,
             Failure::Failed { .. } => 3,
             Failure::NotFinalised { .. } => 4,
@@ -143,6 +152,20 @@ pub enum Action {
     Signal(i32),
     /// Stop this process, as the shell expects after Ctrl-Z.
     StopSelf,
+    /// Tell the user what the ranks wait for, and then call [`Job::handle_explained`]: the time
+    /// limit is over.
+    Explain,
+}
+
+/// The state of the explanation at the end of the time limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Explanation {
+    /// None is wanted, or it was given.
+    Unwanted,
+    /// One is wanted when the time is over.
+    Wanted,
+    /// The ranks are being asked.
+    UnderWay,
 }
 
 /// A job under way.
@@ -167,6 +190,7 @@ pub struct Job {
     term_grace: Option<Duration>,
     kill_at: Option<Duration>,
     time_limit: Option<Duration>,
+    explanation: Explanation,
     actions: VecDeque<Action>,
 }
 
@@ -187,6 +211,7 @@ impl Job {
             term_grace: Some(GRACE_AFTER_TERM),
             kill_at: None,
             time_limit,
+            explanation: Explanation::Unwanted,
             actions: VecDeque::new(),
         }
     }
@@ -200,6 +225,27 @@ impl Job {
     /// Sets the time that ranks have to end after a SIGTERM; `None`: no limit.
     pub fn with_term_grace(self, term_grace: Option<Duration>) -> Job {
         Job { term_grace, ..self }
+    }
+
+    /// Sets whether the user is told what the ranks wait for when the time limit is over, before
+    /// they are ended.
+    pub fn with_explanation(self, wanted: bool) -> Job {
+        Job { explanation: if wanted { Explanation::Wanted } else { Explanation::Unwanted }, ..self }
+    }
+
+    /// The number of ranks that have not ended.
+    pub fn running(&self) -> u32 {
+        self.running
+    }
+
+    /// Returns whether a rank has ended.
+    pub fn has_ended(&self, rank: u32) -> bool {
+        self.exits[rank as usize].is_some()
+    }
+
+    /// Notes that the user was told what the ranks wait for.
+    pub fn handle_explained(&mut self) {
+        self.explanation = Explanation::Unwanted;
     }
 
     /// Returns whether all ranks have ended.
@@ -223,7 +269,8 @@ impl Job {
             self.kill_at
         } else {
             let judge_at = self.judge_at.filter(|_| !self.losing);
-            [self.kill_at, self.time_limit, judge_at].into_iter().flatten().min()
+            let time_limit = self.time_limit.filter(|_| self.explanation != Explanation::UnderWay);
+            [self.kill_at, time_limit, judge_at].into_iter().flatten().min()
         }
     }
 
@@ -296,6 +343,11 @@ impl Job {
     /// Handles a call of `MPI_Abort`.
     pub fn handle_abort(&mut self, rank: u32, code: i32) {
         self.suspects.push(Failure::Aborted { rank, code });
+    }
+
+    /// Handles an error in this call, which ended a rank.
+    pub fn handle_error(&mut self, rank: u32, code: i32, call: String) {
+        self.suspects.push(Failure::Erroneous { rank, code, call });
     }
 
     /// Handles a message that is not PMI.
@@ -400,8 +452,16 @@ impl Job {
     }
 
     fn look_at_the_time(&mut self, now: Duration) {
-        if let Some(after) = self.time_limit.filter(|limit| now >= *limit && self.running > 0) {
-            self.suspects.push(Failure::TimedOut { after, running: self.running });
+        let Some(after) = self.time_limit.filter(|limit| now >= *limit && self.running > 0) else { return };
+        match self.explanation {
+            Explanation::Unwanted => {
+                self.suspects.push(Failure::TimedOut { after, running: self.running });
+            }
+            Explanation::Wanted if self.cause.is_none() => {
+                self.explanation = Explanation::UnderWay;
+                self.actions.push_back(Action::Explain);
+            }
+            Explanation::Wanted | Explanation::UnderWay => {}
         }
     }
 

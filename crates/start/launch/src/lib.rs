@@ -21,6 +21,7 @@
 //! | [`job`] | when the job ends, why, and with which exit code | no |
 //! | [`lines`] | the ranks' output in whole lines | no |
 //! | [`explain`] | the four-part messages about dead ranks | no |
+//! | [`rank_errors`] | errors that ended ranks, each told once | no |
 //! | [`wire`] | what `mpiexec` and its agents say to each other | no |
 //! | [`local_ranks`] | the ranks of one host: started, listened to, ended | yes |
 //! | [`agent`] | the ranks of another host | yes |
@@ -29,6 +30,10 @@
 //! | [`output`] | standard output and error, without ever blocking | yes |
 //! | [`files`] | files that take the ranks' output | yes |
 //! | [`screen`] | what the ranks write, on ours | yes |
+//! | [`stillness`] | whether the ranks get any further | no |
+//! | [`top`] | the socket on which `verbena top` asks | yes |
+//! | [`symbols`] | the functions and lines of addresses in a process | files |
+//! | [`process_facts`] | what the system tells of a process | files |
 //! | [`keyboard`] | our standard input on its way to rank 0 | yes |
 //! | [`supervise`] | the event loop over all of it | yes |
 //! | [`defect`] | the message when `mpiexec` itself is wrong | yes |
@@ -55,11 +60,16 @@ pub mod local_ranks;
 pub mod output;
 pub mod plan;
 pub mod pmi;
+pub mod process_facts;
+pub mod rank_errors;
 pub mod remote;
 pub mod resolve;
 pub mod screen;
+pub mod stillness;
 pub mod supervise;
+pub mod symbols;
 pub mod sys;
+pub mod top;
 pub mod topology;
 pub mod wire;
 pub mod wrapper;

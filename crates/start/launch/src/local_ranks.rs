@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | [`start`](mod@start) | starts one rank |
 //! | [`rank`] | one rank's PMI line and output streams |
+//! | [`status`] | what a rank says of itself, and what the system says of it |
 //! | [`stdin_pipe`] | rank 0's standard input |
 //! | [`descendants`] | kills what ranks leave behind, also when this process itself is killed |
 //!
@@ -15,20 +16,26 @@
 pub mod descendants;
 pub mod rank;
 pub mod start;
+pub mod status;
 pub mod stdin_pipe;
 
+use crate::plan::Exit;
+use crate::symbols::Symbols;
 use crate::sys::{self, Inherited, Poll, Reaped, SignalMask};
 use crate::topology::{self, Topology};
 use crate::wire::{Command, Report, Work};
 use descendants::Watcher;
 use rank::Rank;
 use start::start;
+use status::RankStatus;
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 use stdin_pipe::StdinPipe;
+use verbena_boot::status::StatusMemory;
 use verbena_fault::Fault;
 
 /// The time we wait at the end for output that another process may still hold open.
@@ -53,6 +60,7 @@ pub struct LocalRanks {
     /// Set for streams (0: output, 1: error output) that must not be read now.
     held: [bool; 2],
     drain_until: Option<Instant>,
+    symbols: Symbols,
     reports: VecDeque<Report>,
     /// The source at each place of the poll set.
     sources: Vec<(usize, Source)>,
@@ -79,7 +87,7 @@ impl LocalRanks {
         sys::adopt_orphans();
         let inherited = Inherited { descriptors: sys::raise_descriptor_limit(), signals };
         let (ranks, place_of_rank, place_of_pid, stdin, held, reports, sources) = Default::default();
-        let drain_until = None;
+        let (drain_until, symbols) = (None, Symbols::default());
         Ok(LocalRanks {
             inherited,
             mark,
@@ -92,6 +100,7 @@ impl LocalRanks {
             stdin,
             held,
             drain_until,
+            symbols,
             reports,
             sources,
         })
@@ -123,6 +132,9 @@ impl LocalRanks {
             Command::Shut(stream) => {
                 self.ranks.iter_mut().for_each(|rank| rank.streams[stream.min(1)] = None)
             }
+            Command::Pulse => self.tell_pulse(),
+            Command::Ask => self.ranks.iter_mut().for_each(Rank::ask),
+            Command::Look => self.tell_all(),
             Command::Finish => {
                 descendants::sweep(&self.watcher, self.children_before, &self.mark, &self.groups);
                 self.drain_until = Some(Instant::now() + DRAIN_TIME_MAX);
@@ -175,6 +187,12 @@ impl LocalRanks {
         let rank = &mut self.ranks[place];
         rank.running = false;
         rank.pmi = None;
+        if let Exit::Signal(signal) = reaped.exit {
+            let places = rank.crash_places(signal);
+            if !places.is_empty() {
+                self.reports.push_back(Report::Crashed { rank: rank.number, places });
+            }
+        }
         self.reports.push_back(Report::Ended { rank: rank.number, exit: reaped.exit });
         true
     }
@@ -225,8 +243,10 @@ impl LocalRanks {
             Ok(seats) => seats,
             Err(fault) => return self.give_up(work, 0, fault),
         };
+        // Without it there is only no report of hangs.
+        let status = StatusMemory::create(work.assignments.len()).ok().map(Rc::new);
         for (local, (assignment, seat)) in work.assignments.iter().zip(seats).enumerate() {
-            match start(work, local, &self.mark, self.inherited, &seat) {
+            match start(work, local, (&self.mark, status.as_deref()), self.inherited, &seat) {
                 Ok(mut started) => {
                     let (rank, pid, place) = (assignment.rank, started.pid, self.ranks.len());
                     self.watch(pid);
@@ -235,12 +255,35 @@ impl LocalRanks {
                     if let Some(pipe) = started.stdin.take() {
                         self.stdin = StdinPipe::new(pipe);
                     }
-                    self.ranks.push(Rank::new(rank, started));
+                    let status = status.clone().map(|memory| RankStatus::new(memory, local));
+                    self.ranks.push(Rank::new(rank, started).with_status(status));
                     self.reports.push_back(Report::Started { rank, pid });
                 }
                 Err(fault) => return self.give_up(work, local, fault),
             }
         }
+    }
+
+    /// Reports the ranks' signs of life.
+    fn tell_pulse(&mut self) {
+        let Some(first) = self.ranks.iter().map(|rank| rank.number).min() else { return };
+        let pulses = self.ranks.iter().filter(|rank| rank.running).filter_map(Rank::pulse);
+        let (mut digest, mut waiting) = (0_u64, 0);
+        for pulse in pulses {
+            // Fowler, Noll and Vo's hash of the words.
+            for word in [pulse.beats, pulse.waits, pulse.pid] {
+                digest = (digest ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(5);
+            }
+            waiting += u32::from(pulse.waits > 0);
+        }
+        self.reports.push_back(Report::Pulse { rank: first, digest, waiting });
+    }
+
+    /// Reports what each rank says and does.
+    fn tell_all(&mut self) {
+        let LocalRanks { ranks, symbols, reports, .. } = self;
+        let seen = ranks.iter().filter(|rank| rank.running).map(|rank| rank.look(symbols));
+        reports.extend(seen.map(|seen| Report::Seen(Box::new(seen))));
     }
 
     /// The processors of each rank, reported if the user wishes to know.

@@ -10,6 +10,7 @@ mod commands2;
 use crate::layout::process_mapping;
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
+use verbena_boot::card;
 use verbena_boot::wire::{Dialect, Inbox, Message, WireError};
 
 /// The longest message taken from a rank, in bytes.
@@ -43,6 +44,8 @@ pub enum Event {
         rank: u32,
         /// The exit code.
         code: i32,
+        /// The error that ended it, if it was one.
+        error: Option<RankError>,
     },
     /// A rank sent something that is not PMI; its line is of no use any more.
     Garbled {
@@ -51,6 +54,27 @@ pub enum Event {
         /// The error in its message.
         error: WireError,
     },
+}
+
+/// An error that ended a rank.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RankError {
+    /// The MPI function.
+    pub call: String,
+    /// The text for the user.
+    pub text: String,
+}
+
+impl RankError {
+    /// The error in a message of a rank.
+    fn of(message: &Message) -> Option<RankError> {
+        let decoded = |key| {
+            let bytes = card::decode(message.get(key)?).ok()?;
+            Some(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        let call = decoded("call")?.replace(char::is_control, " ");
+        Some(RankError { call, text: decoded("text")? })
+    }
 }
 
 /// Facts about the job that the ranks can ask for.
@@ -139,6 +163,11 @@ impl Server {
         self.peers.iter().any(|peer| peer.waiting.is_some())
     }
 
+    /// Returns whether a rank waits for all others.
+    pub fn is_waiting(&self, rank: u32) -> bool {
+        self.peers[rank as usize].waiting.is_some()
+    }
+
     /// Takes bytes that a rank has sent.
     pub fn handle_bytes(&mut self, rank: u32, bytes: &[u8]) {
         self.peers[rank as usize].inbox.push(bytes);
@@ -202,7 +231,8 @@ impl Server {
     }
 
     fn abort(&mut self, rank: u32, message: &Message) {
-        self.events.push_back(Event::Abort { rank, code: message.number("exitcode").unwrap_or(1) });
+        let code = message.number("exitcode").unwrap_or(1);
+        self.events.push_back(Event::Abort { rank, code, error: RankError::of(message) });
     }
 
     /// Lets a rank wait; when all ranks wait, all go on.

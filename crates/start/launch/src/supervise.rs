@@ -1,7 +1,9 @@
 //! The event loop: one thread waits for the hosts, our own output, signals and deadlines, and
 //! carries out what [`crate::job`] and [`crate::pmi`] decide.
 
-use crate::agent::AGENT_OPTION;
+mod inquiry;
+mod prepare;
+
 use crate::cli::{Order, hostname};
 use crate::explain::{Place, explain, signal_name};
 use crate::export;
@@ -12,14 +14,21 @@ use crate::keyboard::Keyboard;
 use crate::layout::{HostRanks, host_of_rank};
 use crate::local_ranks::LocalRanks;
 use crate::plan::{Assignment, Exit};
-use crate::pmi::{About, Event, Server, Stage};
-use crate::remote::{Means, News};
+use crate::pmi::{About, Event, RankError, Server, Stage};
+use crate::rank_errors::RankErrors;
+use crate::remote::News;
 use crate::screen::Screen;
+use crate::stillness::Stillness;
 use crate::sys::{self, Poll, Signals};
-use crate::wire::{Command, Key, Report, Stdin, Work};
+use crate::top::TopSocket;
+use crate::wire::{Command, Report, Stdin, Work};
+use inquiry::{Inquiries, Purpose};
+use prepare::{files, hang_limit, job_name, means, term_grace};
+use std::collections::HashMap;
 use std::io;
 use std::time::{Duration, Instant};
 use verbena_fault::Fault;
+use verbena_hang::words;
 
 /// The longest time between the closing of a dead rank's sockets and the news of its death.
 const DEATH_NEWS_DELAY: Duration = Duration::from_millis(10);
@@ -35,7 +44,11 @@ const LAUNCHER_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// Starts a job, stays with it, and returns its exit code.
 pub fn run(order: Order) -> i32 {
-    let own = [&verbena_settings::TERM_GRACE_SECONDS.about, &verbena_settings::RESOLVE_SECONDS.about];
+    let own = [
+        &verbena_settings::TERM_GRACE_SECONDS.about,
+        &verbena_settings::RESOLVE_SECONDS.about,
+        &verbena_settings::HANG_SECONDS.about,
+    ];
     let is_own = |fault: &&Fault| own.iter().any(|about| fault.to_string().contains(about.name));
     if let Some(fault) = verbena_settings::load().wrong.iter().find(is_own) {
         sys::complain(&format!("mpiexec: {fault}"));
@@ -83,6 +96,12 @@ struct Supervisor {
     shut: [bool; 2],
     /// The time when agents that have not reported their ranks' ends are lost.
     patience: Option<Instant>,
+    stillness: Stillness,
+    top: TopSocket,
+    inquiries: Inquiries,
+    errors: RankErrors,
+    /// The places where ranks crashed, in words.
+    crashes: HashMap<u32, String>,
     poll: Poll,
 }
 
@@ -97,7 +116,10 @@ impl Supervisor {
         let local = LocalRanks::new(&about.job, signals.before())?;
         Ok(Supervisor {
             started_at: Instant::now(),
-            job: Job::new(size, order.timeout).with_news_delay(delay).with_term_grace(term_grace()),
+            job: Job::new(size, order.timeout)
+                .with_news_delay(delay)
+                .with_term_grace(term_grace())
+                .with_explanation(hang_limit().is_some()),
             server: Server::new(about),
             hosts: JobHosts::new(local, hostname(), size),
             pids: vec![0; size as usize],
@@ -107,6 +129,11 @@ impl Supervisor {
             held: [false; 2],
             shut: [false; 2],
             patience: None,
+            stillness: Stillness::new(hang_limit()),
+            top: TopSocket::open(),
+            inquiries: Inquiries::default(),
+            errors: RankErrors::default(),
+            crashes: HashMap::new(),
             poll: Poll::default(),
             order,
             signals,
@@ -169,17 +196,22 @@ impl Supervisor {
     fn stay(&mut self) {
         loop {
             self.hear();
+            self.watch_over();
             self.job.set_losing(self.hosts.deadline().is_some());
             self.job.settle(self.started_at.elapsed(), self.server.someone_waits());
             while let Some(action) = self.job.poll_action() {
                 self.act(action);
+            }
+            if self.job.cause().is_some() {
+                self.tell_errors();
             }
             if self.job.is_over() {
                 // The results of the actions are judged too: they may have given up on the last
                 // ranks.
                 return self.job.settle(self.started_at.elapsed(), false);
             }
-            self.serve(self.job.deadline().map(|at| at.saturating_sub(self.started_at.elapsed())));
+            let judged = self.job.deadline().map(|at| at.saturating_sub(self.started_at.elapsed()));
+            self.serve([judged, self.watch_timeout()].into_iter().flatten().min());
             if self.patience.is_some_and(|until| Instant::now() >= until) {
                 self.patience = None;
                 self.strike_off(libc::SIGKILL, JobHosts::abandon);
@@ -202,6 +234,7 @@ impl Supervisor {
         self.screen.gather(&mut self.poll);
         self.hosts.gather(&mut self.poll, !self.screen.is_congested(1));
         let signals = self.poll.add(self.signals.fd(), true, false);
+        let top = self.top.fd().map(|fd| self.poll.add(fd, true, false));
         let until = [self.hosts.deadline(), self.patience].into_iter().flatten().min();
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         self.poll.wait([timeout, left].into_iter().flatten().min());
@@ -215,6 +248,9 @@ impl Supervisor {
         self.hear();
         if self.poll.is_ready(signals) {
             self.take_signals();
+        }
+        if top.is_some_and(|place| self.poll.is_ready(place)) && self.top.accept() {
+            self.inquire_for_top();
         }
     }
 
@@ -280,6 +316,11 @@ impl Supervisor {
             Report::Closed { rank, stream } => self.screen.close(rank, stream),
             Report::Ended { rank, exit } => self.job.handle_exit(rank, exit, self.server.stage(rank)),
             Report::InputTaken { open } => self.keyboard.taken(open),
+            Report::Pulse { rank, digest, waiting } => {
+                self.stillness.handle_pulse(rank, digest, waiting, self.started_at.elapsed());
+            }
+            Report::Crashed { rank, places } => _ = self.crashes.insert(rank, words::path(&places)),
+            Report::Seen(rank) => self.inquiries.handle_seen(*rank),
             Report::Done => {}
         }
     }
@@ -300,7 +341,11 @@ impl Supervisor {
         }
         while let Some(event) = self.server.poll_event() {
             match event {
-                Event::Abort { rank, code } => self.job.handle_abort(rank, code),
+                Event::Abort { rank, code, error: None } => self.job.handle_abort(rank, code),
+                Event::Abort { rank, code, error: Some(RankError { call, text }) } => {
+                    self.errors.add(rank, text);
+                    self.job.handle_error(rank, code, call);
+                }
                 Event::Garbled { rank, error } => {
                     self.hosts.tell(rank, Command::HangUp(rank));
                     self.job.handle_garbled(rank, error.to_string());
@@ -323,6 +368,15 @@ impl Supervisor {
 
     fn act(&mut self, action: Action) {
         match action {
+            Action::Explain => self.inquire(Purpose::TimeLimit),
+            Action::Signal(signal) if self.explains_before(signal) => self.inquire(Purpose::Signal(signal)),
+            action => self.carry_out(action),
+        }
+    }
+
+    fn carry_out(&mut self, action: Action) {
+        match action {
+            Action::Explain => {}
             Action::StopSelf => sys::stop_self(),
             Action::Signal(signal) => {
                 if [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGKILL].contains(&signal)
@@ -377,11 +431,23 @@ impl Supervisor {
         }
     }
 
+    /// Writes the errors that ended ranks, as if the ranks had done so.
+    fn tell_errors(&mut self) {
+        while let Some((rank, text)) = self.errors.poll_text() {
+            self.screen.write(rank, 1, format!("{text}\n").as_bytes());
+        }
+    }
+
     fn conclude(&mut self) {
+        self.tell_errors();
+        for text in self.errors.repeated() {
+            self.screen.say(&format!("mpiexec: {text}"));
+        }
         let place = |rank: u32| {
             let part = self.server.appnum(rank) as usize;
             let (pid, host) = (self.pids[rank as usize], self.hosts.host(rank));
-            Place { pid, host, program: &self.order.parts[part].program }
+            let crash = self.crashes.get(&rank).map(String::as_str);
+            Place { pid, host, program: &self.order.parts[part].program, crash }
         };
         let text = match (self.job.cause(), self.job.user_signal()) {
             (
@@ -403,37 +469,4 @@ impl Supervisor {
             self.screen.say(&format!("mpiexec: {text}"));
         }
     }
-}
-
-/// Creates the files for the ranks' output.
-fn files(order: &Order) -> Result<Files, Fault> {
-    let here = hostname();
-    let name = |number: u32| order.hosts[number as usize].name.as_deref().unwrap_or(&here);
-    let numbers = host_of_rank(&order.hosts);
-    let hosts: Vec<(u32, &str)> = numbers.into_iter().map(|number| (number, name(number))).collect();
-    Files::create(&order.outputs, &hosts)
-}
-
-/// The means to start agents: our own program, at its path on this host or under `--prefix`.
-fn means(order: &Order) -> Result<Means, Fault> {
-    let no_way = |error: io::Error| {
-        let what = "Could not prepare the start on other hosts.";
-        Fault::new(what, error.to_string(), "/proc or /dev is missing here", "mount them, or give --prefix")
-    };
-    let own = std::env::current_exe().map_err(no_way)?;
-    let program = order.prefix.as_ref().map_or(own.clone(), |prefix| prefix.join("bin/mpiexec"));
-    let key = Key::new(sys::random_bytes().map_err(no_way)?);
-    let agent = vec![program.into(), AGENT_OPTION.into()];
-    Ok(Means { launcher: order.launcher.clone(), agent, own, key })
-}
-
-/// A name that no other job has and nobody can guess: it also marks the job's processes.
-fn job_name() -> io::Result<String> {
-    Ok(format!("verbena-{}", Key::new(sys::random_bytes()?)))
-}
-
-/// The time that ranks have to end after a SIGTERM to `mpiexec`; `None`: no limit.
-fn term_grace() -> Option<Duration> {
-    let seconds = verbena_settings::TERM_GRACE_SECONDS.get() as u64;
-    (seconds > 0).then(|| Duration::from_secs(seconds))
 }

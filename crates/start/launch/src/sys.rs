@@ -231,16 +231,18 @@ fn set_descriptor_limit(limit: &libc::rlimit) {
     unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, limit) };
 }
 
-/// In a new child before exec: makes it die with its parent `parent`, and keeps `keep` open across
-/// exec. Async-signal-safe.
+/// In a new child before exec: makes it die with its parent `parent`, and keeps these descriptors
+/// open across exec. Async-signal-safe.
 ///
 /// # Errors
 /// The parent is dead already.
-pub fn tie_to_parent(parent: i32, keep: RawFd) -> io::Result<()> {
+pub fn tie_to_parent(parent: i32, keep: [Option<RawFd>; 2]) -> io::Result<()> {
     // SAFETY: this option takes one integer and no pointers; fcntl and getppid touch no memory.
     let now = unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-        libc::fcntl(keep, libc::F_SETFD, 0);
+        for fd in keep.into_iter().flatten() {
+            libc::fcntl(fd, libc::F_SETFD, 0);
+        }
         libc::getppid()
     };
     if now == parent { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
@@ -340,6 +342,29 @@ pub fn is_foreground(terminal: RawFd) -> bool {
 pub fn stop_self() {
     // SAFETY: raising a signal touches no memory of ours.
     unsafe { libc::raise(libc::SIGSTOP) };
+}
+
+/// Bytes of a page of memory.
+pub fn page_bytes() -> u64 {
+    // SAFETY: the call touches no memory.
+    u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+}
+
+/// The user of this process.
+pub fn user_id() -> u32 {
+    // SAFETY: the call touches no memory.
+    unsafe { libc::geteuid() }
+}
+
+/// The user of the process at the other end of a socket of this host.
+pub fn peer_user(socket: RawFd) -> Option<u32> {
+    let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: the call writes at most `length` bytes to our structure.
+    let result = unsafe {
+        libc::getsockopt(socket, libc::SOL_SOCKET, libc::SO_PEERCRED, (&raw mut peer).cast(), &raw mut length)
+    };
+    (result == 0).then_some(peer.uid)
 }
 
 /// This process's id.

@@ -18,7 +18,7 @@ use std::rc::Rc;
 use verbena_fault::Fault;
 
 /// The version of this protocol. Raise it with every change of the types below.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The longest command that an agent accepts, in bytes: all cards of a large job fit.
 pub const COMMAND_BYTES_MAX: usize = 1 << 30;
@@ -58,6 +58,12 @@ pub enum Command {
     },
     /// Close this stream: it has no reader any more.
     Shut(usize),
+    /// Tell the ranks' signs of life.
+    Pulse,
+    /// Ask the ranks what they wait for.
+    Ask,
+    /// Tell what they said.
+    Look,
     /// End leftovers, send the last of the output, and go: all ranks have ended everywhere.
     Finish,
 }
@@ -121,6 +127,24 @@ pub enum Report {
         /// True if it takes more.
         open: bool,
     },
+    /// The signs of life of a host's ranks.
+    Pulse {
+        /// The first of these ranks.
+        rank: u32,
+        /// A number that changes whenever one of them gets further.
+        digest: u64,
+        /// The number of them that wait in MPI.
+        waiting: u32,
+    },
+    /// A rank crashed. Its end is reported next.
+    Crashed {
+        /// The rank.
+        rank: u32,
+        /// The places of the program, the innermost first.
+        places: Vec<verbena_hang::Place>,
+    },
+    /// A rank's doings.
+    Seen(Box<verbena_hang::Rank>),
     /// Nothing is left on the host.
     Done,
 }
@@ -134,6 +158,8 @@ impl Report {
             Report::NotStarted { ranks, .. } => !ranks.is_empty() && ranks.iter().all(is_own),
             Report::Ended { rank, exit } => is_own(rank) && exit.is_possible(),
             Report::Started { rank, .. } | Report::Said { rank, .. } => is_own(rank),
+            Report::Pulse { rank, .. } | Report::Crashed { rank, .. } => is_own(rank),
+            Report::Seen(rank) => is_own(&rank.number),
             Report::Bound { rank, text } => is_own(rank) && !text.contains(char::is_control),
             Report::Wrote { rank, stream, .. } | Report::Closed { rank, stream } => {
                 is_own(rank) && *stream < 2

@@ -1,9 +1,10 @@
 //! The command `verbena`: what the library is and does on this machine (`info`), how fast it is
-//! (`bench`), which settings are best here (`tune`), and where the time of a message goes
-//! (`trace`).
+//! (`bench`), which settings are best here (`tune`), what the ranks of a running job do (`top`),
+//! and where the time of a message goes (`trace`).
 
 mod bench;
 mod info;
+mod top;
 mod trace;
 mod tune;
 
@@ -31,6 +32,8 @@ enum Command {
     InfoProbe(info::probe::ProbeArgs),
     /// Finds the settings that are best on this machine and writes them into a file
     Tune(Box<tune::command::TuneArgs>),
+    /// Shows what the ranks of a running job do and wait for
+    Top(top::TopArgs),
     /// Breaks the time of messages down into its components, from what VERBENA_TRACE made the ranks
     /// write
     Trace(trace::TraceArgs),
@@ -42,6 +45,7 @@ fn main() -> ExitCode {
         Command::Helper(helper) => helper.run(),
         Command::Info(args) => info::run(args),
         Command::InfoProbe(args) => info::probe::run(args),
+        Command::Top(args) => top::run(args),
         Command::Trace(args) => trace::run(args),
         Command::Tune(args) => tune::command::run(args),
     };

@@ -311,6 +311,24 @@ fn rank_of(source: i32) -> usize {
     (source & (LOCAL_MARK - 1)) as usize
 }
 
+/// The MPI function of a call; empty if the mark does not tell it.
+pub(crate) fn name(call: Mark) -> &'static str {
+    let name = Said::by(call).name;
+    if call != Mark::NONE && name.starts_with("MPI_") { name } else { "" }
+}
+
+/// A collective by the matching context and the tag of its messages, for reports of programs that
+/// hang.
+#[cold]
+pub(crate) fn in_words(context: u64, tag: i32, call: Mark) -> verbena_hang::Collective {
+    verbena_hang::Collective {
+        context: context & !3,
+        call: name(call).into(),
+        number: (tag / 2 + 1) as u32,
+        nonblocking: tag & 1 == 1,
+    }
+}
+
 /// Names a collective by its number, as a person reads it.
 pub(crate) fn numbered(tag: i32) -> String {
     let sort = if tag & 1 == 0 { "blocking" } else { "nonblocking or persistent" };

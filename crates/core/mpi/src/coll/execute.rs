@@ -9,7 +9,7 @@
 //! cancelled. In both cases nothing is under way when the error is reported, so no memory is
 //! touched later.
 
-use super::call::{Members, mismatch, numbered};
+use super::call::{Members, in_words, mismatch, numbered};
 use super::schedule::{Schedule, Step, StepId};
 use crate::comm::{Comm, Traffic};
 use crate::datatype::Datatype;
@@ -21,6 +21,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use verbena_channel::mark::Mark;
 use verbena_engine::{Completion, Engine, Failure, Mode, Posted, ReceiveRequest, RequestId, SendRequest};
+use verbena_hang::Awaited;
 use verbena_memory::elements::Elements;
 use verbena_memory::{Buffer, Region};
 
@@ -209,11 +210,20 @@ impl Collective {
     /// Runs to the end, making progress meanwhile.
     #[inline]
     pub fn run(&mut self, process: &Process, reduction: Option<Reduction<'_>>) -> Result<()> {
-        process.wait(|mut process| match self.advance(&mut process, reduction) {
-            Ok(false) => None,
-            Ok(true) => Some(Ok(())),
-            Err(error) => Some(Err(error)),
-        })
+        let (context, tag, call) = (self.context, self.tag, self.call);
+        process.wait_for(
+            move |_| Awaited::Collective(in_words(context, tag, call)),
+            |mut process| match self.advance(&mut process, reduction) {
+                Ok(false) => None,
+                Ok(true) => Some(Ok(())),
+                Err(error) => Some(Err(error)),
+            },
+        )
+    }
+
+    /// The collective, for reports of programs that hang.
+    pub(super) fn said(&self) -> verbena_hang::Collective {
+        in_words(self.context, self.tag, self.call)
     }
 
     /// Looks, in some rounds of waiting, whether another rank called something else, so that what

@@ -14,6 +14,7 @@ use crate::request::{Active, Outcome, Starter};
 use crate::task::Task;
 use std::sync::Arc;
 use verbena_channel::mark::Mark;
+use verbena_hang::Operation;
 use verbena_waiting::lock::Lock;
 
 /// Runs to its end the schedule that `fill` writes.
@@ -70,6 +71,12 @@ impl Task for Once {
         }
         state
     }
+
+    fn operation(&self) -> Operation {
+        self.collective
+            .as_ref()
+            .map_or(Operation::Other, |collective| Operation::Collective(collective.said()))
+    }
 }
 
 /// Starts the schedule that `fill` writes.
@@ -104,6 +111,11 @@ struct Again {
 impl Task for Again {
     fn advance(&mut self, mut process: &Process) -> Result<bool> {
         self.collective.lock().advance(&mut process, borrowed(&self.kept))
+    }
+
+    fn operation(&self) -> Operation {
+        let collective = self.collective.try_lock();
+        collective.map_or(Operation::Other, |collective| Operation::Collective(collective.said()))
     }
 }
 

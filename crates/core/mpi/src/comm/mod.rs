@@ -186,8 +186,13 @@ impl Comm {
     /// The number of blocking collectives so far, with the one under way and those that failed. It
     /// is the same on all members.
     #[inline]
-    pub(crate) fn collectives_begun(&self) -> u32 {
+    pub fn collectives_begun(&self) -> u32 {
         self.blocking.load(Ordering::Relaxed)
+    }
+
+    /// Like [`Comm::collectives_begun`], of nonblocking and persistent ones.
+    pub fn nonblocking_begun(&self) -> u32 {
+        self.nonblocking.load(Ordering::Relaxed)
     }
 
     /// The communicator's buffer for buffered sends (MPI-5.0, 3.6).

@@ -5,6 +5,7 @@ use super::Process;
 use crate::error::Result;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use verbena_hang::Operation;
 use verbena_waiting::lock::Lock;
 
 /// A state machine that makes a bounded step each time it is asked.
@@ -22,6 +23,11 @@ pub trait Task: Send {
     #[inline]
     fn has_more(&self) -> bool {
         false
+    }
+
+    /// The operation, for reports of programs that hang.
+    fn operation(&self) -> Operation {
+        Operation::Other
     }
 }
 
@@ -41,6 +47,12 @@ impl Running {
     #[inline]
     pub fn is_done(&self) -> bool {
         self.done.load(Ordering::Acquire)
+    }
+
+    /// The operation of the task, for reports of programs that hang.
+    pub fn operation(&self) -> Operation {
+        let task = self.task.try_lock();
+        task.and_then(|task| Some(task.as_ref()?.operation())).unwrap_or(Operation::Other)
     }
 
     /// The result of the task (`Ok` while it has not ended).

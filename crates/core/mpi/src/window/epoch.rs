@@ -276,6 +276,17 @@ impl Epochs {
         self.locks.insert(rank, hold);
     }
 
+    /// The locks that are held: ranks and kinds.
+    #[cold]
+    pub(super) fn held(&self) -> Vec<(i32, Kind)> {
+        let one_by_one = self.locks.iter().filter(|(_, hold)| hold.is_taken);
+        let all = self.all.iter().filter(|all| all.first == Meeting::Due).flat_map(LockAll::ranks);
+        one_by_one
+            .map(|(rank, hold)| (*rank, hold.kind))
+            .chain(all.map(|rank| (rank, Kind::Reader)))
+            .collect()
+    }
+
     /// The lock of `rank`, which `MPI_Win_unlock` gives back.
     pub(super) fn hold(&self, rank: i32) -> Result<Hold> {
         let hold = self.locks.get(&rank).copied();

@@ -15,6 +15,7 @@
 //! | `fast_path` | the most frequent calls in their most frequent form |
 //! | `counts` | how many went which way |
 //! | `traced` | calls in a trace |
+//! | `watch` | waits and locks, for reports of hangs |
 //! | [`apply`] | what accumulate calls do to the memory of a target |
 //! | [`stripe`] | locks of parts of that memory, for what no processor changes at once |
 //! | [`lock`] | the lock of a whole target |
@@ -54,6 +55,7 @@ pub mod stripe;
 mod table;
 mod target;
 mod traced;
+mod watch;
 
 pub use accumulate::{Source, Swap};
 pub use create::{Means, Server, Wanted};

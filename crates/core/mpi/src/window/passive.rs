@@ -221,7 +221,7 @@ impl Win {
                 Ok(())
             }
             None if self.serving.is_none() => Err(error::unreachable(rank as i32)),
-            None => self.service.lock(process, rank, kind),
+            None => self.service.lock(process, rank, kind, |_| self.awaited_lock(rank, kind)),
         }
     }
 
@@ -243,10 +243,13 @@ impl Win {
         counts::lock_awaited();
         let ticket = lock.ticket();
         words.await_turn(ticket, self.rank());
-        let next = process.wait(|_| match lock.try_enter(ticket, kind) {
-            Attempt::Early => None,
-            Attempt::Entered { next } => Some(next),
-        });
+        let next = process.wait_for(
+            |_| self.awaited_lock(rank, kind),
+            |_| match lock.try_enter(ticket, kind) {
+                Attempt::Early => None,
+                Attempt::Entered { next } => Some(next),
+            },
+        );
         words.end_wait(ticket, self.rank());
         if let Some(next) = next {
             self.wake_waiting(process, rank, words, next);

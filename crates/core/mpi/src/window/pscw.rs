@@ -220,7 +220,8 @@ impl Win {
             std::hint::spin_loop();
         }
         let mut slept = process.slept();
-        process.wait(|process| {
+        let awaited = |_: &Process| self.awaited_epoch(ranks);
+        process.wait_for(awaited, |process| {
             if is_done() {
                 return Some(Ok(()));
             }

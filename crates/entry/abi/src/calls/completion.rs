@@ -9,6 +9,7 @@ use crate::requests::{
 };
 use crate::status::Status;
 use std::ffi::c_int;
+use verbena_hang::Awaited;
 use verbena_mpi::Process;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::request::Outcome;
@@ -196,6 +197,17 @@ fn find_ended(process: &Process, pending: &[Pending]) -> Found {
     if active { Found::Nothing } else { Found::NoneActive }
 }
 
+/// Waits until one of the requests has ended, if any is active.
+fn wait_for_one(process: &Process, pending: &[Pending]) -> Found {
+    let awaited = |process: &Process| {
+        Awaited::Any(pending.iter().flat_map(|pending| pending.operations(process)).collect())
+    };
+    process.wait_for(awaited, |process| match find_ended(process, pending) {
+        Found::Nothing => None,
+        found => Some(found),
+    })
+}
+
 fn resolve_all(requests: &[MPI_Request]) -> verbena_mpi::Result<Vec<Pending>> {
     requests.iter().map(|&handle| resolve(handle)).collect()
 }
@@ -229,10 +241,7 @@ fn conclude_any(
 /// `MPI_Waitany`.
 pub fn waitany(_count: i32, requests: &mut [MPI_Request], index: Out<c_int>, status: StatusOut) -> Outcomes {
     let pending = resolve_all(requests)?;
-    let found = process().wait(|process| match find_ended(process, &pending) {
-        Found::Nothing => None,
-        found => Some(found),
-    });
+    let found = wait_for_one(process(), &pending);
     conclude_any(requests, &pending, found, index, status).map(drop)
 }
 
@@ -295,10 +304,7 @@ pub fn waitsome(
     statuses: StatusesOut,
 ) -> Outcomes {
     let pending = resolve_all(requests)?;
-    let found = process().wait(|process| match find_ended(process, &pending) {
-        Found::Nothing => None,
-        found => Some(found),
-    });
+    let found = wait_for_one(process(), &pending);
     some(requests, &pending, found, (outcount, indices, statuses))
 }
 

@@ -51,7 +51,7 @@ fn call(
     code: c_int,
     function: &str,
 ) -> std::result::Result<(), Failed> {
-    handle_error(errhandler, handle, code, || {
+    handle_error(errhandler, handle, code, function, || {
         let text = REGISTRY.string(code).unwrap_or_default();
         format!("the program called {function} with error code {code} ({})", String::from_utf8_lossy(&text))
     });

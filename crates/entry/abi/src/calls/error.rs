@@ -2,6 +2,7 @@
 //! ones.
 
 use crate::args::{Out, OutString};
+use crate::last_errors;
 use std::ffi::{CStr, c_int};
 use verbena_mpi::Result;
 use verbena_mpi::codes::REGISTRY;
@@ -12,9 +13,12 @@ pub fn error_class(errorcode: c_int, errorclass: Out<'_, c_int>) -> Result<()> {
     Ok(())
 }
 
-/// `MPI_Error_string`.
+/// `MPI_Error_string`: the words for the calling thread's last error of this code, if there was
+/// one; else what the code means.
 pub fn error_string(errorcode: c_int, string: OutString<'_>, resultlen: Out<'_, c_int>) -> Result<()> {
-    resultlen.set(string.set(REGISTRY.string(errorcode)?) as c_int);
+    let text = REGISTRY.string(errorcode)?;
+    let text = last_errors::of(errorcode).map_or(text, String::into_bytes);
+    resultlen.set(string.set(text) as c_int);
     Ok(())
 }
 

@@ -340,8 +340,15 @@ fn envelope_status(envelope: Envelope) -> Status {
 }
 
 /// Waits until `look` finds something; fails if nothing can come any more.
-fn wait_or_lose<T>(comm: &Comm, source: i32, look: impl Fn(&Process) -> Option<T>) -> Result<T> {
-    process().wait(|process| look(process).map(Ok).or_else(|| point::loss(process, comm, source).map(Err)))
+fn wait_or_lose<T>(
+    comm: &Comm,
+    (source, tag): (i32, i32),
+    look: impl Fn(&Process) -> Option<T>,
+) -> Result<T> {
+    process().wait_for(
+        |_| point::probed(comm, source, tag),
+        |process| look(process).map(Ok).or_else(|| point::loss(process, comm, source).map(Err)),
+    )
 }
 
 /// `MPI_Probe` (3.8.1).
@@ -350,7 +357,7 @@ pub fn probe(source: i32, tag: i32, comm: &Arc<Comm>, status: StatusOut) -> Resu
         status.set(Status::PROC_NULL);
         return Ok(());
     }
-    let envelope = wait_or_lose(comm, source, |process| point::probe(process, comm, source, tag))?;
+    let envelope = wait_or_lose(comm, (source, tag), |process| point::probe(process, comm, source, tag))?;
     status.set(envelope_status(envelope));
     Ok(())
 }
@@ -388,7 +395,7 @@ pub fn mprobe(
         return Ok(());
     }
     let (id, envelope) =
-        wait_or_lose(comm, source, |process| point::match_probe(process, comm, source, tag))?;
+        wait_or_lose(comm, (source, tag), |process| point::match_probe(process, comm, source, tag))?;
     message.set(message_handle(id));
     status.set(envelope_status(envelope));
     Ok(())

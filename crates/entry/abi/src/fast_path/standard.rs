@@ -58,7 +58,7 @@ impl Face for Standard {
         }
         match checked(completion) {
             Ok(_) => mpi::MPI_SUCCESS,
-            Err(error) => raise("MPI_Recv", Owner::Comm(comm), Failed::from(error)),
+            Err(error) => raise("MPI_Recv", &[], Owner::Comm(comm), Failed::from(error)),
         }
     }
 
@@ -79,7 +79,7 @@ impl Face for Standard {
         };
         match rest() {
             Ok(()) => mpi::MPI_SUCCESS,
-            Err(failed) => raise("MPI_Waitall", Owner::None, failed),
+            Err(failed) => raise("MPI_Waitall", &[], Owner::None, failed),
         }
     }
 }

@@ -46,6 +46,15 @@ impl Ours {
         self.link.send(&Message::new("abort").with("exitcode", code).with("message", message))
     }
 
+    /// Tells the launcher that an error ended this process, in which call, and the text for the
+    /// user, which the launcher shows.
+    pub fn fail(&mut self, code: i32, call: &str, text: &str) -> Result<(), BootError> {
+        let abort = Message::new("abort").with("exitcode", code);
+        self.link.send(
+            &abort.with("call", card::encode(call.as_bytes())).with("text", card::encode(text.as_bytes())),
+        )
+    }
+
     /// Says good-bye, without an answer: the launcher reads all there is before it judges an exit.
     pub fn finalize(mut self) -> Result<(), BootError> {
         self.link.send(&Message::new("verbena_bye"))

@@ -242,3 +242,25 @@ fn what_ranks_do_since_their_output_is_lost_has_that_cause() {
     job.settle(NOW, false);
     assert_eq!(job.cause(), Some(&Failure::Killed { rank: 0, signal: libc::SIGPIPE }), "a pipe of its own");
 }
+
+#[test]
+fn the_user_is_told_what_the_ranks_wait_for_before_the_time_limit_ends_them() {
+    let mut job = Job::new(2, Some(NOW)).with_explanation(true);
+    job.settle(NOW, false);
+    assert_eq!((actions(&mut job), job.deadline()), (vec![Action::Explain], None));
+    job.settle(NOW, false);
+    assert_eq!(actions(&mut job), []);
+    job.handle_explained();
+    job.settle(NOW, false);
+    assert_eq!((actions(&mut job), job.exit_code()), (vec![Action::Signal(libc::SIGTERM)], 124));
+}
+
+#[test]
+fn a_job_that_ends_meanwhile_is_not_ended_by_the_time_limit() {
+    let mut job = Job::new(1, Some(NOW)).with_explanation(true);
+    job.settle(NOW, false);
+    job.handle_exit(0, Exit::Code(0), Stage::Finalised);
+    job.handle_explained();
+    job.settle(NOW, false);
+    assert_eq!((actions(&mut job), job.exit_code()), (vec![Action::Explain], 0));
+}

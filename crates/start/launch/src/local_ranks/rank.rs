@@ -1,12 +1,16 @@
 //! One rank of this host: its PMI line and its output streams.
 
 use super::start::Started;
+use super::status::RankStatus;
+use crate::symbols::Symbols;
 use crate::sys;
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
+use verbena_boot::status::Pulse;
+use verbena_hang::Place;
 
 /// A rank is not heard while this many letters wait for it. An honest rank waits for each answer.
 const LETTERS_MAX: usize = 64;
@@ -29,6 +33,7 @@ pub struct Rank {
     pub pmi: Option<UnixStream>,
     /// Standard output and standard error, until they end.
     pub streams: [Option<OwnedFd>; 2],
+    status: Option<RankStatus>,
     mail: VecDeque<Rc<[u8]>>,
     /// The number of bytes of the first letter that have been sent.
     sent: usize,
@@ -39,7 +44,37 @@ impl Rank {
     pub fn new(number: u32, started: Started) -> Rank {
         let streams = started.streams.map(Some);
         let (mail, sent) = Default::default();
-        Rank { pid: started.pid, number, running: true, pmi: Some(started.pmi), streams, mail, sent }
+        let (pid, pmi) = (started.pid, Some(started.pmi));
+        Rank { pid, number, running: true, pmi, streams, status: None, mail, sent }
+    }
+
+    /// Gives it the place where it says what it does.
+    pub fn with_status(self, status: Option<RankStatus>) -> Rank {
+        Rank { status, ..self }
+    }
+
+    /// Asks it what it does.
+    pub fn ask(&mut self) {
+        if let Some(status) = &mut self.status {
+            // The number of one that has ended may be another process by now.
+            status.ask(self.running.then_some(self.pid));
+        }
+    }
+
+    /// The signs of life.
+    pub fn pulse(&self) -> Option<Pulse> {
+        self.status.as_ref().map(RankStatus::pulse)
+    }
+
+    /// The places of the program where a signal ended it.
+    pub fn crash_places(&self, signal: i32) -> Vec<Place> {
+        self.status.as_ref().map_or(Vec::new(), |status| status.crash_places(signal))
+    }
+
+    /// The words and doings of the rank.
+    pub fn look(&self, symbols: &mut Symbols) -> verbena_hang::Rank {
+        let nothing = verbena_hang::Rank::new(self.number, "", self.pid);
+        self.status.as_ref().map_or(nothing.clone(), |status| status.look(nothing, symbols))
     }
 
     /// Returns whether something waits to be sent to the rank.

@@ -12,11 +12,12 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{ChildStdin, Command, Stdio};
 use verbena_boot::environment::PMI_SOCKET;
+use verbena_boot::status::{self, StatusMemory};
 use verbena_fault::Fault;
 use verbena_settings::LAUNCHER_PID;
 
 /// Variables of other launchers that would mislead a rank.
-const FOREIGN: [&str; 8] = [
+const FOREIGN: [&str; 9] = [
     "PMI_PORT",
     "PMI_ID",
     "PMI_SPAWNED",
@@ -25,6 +26,7 @@ const FOREIGN: [&str; 8] = [
     "PMIX_RANK",
     "OMPI_COMM_WORLD_SIZE",
     "OMPI_COMM_WORLD_RANK",
+    status::VARIABLE,
 ];
 
 /// A rank that runs.
@@ -41,14 +43,14 @@ pub struct Started {
 }
 
 /// Starts the rank at place `local` in the work of this host, with the mark of this host's ranks,
-/// on these processors; if there are none, where we may run.
+/// on these processors; if there are none, where we may run. It gets its place in `status`.
 ///
 /// # Errors
 /// The message for the user.
 pub fn start(
     work: &Work,
     local: usize,
-    mark: &str,
+    (mark, status): (&str, Option<&StatusMemory>),
     inherited: Inherited,
     processors: &[u32],
 ) -> Result<Started, Fault> {
@@ -63,11 +65,14 @@ pub fn start(
     }
     set_environment(&mut command, work, assignment, local, theirs.as_raw_fd());
     command.env(descendants::MARK, mark);
+    if let Some(status) = status {
+        command.env(status::VARIABLE, status.variable(local));
+    }
     if let Some(directory) = &part.directory {
         command.current_dir(directory);
     }
     command.stdin(stdin_for(work, assignment.rank)).stdout(Stdio::piped()).stderr(Stdio::piped());
-    tie(&mut command, inherited, theirs.as_raw_fd());
+    tie(&mut command, inherited, [Some(theirs.as_raw_fd()), status.map(StatusMemory::descriptor)]);
     bind(&mut command, processors);
     let mut child = command.spawn().map_err(|error| match error.raw_os_error() {
         Some(libc::EMFILE | libc::ENFILE) => no_resources(assignment.rank, &error),
@@ -111,8 +116,8 @@ fn set_environment(command: &mut Command, work: &Work, assignment: Assignment, l
 }
 
 /// Gives the rank its own process group, so that a signal reaches everything it starts; lets it die
-/// with us; and keeps its end of the PMI line open across exec.
-fn tie(command: &mut Command, inherited: Inherited, keep: RawFd) {
+/// with us; and keeps its end of the PMI line, and the memory of its status, open across exec.
+fn tie(command: &mut Command, inherited: Inherited, keep: [Option<RawFd>; 2]) {
     let parent = sys::process_id();
     command.process_group(0);
     let in_child = move || {

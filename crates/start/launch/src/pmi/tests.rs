@@ -136,8 +136,8 @@ fn aborts_in_both_versions() {
     server.handle_bytes(0, b"cmd=abort exitcode=7 message=so long\n");
     server.handle_bytes(1, b"cmd=init pmi_version=2\n");
     server.handle_bytes(1, counted("cmd=abort;isworld=TRUE;exitcode=8;msg=bye;").as_bytes());
-    assert_eq!(server.poll_event(), Some(Event::Abort { rank: 0, code: 7 }));
-    assert_eq!(server.poll_event(), Some(Event::Abort { rank: 1, code: 8 }));
+    assert_eq!(server.poll_event(), Some(Event::Abort { rank: 0, code: 7, error: None }));
+    assert_eq!(server.poll_event(), Some(Event::Abort { rank: 1, code: 8, error: None }));
 }
 
 #[test]

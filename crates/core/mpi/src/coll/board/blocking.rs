@@ -9,15 +9,17 @@ use super::long_bcast::LongBcast;
 use super::short::{Exchange, Short, differing};
 use crate::coll::Blocks;
 use crate::coll::algorithms::reduce_scatter::BlockCounts;
+use crate::coll::call::name;
 use crate::coll::choose::{OnBoard, TABLE};
 use crate::coll::execute::{Reduction, copy, is_round_to_look};
 use crate::coll::operands::Operands;
-use crate::comm::Comm;
+use crate::comm::{Comm, Traffic};
 use crate::error::{Error, Result};
 use crate::process::{Process, failure_error};
 use std::ops::Range;
 use verbena_channel::board::Board;
 use verbena_channel::mark::Mark;
+use verbena_hang::Awaited;
 use verbena_memory::Buffer;
 
 /// The number of looks at the board before the first round of progress, where every rank has a
@@ -99,7 +101,7 @@ fn run(
 ) -> Result<()> {
     let mut board = board.lock();
     open(&mut **board, comm, call);
-    drive(process, comm, &mut **board, Short::new(exchange))
+    drive(process, comm, call, &mut **board, Short::new(exchange))
 }
 
 /// Opens the board for the collective that this member is in, and says which call it is.
@@ -114,6 +116,7 @@ fn open(board: &mut dyn Board, comm: &Comm, call: Mark) {
 fn drive<D: Drive>(
     process: &Process,
     comm: &Comm,
+    call: Mark,
     board: &mut dyn Board,
     mut collective: D,
 ) -> Result<D::Outcome> {
@@ -127,7 +130,8 @@ fn drive<D: Drive>(
         }
     }
     let (mut rounds, mut slept) = (0_u32, process.slept());
-    process.wait(|_| match collective.drive(board) {
+    let awaited = |_: &Process| Awaited::Collective(awaited(comm, call));
+    process.wait_for(awaited, |_| match collective.drive(board) {
         Ok(None) => {
             collective.seek(board);
             rounds = rounds.wrapping_add(1);
@@ -142,6 +146,17 @@ fn drive<D: Drive>(
         Ok(Some(outcome)) => Some(Ok(outcome)),
         Err(error) => Some(Err(error)),
     })
+}
+
+/// The collective that is under way, for reports of programs that hang.
+#[cold]
+fn awaited(comm: &Comm, call: Mark) -> verbena_hang::Collective {
+    verbena_hang::Collective {
+        context: comm.context(Traffic::Point),
+        call: name(call).into(),
+        number: comm.collectives_begun(),
+        nonblocking: false,
+    }
 }
 
 /// The error if a member was lost, about which a board says nothing.
@@ -186,9 +201,9 @@ fn long_bcast(
     let Some(board) = comm.board_handle().board(process, comm)? else { return Ok(None) };
     let mut board = board.lock();
     open(&mut **board, comm, call);
-    let call = (comm.collectives_begun(), call);
-    let collective = LongBcast::new(&**board, call, buffer, root as usize, piece);
-    drive(process, comm, &mut **board, collective).map(Some)
+    let numbered = (comm.collectives_begun(), call);
+    let collective = LongBcast::new(&**board, numbered, buffer, root as usize, piece);
+    drive(process, comm, call, &mut **board, collective).map(Some)
 }
 
 /// Returns whether all members can reduce records, which lie at any address: predefined operations
@@ -253,7 +268,7 @@ fn allreduce_directly(
     let mut board = board.lock();
     open(&mut **board, comm, call);
     let collective = Allreduce::new(&mut **board, operands, reduction, reach, piece);
-    match drive(process, comm, &mut **board, collective)? {
+    match drive(process, comm, call, &mut **board, collective)? {
         Verdict::Done => Ok(Some(())),
         Verdict::Refused => {
             comm.board_handle().part();

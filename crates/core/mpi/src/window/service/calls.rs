@@ -7,6 +7,7 @@ use crate::process::Process;
 use crate::request::Active;
 use crate::window::{Remote, Swap, lock};
 use std::sync::Arc;
+use verbena_hang::Awaited;
 use verbena_memory::{Buffer, Owned, Region};
 
 impl Service {
@@ -40,10 +41,16 @@ impl Service {
         self.origin.compare_and_swap(&mut process, remote, &operands, &former).map(Active::Window)
     }
 
-    /// Takes the lock of `rank` and waits until it is held.
-    pub fn lock(&self, process: &Process, rank: usize, kind: lock::Kind) -> Result<()> {
+    /// Takes the lock of `rank` and waits until it is held; `awaited` as in [`Process::wait_for`].
+    pub fn lock(
+        &self,
+        process: &Process,
+        rank: usize,
+        kind: lock::Kind,
+        awaited: impl Fn(&Process) -> Awaited,
+    ) -> Result<()> {
         let lock = self.origin.lock(&mut { process }, rank as i32, kind);
-        finish(process, &lock)
+        finish_for(process, &lock, awaited)
     }
 
     /// Gives the lock of `rank` back. Everything called on it is finished then.
@@ -100,6 +107,10 @@ fn operands(new: Region, compare: Region) -> Owned {
 
 /// Waits for an operation.
 fn finish(process: &Process, operation: &Operation) -> Result<()> {
-    let outcome = process.wait(|mut process| operation.poll(&mut process));
+    finish_for(process, operation, |_| Awaited::Other)
+}
+
+fn finish_for(process: &Process, operation: &Operation, awaited: impl Fn(&Process) -> Awaited) -> Result<()> {
+    let outcome = process.wait_for(awaited, |mut process| operation.poll(&mut process));
     outcome.error.map_or(Ok(()), Err)
 }

@@ -1,0 +1,106 @@
+//! The messages that wait, as numbers: for reports of programs that hang.
+
+use crate::request::{NOBODY, Request, State};
+use crate::{ANY_TAG, Engine, RequestId};
+use verbena_channel::Peer;
+
+/// A message that waits, or the pattern of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PendingMessage {
+    /// Matching context.
+    pub context: u64,
+    /// The process at the other end; `None` for any.
+    pub peer: Option<Peer>,
+    /// The tag; `None` for any.
+    pub tag: Option<i32>,
+    /// Length in bytes; of a receive, the room.
+    pub bytes: u64,
+}
+
+/// An operation that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PendingOperation {
+    /// A send.
+    Send(PendingMessage),
+    /// A receive.
+    Receive(PendingMessage),
+}
+
+/// A queue of messages that wait.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PendingQueue {
+    /// Number of messages.
+    pub total: usize,
+    /// The first of them.
+    pub first: Vec<PendingMessage>,
+}
+
+/// All messages that wait at a process.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PendingMessages {
+    /// Receives that have not ended.
+    pub receives: PendingQueue,
+    /// Sends that have not ended.
+    pub sends: PendingQueue,
+    /// Messages that no receive asked for, in order of arrival.
+    pub unexpected: PendingQueue,
+}
+
+impl PendingQueue {
+    fn add(&mut self, message: PendingMessage, most: usize) {
+        self.total += 1;
+        if self.first.len() < most {
+            self.first.push(message);
+        }
+    }
+}
+
+impl Engine {
+    /// The messages that wait, of each queue the first `most`.
+    pub fn pending_messages(&self, most: usize) -> PendingMessages {
+        let mut all = PendingMessages::default();
+        for (_, request) in self.state.requests.iter() {
+            match operation(request) {
+                Some(PendingOperation::Send(message)) => all.sends.add(message, most),
+                Some(PendingOperation::Receive(message)) => all.receives.add(message, most),
+                None => {}
+            }
+        }
+        for (key, arrived) in self.state.unexpected.iter() {
+            let (peer, bytes) = (Some(arrived.peer), arrived.bytes);
+            let message = PendingMessage { context: key.context, peer, tag: Some(key.tag), bytes };
+            all.unexpected.add(message, most);
+        }
+        all
+    }
+
+    /// The operation of this request, while it has not ended.
+    pub fn pending_operation(&self, request: RequestId) -> Option<PendingOperation> {
+        self.state.requests.get(request.into()).and_then(operation)
+    }
+
+    /// The bytes of messages that were moved so far, in both directions. As long as it grows, a
+    /// long message is on its way.
+    pub fn bytes_moved(&self) -> u64 {
+        let counters = self.state.channel_counters();
+        let of_one = counters.iter().map(|channel| {
+            let packets = channel.bytes_sent.wrapping_add(channel.bytes_received);
+            packets.wrapping_add(channel.get_bytes).wrapping_add(channel.put_bytes)
+        });
+        of_one.fold(0, u64::wrapping_add)
+    }
+}
+
+fn operation(request: &Request) -> Option<PendingOperation> {
+    let message = PendingMessage {
+        context: request.context,
+        peer: (request.peer != NOBODY).then_some(request.peer),
+        tag: (request.tag != ANY_TAG).then_some(request.tag),
+        bytes: request.buffer.len() as u64,
+    };
+    match request.state {
+        State::Queued | State::AwaitMatch | State::Offered(_) => Some(PendingOperation::Send(message)),
+        State::Posted | State::Incoming(_) => Some(PendingOperation::Receive(message)),
+        State::Received(_) | State::Complete(_) | State::Vacant => None,
+    }
+}

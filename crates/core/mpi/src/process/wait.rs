@@ -1,0 +1,191 @@
+//! Waiting: for a request, or until anything else comes true.
+
+use super::Process;
+use super::watch::LongWait;
+use crate::threads;
+use std::ops::ControlFlow;
+use std::sync::atomic::Ordering;
+use verbena_engine::{Completion, Plain, Posted, RequestId, Taken};
+use verbena_hang::Awaited;
+use verbena_waiting::Step;
+use verbena_waiting::lock::{SingleThread, is_shared};
+
+impl Process {
+    /// Makes progress until `done` gives a value.
+    #[inline]
+    pub fn wait<T>(&self, done: impl FnMut(&Process) -> Option<T>) -> T {
+        self.wait_for(|_| Awaited::Other, done)
+    }
+
+    /// Like [`Process::wait`]; `awaited` says what this process waits for, to whom asks when the
+    /// wait lasts.
+    #[inline]
+    pub fn wait_for<T>(
+        &self,
+        awaited: impl Fn(&Process) -> Awaited,
+        mut done: impl FnMut(&Process) -> Option<T>,
+    ) -> T {
+        let mut round = 0;
+        loop {
+            if let Some(value) = done(self) {
+                return value;
+            }
+            if self.progress_in_turn() {
+                round = 0;
+                continue;
+            }
+            match self.idle(round, &mut done, &awaited) {
+                ControlFlow::Break(value) => return value,
+                ControlFlow::Continue(next) => round = next,
+            }
+        }
+    }
+
+    /// Waits for an engine's request and takes its completion.
+    #[inline]
+    pub fn finish(&self, posted: Posted) -> Completion {
+        match posted {
+            Posted::Done(completion) => completion,
+            Posted::Pending(request) => self.finish_request(request),
+        }
+    }
+
+    /// Waits for a request that ends as requests usually do. `None` if this one does not, or does
+    /// not exist: then [`Process::finish_known`] tells more.
+    #[inline(never)]
+    pub fn finish_plain(&self, alone: SingleThread, request: RequestId) -> Option<(i32, i32, u64)> {
+        // The guard must be gone before anything else is asked of the engine.
+        let found = self.engine_alone(alone).take_plain(request);
+        by_state(found, |ended| ended, || self.wait_plain(alone, request))
+    }
+
+    #[inline(never)]
+    fn wait_plain(&self, alone: SingleThread, request: RequestId) -> Option<(i32, i32, u64)> {
+        let mut engine = self.engine_alone(alone);
+        engine.progress_in_turn();
+        let found = engine.take_plain(request);
+        drop(engine);
+        by_state(found, |ended| ended, || self.wait_longer(request))
+    }
+
+    #[inline(never)]
+    fn wait_longer(&self, request: RequestId) -> Option<(i32, i32, u64)> {
+        self.wait_for(
+            |process| process.awaited(request),
+            |process| by_state(process.look(|engine| engine.take_plain(request)), Some, || None),
+        )
+    }
+
+    /// Waits for a request; `None` if it does not exist. The completion comes with its context.
+    #[inline]
+    pub fn finish_known(&self, request: RequestId) -> Option<(Completion, u64)> {
+        match self.look(|engine| engine.take_known(request)) {
+            Taken::Done(completion, context) => Some((completion, context)),
+            Taken::Unknown => None,
+            Taken::Pending => self.wait_for(
+                |process| process.awaited(request),
+                |process| match process.look(|engine| engine.take_known(request)) {
+                    Taken::Done(completion, context) => Some(Some((completion, context))),
+                    Taken::Unknown => Some(None),
+                    Taken::Pending => None,
+                },
+            ),
+        }
+    }
+
+    /// Waits for a pending request and takes its completion.
+    pub fn finish_request(&self, request: RequestId) -> Completion {
+        self.wait_for(|process| process.awaited(request), |process| process.engine.lock().take(request))
+    }
+
+    /// Passes an idle round as the waiter says; breaks with the value if it turned up.
+    #[cold]
+    fn idle<T>(
+        &self,
+        round: u32,
+        done: &mut impl FnMut(&Process) -> Option<T>,
+        awaited: &impl Fn(&Process) -> Awaited,
+    ) -> ControlFlow<T, u32> {
+        if round == 0 {
+            self.give_sign_of_life();
+        }
+        if self.pass(round) == Step::Again {
+            return ControlFlow::Continue(round.saturating_add(1));
+        }
+        ControlFlow::Break(self.wait_slowly(round, done, awaited))
+    }
+
+    fn pass(&self, round: u32) -> Step {
+        if is_shared() && !self.shares_cores && threads::several() {
+            self.waiter.step_aside();
+        }
+        self.waiter.idle(round)
+    }
+
+    /// Does the rest of a wait that has come to its first sleep; the waiter is armed.
+    #[cold]
+    #[inline(never)]
+    fn wait_slowly<T>(
+        &self,
+        mut round: u32,
+        done: &mut impl FnMut(&Process) -> Option<T>,
+        awaited: &impl Fn(&Process) -> Awaited,
+    ) -> T {
+        let mut long_wait = LongWait::begin(self);
+        loop {
+            match self.sleep(round, done) {
+                ControlFlow::Break(value) => return value,
+                ControlFlow::Continue(next) => round = next,
+            }
+            long_wait.look(awaited);
+            loop {
+                if let Some(value) = done(self) {
+                    return value;
+                }
+                if self.progress_in_turn() {
+                    round = 0;
+                    continue;
+                }
+                if self.pass(round) == Step::Armed {
+                    break;
+                }
+                round = round.saturating_add(1);
+            }
+        }
+    }
+
+    /// Sleeps once, unless something has happened since the waiter was armed.
+    fn sleep<T>(&self, round: u32, done: &mut impl FnMut(&Process) -> Option<T>) -> ControlFlow<T, u32> {
+        // Counted before the last look: a thread that completes our request after it will ring.
+        self.sleepers.fetch_add(1, Ordering::SeqCst);
+        let longest = self.engine.lock().arm();
+        let mut moved = self.progress();
+        let value = done(self);
+        if moved || value.is_some() {
+            self.waiter.disarm();
+            self.engine.lock().disarm();
+        } else {
+            self.slept.fetch_add(1, Ordering::Relaxed);
+            self.waiter.sleep(longest.min(self.sleep_max));
+            self.engine.lock().disarm();
+            // What woke it may be in a channel whose turn would come later.
+            moved = self.progress();
+        }
+        self.sleepers.fetch_sub(1, Ordering::SeqCst);
+        match value {
+            Some(value) => ControlFlow::Break(value),
+            None => ControlFlow::Continue(if moved { 0 } else { round.saturating_add(1) }),
+        }
+    }
+}
+
+/// Calls `ended` for a request that is over (with source, tag and bytes, or `None` if it did not
+/// end as usual), else `pending`.
+#[inline(always)]
+fn by_state<R>(found: Plain, ended: impl Fn(Option<(i32, i32, u64)>) -> R, pending: impl FnOnce() -> R) -> R {
+    match found {
+        Plain::Ended { source, tag, bytes } => ended(Some((source, tag, bytes))),
+        Plain::Unusual => ended(None),
+        Plain::Pending => pending(),
+    }
+}

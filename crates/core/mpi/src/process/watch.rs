@@ -1,0 +1,207 @@
+//! The words of a process about itself to those who watch it: its launcher, for reports of hangs.
+//!
+//! A wait costs nothing more until its first sleep, and then a look at the clock. One that has
+//! lasted for a moment is counted; its words are found only when somebody asks.
+
+use super::Process;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+use verbena_engine::{PendingMessage, PendingOperation, PendingQueue, RequestId};
+use verbena_hang::snapshot::MESSAGES_MAX;
+use verbena_hang::{Awaited, Message, Operation, Queue, Snapshot, Traffic, Wait};
+
+/// A wait that has lasted for so long is counted.
+const MOMENT: Duration = Duration::from_millis(50);
+/// The time between two looks at whether anything moves.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// A watcher of this process, and what it knows of the program around it.
+pub trait Watch: Send + Sync {
+    /// Takes a sign of life: the process has got further.
+    fn beat(&self);
+    /// The number of the watcher's last question.
+    fn question(&self) -> u64;
+    /// Returns whether nothing was said since the last question.
+    fn is_asked(&self) -> bool;
+    /// The clock of the host, in milliseconds.
+    fn now_ms(&self) -> u64;
+    /// Takes the number of threads that have waited for more than a moment.
+    fn set_waits(&self, waits: u64);
+    /// Adds to a wait of the calling thread its call and its places in the program.
+    fn locate(&self, wait: &mut Wait);
+    /// Adds the communicators, and the locks of windows.
+    fn complete(&self, snapshot: &mut Snapshot);
+    /// Takes what the process says as the answer to this question.
+    fn say(&self, snapshot: Snapshot, question: u64);
+}
+
+/// A process's watcher, and the waits that it was told of.
+#[derive(Default)]
+pub(super) struct Watched {
+    watch: Option<Arc<dyn Watch>>,
+    waits: Mutex<Waits>,
+}
+
+/// The waits of all threads that have lasted.
+#[derive(Default)]
+struct Waits {
+    next: u64,
+    /// Each wait by its number; `None` before it was asked for.
+    lasting: Vec<(u64, Option<Wait>)>,
+}
+
+impl Watched {
+    /// Somebody who is watched by `watch`.
+    pub(super) fn by(watch: Option<Arc<dyn Watch>>) -> Watched {
+        Watched { watch, waits: Mutex::default() }
+    }
+
+    fn waits(&self) -> MutexGuard<'_, Waits> {
+        self.waits.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn enter(&self, watch: &dyn Watch) -> u64 {
+        let mut waits = self.waits();
+        waits.next += 1;
+        let number = waits.next;
+        waits.lasting.push((number, None));
+        watch.set_waits(waits.lasting.len() as u64);
+        number
+    }
+
+    fn leave(&self, watch: &dyn Watch, number: u64) {
+        let mut waits = self.waits();
+        waits.lasting.retain(|(own, _)| *own != number);
+        watch.set_waits(waits.lasting.len() as u64);
+        watch.beat();
+    }
+}
+
+impl Process {
+    /// Gives a sign of life, and answers if somebody asks.
+    pub(super) fn give_sign_of_life(&self) {
+        if let Some(watch) = &self.watched.watch {
+            watch.beat();
+            self.answer();
+        }
+    }
+
+    /// Answers if somebody asks.
+    pub(super) fn answer(&self) {
+        if let Some(watch) = self.watched.watch.as_ref().filter(|watch| watch.is_asked()) {
+            self.say(watch.as_ref(), None);
+        }
+    }
+
+    /// Says what this process does; with the wait of this thread, by its number.
+    #[cold]
+    fn say(&self, watch: &dyn Watch, own: Option<(u64, Wait)>) {
+        let question = watch.question();
+        let (pending, counters) =
+            self.look(|engine| (engine.pending_messages(MESSAGES_MAX), engine.counters()));
+        // Held to the end: one thread at a time speaks.
+        let mut waits = self.watched.waits();
+        if let Some((number, wait)) = own
+            && let Some((_, place)) = waits.lasting.iter_mut().find(|(known, _)| *known == number)
+        {
+            *place = Some(wait);
+        }
+        let traffic = counters.channels.iter().map(|channel| Traffic {
+            name: channel.name.into(),
+            packets_sent: channel.packets_sent,
+            packets_received: channel.packets_received,
+            bytes_sent: channel.bytes_sent.saturating_add(channel.put_bytes),
+            bytes_received: channel.bytes_received.saturating_add(channel.get_bytes),
+        });
+        let mut snapshot = Snapshot {
+            waits: waits.lasting.iter().filter_map(|(_, wait)| wait.clone()).collect(),
+            posted: queue(&pending.receives),
+            sends: queue(&pending.sends),
+            arrived: queue(&pending.unexpected),
+            channels: traffic.collect(),
+            ..Snapshot::default()
+        };
+        watch.complete(&mut snapshot);
+        watch.say(snapshot, question);
+    }
+
+    /// The wait for this request, in words for others.
+    pub fn awaited(&self, request: RequestId) -> Awaited {
+        Awaited::All(self.operation(request).into_iter().collect())
+    }
+
+    /// The operation of this request, while it has not ended.
+    pub fn operation(&self, request: RequestId) -> Option<Operation> {
+        self.look(|engine| engine.pending_operation(request)).map(|operation| match operation {
+            PendingOperation::Send(pending) => Operation::Send(message(&pending)),
+            PendingOperation::Receive(pending) => Operation::Receive(message(&pending)),
+        })
+    }
+}
+
+fn queue(pending: &PendingQueue) -> Queue {
+    Queue { total: pending.total as u64, first: pending.first.iter().map(message).collect() }
+}
+
+fn message(pending: &PendingMessage) -> Message {
+    let PendingMessage { context, peer, tag, bytes } = *pending;
+    Message { context, process: peer, tag, bytes }
+}
+
+/// A wait that has come to its first sleep.
+pub(super) struct LongWait<'p> {
+    process: &'p Process,
+    began: Instant,
+    /// The number of the wait, once it has lasted for a moment.
+    number: Option<u64>,
+    next_look: Instant,
+    /// The question that was answered last.
+    answered: Option<u64>,
+    bytes_moved: u64,
+}
+
+impl<'p> LongWait<'p> {
+    pub(super) fn begin(process: &'p Process) -> LongWait<'p> {
+        let began = Instant::now();
+        LongWait { process, began, number: None, next_look: began + MOMENT, answered: None, bytes_moved: 0 }
+    }
+
+    /// Counts the wait once it has lasted, notes whether anything moves, and answers who asks.
+    pub(super) fn look(&mut self, awaited: &impl Fn(&Process) -> Awaited) {
+        let Some(watch) = &self.process.watched.watch else { return };
+        let now = Instant::now();
+        if now < self.next_look {
+            return;
+        }
+        self.next_look = now + LOOK_EVERY;
+        let moved = self.process.look(|engine| engine.bytes_moved());
+        let has_moved = std::mem::replace(&mut self.bytes_moved, moved) != moved;
+        match self.number {
+            None => self.number = Some(self.process.watched.enter(watch.as_ref())),
+            Some(_) if has_moved => watch.beat(),
+            Some(_) => {}
+        }
+        let question = watch.question();
+        if let Some(number) = self.number.filter(|_| self.answered != Some(question) && question > 0) {
+            self.answered = Some(question);
+            let waited_ms = now.saturating_duration_since(self.began).as_millis() as u64;
+            let mut wait = Wait {
+                call: String::new(),
+                began_ms: watch.now_ms().saturating_sub(waited_ms),
+                awaited: awaited(self.process),
+                frames: Vec::new(),
+                python: Vec::new(),
+            };
+            watch.locate(&mut wait);
+            self.process.say(watch.as_ref(), Some((number, wait)));
+        }
+    }
+}
+
+impl Drop for LongWait<'_> {
+    fn drop(&mut self) {
+        if let (Some(number), Some(watch)) = (self.number, &self.process.watched.watch) {
+            self.process.watched.leave(watch.as_ref(), number);
+        }
+    }
+}

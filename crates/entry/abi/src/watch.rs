@@ -1,0 +1,129 @@
+//! The words of this process about itself to its launcher while it waits: communicators, locks, and
+//! where it is in the program. Under other launchers than ours nobody asks.
+
+use crate::frames::{self, Frames};
+use crate::handles::{COMMS, WINS};
+use crate::python;
+use std::cell::RefCell;
+use std::sync::{Arc, OnceLock};
+use verbena_boot::status::{self, BYTES_MAX, StatusPlace};
+use verbena_hang::{Awaited, Communicator, HeldLock, Operation, Snapshot, Wait};
+use verbena_mpi::Comm;
+use verbena_mpi::comm::Traffic;
+use verbena_mpi::process::Watch;
+
+/// The most communicators that are told.
+const COMMUNICATORS_MAX: usize = 16;
+/// The most locks that are told.
+const LOCKS_MAX: usize = 64;
+
+/// The launcher, which watches.
+struct Launcher {
+    place: &'static StatusPlace,
+}
+
+/// The place where the launcher of this process reads, if it is ours.
+pub(crate) fn place() -> Option<&'static StatusPlace> {
+    static PLACE: OnceLock<Option<StatusPlace>> = OnceLock::new();
+    PLACE.get_or_init(StatusPlace::inherit).as_ref()
+}
+
+/// The launcher of this process, if it is ours.
+pub(crate) fn launcher() -> Option<Arc<dyn Watch>> {
+    let place = place()?;
+    Some(Arc::new(Launcher { place }))
+}
+
+impl Watch for Launcher {
+    fn beat(&self) {
+        self.place.beat();
+    }
+
+    fn question(&self) -> u64 {
+        self.place.question()
+    }
+
+    fn is_asked(&self) -> bool {
+        self.place.is_asked()
+    }
+
+    fn now_ms(&self) -> u64 {
+        status::now_ms()
+    }
+
+    fn set_waits(&self, waits: u64) {
+        self.place.set_waits(waits);
+    }
+
+    fn locate(&self, wait: &mut Wait) {
+        let Frames { call, program } = frames::here();
+        (wait.call, wait.frames) = (call, program);
+        wait.python = python::lines();
+    }
+
+    fn complete(&self, snapshot: &mut Snapshot) {
+        snapshot.communicators = communicators(&contexts(snapshot));
+        snapshot.locks = locks();
+    }
+
+    fn say(&self, snapshot: Snapshot, question: u64) {
+        self.place.write(&snapshot.encode_within(BYTES_MAX), question);
+    }
+}
+
+/// The contexts that a snapshot speaks of.
+fn contexts(snapshot: &Snapshot) -> Vec<u64> {
+    let of_operation = |operation: &Operation| match operation {
+        Operation::Send(message) | Operation::Receive(message) => Some(message.communicator()),
+        Operation::Collective(collective) => Some(collective.context),
+        Operation::Other => None,
+    };
+    let of_wait = |wait: &Wait| -> Vec<u64> {
+        match &wait.awaited {
+            Awaited::All(all) | Awaited::Any(all) => all.iter().filter_map(of_operation).collect(),
+            Awaited::Collective(collective) => vec![collective.context],
+            Awaited::Probe(message) => vec![message.communicator()],
+            Awaited::Lock(_) | Awaited::Epoch { .. } | Awaited::Other => Vec::new(),
+        }
+    };
+    let queues = [&snapshot.arrived, &snapshot.sends, &snapshot.posted];
+    let queued = queues.into_iter().flat_map(|queue| &queue.first).map(|message| message.communicator());
+    snapshot.waits.iter().flat_map(of_wait).chain(queued).collect()
+}
+
+/// The communicators of the program, those of these contexts first.
+fn communicators(wanted: &[u64]) -> Vec<Communicator> {
+    let found = RefCell::new(Vec::new());
+    COMMS.find(|comm| {
+        found.borrow_mut().push(in_words(comm));
+        false
+    });
+    let mut found = found.into_inner();
+    found.sort_by_key(|known: &Communicator| !wanted.contains(&known.context));
+    found.truncate(COMMUNICATORS_MAX);
+    found
+}
+
+fn in_words(comm: &Comm) -> Communicator {
+    let (local, remote) = (comm.group().members().iter(), comm.targets().members().iter());
+    let remote = remote.filter(|_| comm.is_inter());
+    Communicator {
+        context: comm.context(Traffic::Point),
+        name: String::from_utf8_lossy(&comm.name()).into_owned(),
+        members: Communicator::ranges(local.chain(remote).copied()),
+        blocking: comm.collectives_begun(),
+        nonblocking: comm.nonblocking_begun(),
+    }
+}
+
+/// The locks of windows that this process holds.
+fn locks() -> Vec<HeldLock> {
+    let found = RefCell::new(Vec::new());
+    WINS.find(|win| {
+        found.borrow_mut().extend(win.held_locks());
+        false
+    });
+    let mut found = found.into_inner();
+    found.truncate(LOCKS_MAX);
+    found
+}

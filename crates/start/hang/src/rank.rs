@@ -1,0 +1,117 @@
+//! The facts that the launcher of a rank knows.
+
+use crate::snapshot::Snapshot;
+use serde::{Deserialize, Serialize};
+
+/// The stage of a rank's life, as its launcher sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Stage {
+    /// The rank has not called `MPI_Init`.
+    Fresh,
+    /// The rank waits in `MPI_Init` for all others.
+    Starting,
+    /// The rank is between `MPI_Init` and `MPI_Finalize`.
+    Initialised,
+    /// The rank has left MPI.
+    Finalised,
+    /// The process has ended.
+    Ended,
+}
+
+/// The state of a process, as the system tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RunState {
+    /// The process uses a processor, or is ready to.
+    Running,
+    /// The process waits in a system call.
+    Sleeping,
+    /// A signal (SIGSTOP, SIGTSTP) has stopped it.
+    Stopped,
+    /// A debugger holds it.
+    Traced,
+    /// Not known.
+    Unknown,
+}
+
+impl RunState {
+    /// Reads the state's letter in `/proc/PID/stat`.
+    pub fn of_letter(letter: char) -> RunState {
+        match letter {
+            'R' => RunState::Running,
+            'S' | 'D' | 'I' => RunState::Sleeping,
+            'T' => RunState::Stopped,
+            't' => RunState::Traced,
+            _ => RunState::Unknown,
+        }
+    }
+}
+
+/// A place in the program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The function, or the module if no function is known.
+    pub function: String,
+    /// The source file, and the line in it.
+    pub line: Option<(String, u32)>,
+}
+
+/// A rank, as its launcher sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rank {
+    /// The number in the job.
+    pub number: u32,
+    /// The host.
+    pub host: String,
+    /// The process id there.
+    pub pid: i32,
+    /// The stage.
+    pub stage: Stage,
+    /// The state of the process.
+    pub state: RunState,
+    /// The share of a processor that it used lately, in percent.
+    pub processor_percent: Option<u32>,
+    /// The memory that it uses, in bytes.
+    pub memory_bytes: u64,
+    /// The number of waits that it has begun, of those that took longer than a look.
+    pub beats: u64,
+    /// The host's clock when it was looked at, in milliseconds.
+    pub now_ms: u64,
+    /// The words of the rank about itself; `None` if it says nothing.
+    pub snapshot: Option<Snapshot>,
+    /// True if the snapshot is from after the last question.
+    pub is_answered: bool,
+    /// The program's places of each of its waits, the innermost first.
+    pub places: Vec<Vec<Place>>,
+}
+
+impl Rank {
+    /// A rank of which nothing is known but where it is.
+    pub fn new(number: u32, host: &str, pid: i32) -> Rank {
+        Rank {
+            number,
+            host: host.into(),
+            pid,
+            stage: Stage::Fresh,
+            state: RunState::Unknown,
+            processor_percent: None,
+            memory_bytes: 0,
+            beats: 0,
+            now_ms: 0,
+            snapshot: None,
+            is_answered: false,
+            places: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_of_the_system_are_understood() {
+        let states = ['R', 'S', 'D', 'T', 't', 'Z'].map(RunState::of_letter);
+        use RunState::*;
+        assert_eq!(states, [Running, Sleeping, Sleeping, Stopped, Traced, Unknown]);
+    }
+}

@@ -1,0 +1,308 @@
+//! Ranks, messages and waits in words.
+
+use crate::rank::{Place, Rank, RunState};
+use crate::snapshot::{Awaited, AwaitedLock, Collective, Message, Operation, Wait};
+use crate::waits::{Doing, Scene};
+
+/// The most operations of a wait that are told one by one.
+const OPERATIONS_MAX: usize = 3;
+/// The most places of a rank that are told.
+const PLACES_MAX: usize = 2;
+
+/// The numbers as a person writes them: `0-2, 5`.
+pub fn numbers(ranks: &[u32]) -> String {
+    let mut sorted = ranks.to_vec();
+    sorted.sort_unstable();
+    let ranges = crate::snapshot::Communicator::ranges(sorted.iter().copied());
+    if ranges.is_empty() && !sorted.is_empty() {
+        return format!("{} ranks from {} to {}", sorted.len(), sorted[0], sorted[sorted.len() - 1]);
+    }
+    let parts: Vec<String> = ranges.iter().map(|&range| text_of(range)).collect();
+    parts.join(", ")
+}
+
+fn text_of((first, last): (u32, u32)) -> String {
+    match last - first {
+        0 => first.to_string(),
+        1 => format!("{first}, {last}"),
+        _ => format!("{first}-{last}"),
+    }
+}
+
+/// The ranks with their noun.
+pub fn ranks(ranks: &[u32]) -> String {
+    match ranks {
+        [one] => format!("rank {one}"),
+        several => format!("ranks {}", numbers(several)),
+    }
+}
+
+/// One of two words, by whether there is one rank or several.
+pub fn by_number<'a>(ranks: &[u32], one: &'a str, several: &'a str) -> &'a str {
+    if ranks.len() == 1 { one } else { several }
+}
+
+/// A length in the largest unit that it is a whole number of.
+pub fn length(bytes: u64) -> String {
+    match bytes {
+        1 => "1 byte".into(),
+        0 => "0 bytes".into(),
+        _ if bytes.is_multiple_of(1 << 30) => format!("{} GiB", bytes >> 30),
+        _ if bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
+        _ if bytes.is_multiple_of(1 << 10) => format!("{} KiB", bytes >> 10),
+        _ => format!("{bytes} bytes"),
+    }
+}
+
+/// A time as a person tells it.
+pub fn duration(milliseconds: u64) -> String {
+    match milliseconds {
+        0..10_000 => format!("{:.1} s", milliseconds as f64 / 1000.0),
+        10_000..600_000 => format!("{} s", milliseconds / 1000),
+        _ => format!("{} min", milliseconds / 60_000),
+    }
+}
+
+/// The name of a communicator.
+pub fn communicator(scene: &Scene<'_>, context: u64) -> String {
+    match scene.communicator(context) {
+        Some(known) if !known.name.is_empty() => known.name.clone(),
+        Some(_) => "a communicator without a name".into(),
+        None => "a communicator of MPI's own, or a freed one".into(),
+    }
+}
+
+fn tag(tag: Option<i32>) -> String {
+    tag.map_or("any tag".into(), |tag| format!("tag {tag}"))
+}
+
+fn peer(process: Option<u32>) -> String {
+    process.map_or("any rank".into(), |rank| format!("rank {rank}"))
+}
+
+/// A message that is waited for, after "for".
+pub fn awaited_message(scene: &Scene<'_>, message: &Message) -> String {
+    let on = communicator(scene, message.communicator());
+    format!("a message from {} with {} on {on}", peer(message.process), tag(message.tag))
+}
+
+/// A message that was sent.
+pub fn sent_message(scene: &Scene<'_>, message: &Message) -> String {
+    let on = communicator(scene, message.communicator());
+    format!("{} with {} on {on}", length(message.bytes), tag(message.tag))
+}
+
+fn sent(scene: &Scene<'_>, message: &Message) -> String {
+    format!("{} to receive {}", peer(message.process), sent_message(scene, message))
+}
+
+/// A collective with its number, after "in".
+pub fn collective(scene: &Scene<'_>, collective: &Collective) -> String {
+    let call = if collective.call.is_empty() { "a collective" } else { &collective.call };
+    let sort = if collective.nonblocking { "nonblocking collective" } else { "collective" };
+    let on = communicator(scene, collective.context);
+    format!("{call} ({sort} {} on {on})", collective.number)
+}
+
+fn operation(scene: &Scene<'_>, operation: &Operation) -> String {
+    match operation {
+        Operation::Send(message) if message.is_the_programs() => sent(scene, message),
+        Operation::Receive(message) if message.is_the_programs() => awaited_message(scene, message),
+        Operation::Send(message) | Operation::Receive(message) => {
+            format!("{}, in a message of MPI's own", peer(message.process))
+        }
+        Operation::Collective(own) => format!("the others in {}", collective(scene, own)),
+        Operation::Other => "an operation of another kind".into(),
+    }
+}
+
+fn operations(scene: &Scene<'_>, all: &[Operation], join: &str) -> String {
+    let told: Vec<String> = all.iter().take(OPERATIONS_MAX).map(|one| operation(scene, one)).collect();
+    let more = match all.len().saturating_sub(OPERATIONS_MAX) {
+        0 => String::new(),
+        more => format!(", {join} {more} more"),
+    };
+    format!("{}{more}", told.join(&format!(", {join} ")))
+}
+
+/// The name of a window.
+pub fn window(name: &str) -> String {
+    if name.is_empty() { "a window without a name".into() } else { format!("window {name}") }
+}
+
+fn awaited_lock(scene: &Scene<'_>, number: u32, lock: &AwaitedLock) -> String {
+    let sort = if lock.exclusive { "exclusive" } else { "shared" };
+    let holders: Vec<u32> =
+        scene.holders(lock.context, lock.owner).into_iter().filter(|&holder| holder != number).collect();
+    let held = match holders.is_empty() {
+        true => String::new(),
+        false => format!(", which {} {}", ranks(&holders), by_number(&holders, "holds", "hold")),
+    };
+    format!("the {sort} lock of rank {}'s part of {}{held}", lock.owner, window(&lock.window))
+}
+
+/// The wait of a rank: "waits in ... for ...".
+pub fn wait(scene: &Scene<'_>, number: u32, wait: &Wait) -> String {
+    let call = if wait.call.is_empty() { "an MPI call" } else { &wait.call };
+    let what = match &wait.awaited {
+        Awaited::All(operations) if operations.is_empty() => return format!("waits in {call}"),
+        Awaited::All(all) => operations(scene, all, "and for"),
+        Awaited::Any(all) if all.is_empty() => return format!("waits in {call}"),
+        Awaited::Any(all) => operations(scene, all, "or for"),
+        Awaited::Collective(own) => return format!("waits in {}", in_collective(scene, number, call, own)),
+        Awaited::Probe(message) => awaited_message(scene, message),
+        Awaited::Lock(lock) => awaited_lock(scene, number, lock),
+        Awaited::Epoch { window: name, processes } => {
+            format!("{} at {}", ranks(processes), window(name))
+        }
+        Awaited::Other => return format!("waits in {call}"),
+    };
+    format!("waits in {call} for {what}")
+}
+
+fn in_collective(scene: &Scene<'_>, number: u32, call: &str, own: &Collective) -> String {
+    // The function that the program called may be made of a collective of another name.
+    let within = if own.call.is_empty() || own.call == call || call == "an MPI call" {
+        collective(scene, own)
+    } else {
+        format!("{call}, there in {}", collective(scene, own))
+    };
+    let missing: Vec<u32> = scene.blockers(number).iter().map(|blocker| blocker.rank).collect();
+    if missing.is_empty() { within } else { format!("{within} for {}", ranks(&missing)) }
+}
+
+/// A rank's doings.
+pub fn doing(scene: &Scene<'_>, rank: &Rank) -> String {
+    match scene.doing(rank.number) {
+        Doing::Ended => "has ended".into(),
+        Doing::Elsewhere => "belongs to another job".into(),
+        Doing::Left => "has called MPI_Finalize".into(),
+        Doing::Fresh => format!("has not called MPI_Init{}", processor(rank)),
+        Doing::Starting => "waits in MPI_Init for all others".into(),
+        Doing::Stopped => {
+            let within = scene
+                .wait(rank.number)
+                .map_or(String::new(), |own| format!("; it {}", wait(scene, rank.number, own)));
+            format!("is stopped by a signal (SIGSTOP, or Ctrl-Z){within}")
+        }
+        Doing::Traced => "is held by a debugger".into(),
+        Doing::Waiting(own) if scene.computes_beside(rank.number) => {
+            let percent = rank.processor_percent.unwrap_or(0);
+            let own = wait(scene, rank.number, own);
+            format!("{own}, while another of its threads computes ({percent}% of a processor)")
+        }
+        Doing::Waiting(own) => wait(scene, rank.number, own),
+        Doing::Outside => format!("does not wait in MPI{}", processor(rank)),
+    }
+}
+
+/// The doings of a rank that does not wait in MPI.
+fn processor(rank: &Rank) -> String {
+    match (rank.processor_percent, rank.state) {
+        (Some(percent), _) if percent >= 10 => format!(": it computes ({percent}% of a processor)"),
+        (None, RunState::Running) => ": it computes".into(),
+        (_, RunState::Sleeping) => ": it sleeps in a system call".into(),
+        _ => String::new(),
+    }
+}
+
+/// The places of the program in a rank's first wait; empty if none is known.
+pub fn places(rank: &Rank) -> String {
+    let python = rank.snapshot.as_ref().and_then(|snapshot| snapshot.waits.first()).map(|wait| &wait.python);
+    if let Some(lines) = python.filter(|lines| !lines.is_empty()) {
+        let told: Vec<&str> = lines.iter().take(PLACES_MAX).map(String::as_str).collect();
+        return format!(", at {}", told.join(", called from "));
+    }
+    let known = rank.places.first().map_or(&[][..], |places| places);
+    let told: Vec<String> = known.iter().take(PLACES_MAX).map(place).collect();
+    if told.is_empty() { String::new() } else { format!(", at {}", told.join(", called from ")) }
+}
+
+/// All places of a thread, the innermost first: "at f (a.c:3), called from main (a.c:9)".
+pub fn path(places: &[Place]) -> String {
+    let told: Vec<String> = places.iter().map(place).collect();
+    if told.is_empty() { String::new() } else { format!("at {}", told.join(", called from ")) }
+}
+
+fn place(place: &Place) -> String {
+    match &place.line {
+        Some((file, line)) => {
+            let name = file.rsplit('/').next().unwrap_or(file);
+            format!("{} ({name}:{line})", place.function)
+        }
+        None => place.function.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Cast, barrier, collective as called, lock, receive, send};
+
+    fn said(cast: &Cast, number: u32) -> String {
+        let scene = Scene::new(cast.ranks());
+        doing(&scene, &cast.ranks()[number as usize])
+    }
+
+    #[test]
+    fn numbers_are_told_as_ranges() {
+        assert_eq!(numbers(&[0, 1, 2, 5, 7, 8]), "0-2, 5, 7, 8");
+        assert_eq!((ranks(&[3]).as_str(), ranks(&[3, 4]).as_str()), ("rank 3", "ranks 3, 4"));
+        let many: Vec<u32> = (0..200).map(|n| 3 * n).collect();
+        assert_eq!(numbers(&many), "200 ranks from 0 to 597");
+    }
+
+    #[test]
+    fn lengths_and_times_are_for_people() {
+        assert_eq!(
+            [0, 1, 8, 2048, 3 << 20, 1000].map(length).join("; "),
+            "0 bytes; 1 byte; 8 bytes; 2 KiB; 3 MiB; 1000 bytes"
+        );
+        assert_eq!([1500, 61_000, 900_000].map(duration), ["1.5 s", "61 s", "15 min"]);
+    }
+
+    #[test]
+    fn waits_are_told() {
+        let cast = Cast::new(4).waits(0, send(1, 5)).waits(1, receive(2, 7)).waits(2, barrier(3)).outside(3);
+        assert_eq!(
+            said(&cast, 0),
+            "waits in MPI_Send for rank 1 to receive 1 MiB with tag 5 on MPI_COMM_WORLD"
+        );
+        assert_eq!(
+            said(&cast, 1),
+            "waits in MPI_Recv for a message from rank 2 with tag 7 on MPI_COMM_WORLD"
+        );
+        let barrier = "waits in MPI_Barrier (collective 3 on MPI_COMM_WORLD) for ranks 0, 1, 3";
+        assert_eq!(said(&cast, 2), barrier);
+        assert_eq!(said(&cast, 3), "does not wait in MPI: it computes");
+    }
+
+    #[test]
+    fn a_call_within_another_is_told_with_both() {
+        let mut cast = Cast::new(1).waits(0, called(crate::testing::WORLD, "MPI_Comm_split", 1));
+        cast.wait(0).call = "MPI_Win_create".into();
+        assert!(
+            said(&cast, 0).starts_with("waits in MPI_Win_create, there in MPI_Comm_split (collective 1 ")
+        );
+    }
+
+    #[test]
+    fn a_lock_is_told_with_its_holder() {
+        let cast = Cast::new(3).waits(0, lock(1)).holds(2, 1);
+        let text = "waits in MPI_Win_lock for the exclusive lock of rank 1's part of window table, which rank 2 holds";
+        assert_eq!(said(&cast, 0), text);
+    }
+
+    #[test]
+    fn places_are_told_innermost_first() {
+        let mut cast = Cast::new(1).waits(0, receive(0, 1));
+        let at = |function: &str, line| Place {
+            function: function.into(),
+            line: Some(("/a/ring.c".into(), line)),
+        };
+        cast.rank(0).places = vec![vec![at("swap", 12), at("main", 30), at("start", 1)]];
+        assert_eq!(places(&cast.ranks()[0]), ", at swap (ring.c:12), called from main (ring.c:30)");
+        cast.wait(0).python = vec!["ring.py:3 in main".into()];
+        assert_eq!(places(&cast.ranks()[0]), ", at ring.py:3 in main");
+    }
+}

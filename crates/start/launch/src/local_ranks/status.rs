@@ -1,0 +1,122 @@
+//! The words of a rank about itself, and those of the system about it.
+
+use crate::process_facts::ProcessFacts;
+use crate::symbols::Symbols;
+use crate::sys;
+use std::rc::Rc;
+use std::time::Instant;
+use verbena_boot::status::{Pulse, StatusMemory, now_ms};
+use verbena_hang::{Place, Rank, RunState, Snapshot};
+
+/// The place of a rank in the memory that this host's ranks share with us.
+#[derive(Debug)]
+pub struct RankStatus {
+    memory: Rc<StatusMemory>,
+    place: usize,
+    /// The processor time that it had used at the last question, and when that was.
+    used: Option<(u64, Instant)>,
+}
+
+impl RankStatus {
+    /// The place of this number.
+    pub fn new(memory: Rc<StatusMemory>, place: usize) -> RankStatus {
+        RankStatus { memory, place, used: None }
+    }
+
+    /// Asks the rank what it does; its first process is `pid`, if that still runs.
+    pub fn ask(&mut self, pid: Option<i32>) {
+        // One question is for all ranks of the memory: the first one asks it.
+        if self.place == 0 {
+            self.memory.ask();
+        }
+        let Some(process) = pid.map(|pid| self.process(pid)) else { return };
+        let facts = ProcessFacts::of(process);
+        self.used = facts.map(|facts| (facts.processor_ms, Instant::now()));
+        // One that sleeps in a system call must not be woken; one that waits in MPI answers itself.
+        let computes = facts.is_some_and(|facts| facts.state == RunState::Running);
+        if computes && self.pulse().waits == 0 && self.memory.offers_frames(self.place) {
+            sys::signal_process(process, libc::SIGURG);
+        }
+    }
+
+    /// The rank's signs of life.
+    pub fn pulse(&self) -> Pulse {
+        self.memory.pulse(self.place)
+    }
+
+    /// The places of the program where the rank crashed; none if it did not, or nothing is known.
+    pub fn crash_places(&self, signal: i32) -> Vec<Place> {
+        match self.memory.crash(self.place) {
+            Some((own, bytes)) if own == signal as u64 => {
+                Symbols::default().of_crash(&String::from_utf8_lossy(&bytes))
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The rank's process that called `MPI_Init`; that which we started if it is not known.
+    fn process(&self, pid: i32) -> i32 {
+        // In a container the number may mean another process.
+        let own = i32::try_from(self.pulse().pid).unwrap_or(0);
+        if own > 0 && sys::process_group(own) == pid { own } else { pid }
+    }
+
+    /// The words and doings of the rank; `rank` holds what is known before.
+    pub fn look(&self, rank: Rank, symbols: &mut Symbols) -> Rank {
+        let pulse = self.pulse();
+        let pid = self.process(rank.pid);
+        let facts = ProcessFacts::of(pid);
+        let said = self.memory.read(self.place);
+        let is_answered = said.as_ref().is_some_and(|(_, is_answered)| *is_answered);
+        let mut snapshot = said.and_then(|(bytes, _)| Snapshot::decode(&bytes));
+        if let Some(snapshot) = snapshot.as_mut().filter(|_| !is_answered || pulse.waits == 0) {
+            // It has gone on since.
+            snapshot.waits.clear();
+        }
+        let waits = snapshot.iter().flat_map(|snapshot| &snapshot.waits);
+        let mut places: Vec<Vec<Place>> = waits.map(|wait| symbols.places(pid, &wait.frames)).collect();
+        if places.is_empty() {
+            places.push(program_places(symbols.places(pid, &self.memory.frames(self.place))));
+        }
+        Rank {
+            pid,
+            state: facts.map_or(RunState::Unknown, |facts| facts.state),
+            processor_percent: facts.and_then(|facts| self.percent(&facts)),
+            memory_bytes: facts.map_or(0, |facts| facts.memory_bytes),
+            beats: pulse.beats,
+            now_ms: now_ms(),
+            snapshot,
+            is_answered,
+            places,
+            ..rank
+        }
+    }
+
+    /// The share of a processor since the last question, in percent.
+    fn percent(&self, facts: &ProcessFacts) -> Option<u32> {
+        let (before, at) = self.used?;
+        let passed = at.elapsed().as_millis() as u64;
+        (passed > 0).then(|| (facts.processor_ms.saturating_sub(before) * 100 / passed) as u32)
+    }
+}
+
+/// The places from the MPI function on that the program called, if it is in one.
+fn program_places(mut places: Vec<Place>) -> Vec<Place> {
+    let is_call = |place: &Place| place.function.starts_with("MPI_") || place.function.starts_with("PMPI_");
+    let call = places.iter().rposition(is_call);
+    places.drain(..call.unwrap_or(0));
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rank_that_polls_is_in_its_call() {
+        let place = |function: &str| Place { function: function.into(), line: None };
+        let places = ["verbena_engine::poll", "PMPI_Test", "main"].map(place).to_vec();
+        assert_eq!(program_places(places), ["PMPI_Test", "main"].map(place));
+        assert_eq!(program_places(vec![place("step")]), [place("step")]);
+    }
+}

@@ -1,0 +1,53 @@
+/* A rank crashes, in a function of the program. */
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void own_handler(int signal)
+{
+    (void)signal;
+    static const char text[] = "the program's own handler\n";
+    if (write(2, text, sizeof text - 1) < 0)
+        _exit(8);
+    _exit(7);
+}
+
+static __attribute__((noinline)) void crash(const char *mode, volatile int *nowhere, volatile int *zero)
+{
+    if (!strcmp(mode, "abort"))
+        abort();
+    if (!strcmp(mode, "division"))
+        *zero = 100 / *zero;
+    *nowhere = *zero;
+}
+
+static __attribute__((noinline)) int overflow(volatile char *before)
+{
+    volatile char room[4096];
+    room[0] = before[0];
+    if (!room[0])
+        return 0;
+    return overflow(room) + room[0];
+}
+
+int main(int argc, char **argv)
+{
+    int rank;
+    const char *mode = argc > 1 ? argv[1] : "address";
+    if (!strcmp(mode, "own"))
+        signal(SIGSEGV, own_handler);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 1) {
+        if (!strcmp(mode, "stack"))
+            printf("%d\n", overflow("x"));
+        volatile int zero = 0;
+        crash(mode, NULL, &zero);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}

@@ -37,24 +37,26 @@ fn passes(program: &Path, name: &str) {
 
 /// The programs for both older styles.
 const OLDER: [&str; 4] = ["messages", "collect", "objects", "windows"];
+/// One more, for this library alone: others cannot convert the elements of files.
+const FILES: &str = "files";
 
 #[test]
 fn programs_with_the_include_file() {
-    for name in OLDER {
+    for name in OLDER.into_iter().chain([FILES]) {
         passes(&fortran(&format!("{name}.F90"), &format!("{name}-include"), &[]), name);
     }
 }
 
 #[test]
 fn programs_with_the_module_mpi() {
-    for name in OLDER {
+    for name in OLDER.into_iter().chain([FILES]) {
         passes(&fortran(&format!("{name}.F90"), &format!("{name}-module"), &["-DSTYLE_MPI"]), name);
     }
 }
 
 #[test]
 fn programs_with_the_module_mpi_f08() {
-    for name in ["modern", "windows_modern"] {
+    for name in ["modern", "windows_modern", "files_modern"] {
         passes(&fortran(&format!("{name}.F90"), name, &[]), name);
     }
 }

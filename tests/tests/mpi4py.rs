@@ -19,8 +19,8 @@ use std::time::Instant;
 use verbena_tests::softroce::Boot;
 use verbena_tests::{Ended, Job, staged, stock_venv, top, venv};
 
-/// The only modules that may stand in the file: those of files and processes started at run time.
-const OPEN: [&str; 5] = ["dynproc", "file", "io", "spawn", "util_pool"];
+/// The only modules that may stand in the file: those of processes started at run time.
+const OPEN: [&str; 3] = ["dynproc", "spawn", "util_pool"];
 
 /// A run of a module, or of up to [`TOGETHER`], is a hang after this many seconds: ten times what
 /// the longest takes on a quiet machine.

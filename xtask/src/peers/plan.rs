@@ -57,6 +57,18 @@ const ONE_SIDED: &[&str] = &[
 /// Those with more ranks.
 const ONE_SIDED_AT_MORE: &[&str] = &["created_put:8", "fetch_and_op", "lock_put_unlock", "fence", "pscw"];
 
+/// The points of files, at any number of ranks.
+const FILES: &[&str] = &[
+    "file_open",
+    "file_write_all:1048576",
+    "file_read_all:1048576",
+    "file_strided_write_all:64",
+    "file_strided_read_all:64",
+    "file_strided_write:64",
+    "file_write_shared:64",
+    "file_write_ordered:64",
+];
+
 /// The largest number of ranks for which start-up is measured.
 const STARTUP_RANKS_MAX: usize = 4;
 
@@ -122,7 +134,7 @@ pub(super) fn of_page(busy: usize) -> Vec<Part> {
     let mut parts = usual(&[2, 4, 8], 0);
     let metric = |point: &str| point.split(':').next().map(String::from);
     let bytes = |point: &str| point.split_once(':').and_then(|(_, bytes)| bytes.parse::<usize>().ok());
-    let order = [AT_TWO, ONE_SIDED].concat();
+    let order = [AT_TWO, ONE_SIDED, FILES].concat();
     let place = |point: &str| order.iter().position(|usual| metric(usual) == metric(point));
     parts[0].points.extend(CURVES);
     parts[0].points.sort_by_key(|point| (place(point), bytes(point)));
@@ -136,7 +148,7 @@ fn points(ranks: usize) -> Vec<&'static str> {
         _ => (AT_MORE, ONE_SIDED_AT_MORE),
     };
     let startup: &[&str] = if (3..=STARTUP_RANKS_MAX).contains(&ranks) { &["startup"] } else { &[] };
-    [of_messages, one_sided, startup].concat()
+    [of_messages, one_sided, FILES, startup].concat()
 }
 
 #[cfg(test)]

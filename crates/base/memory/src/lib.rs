@@ -19,7 +19,6 @@
 //! | `owned` | memory of the library's own, which lends regions |
 //! | `values` | plain values in regions, and loops over them |
 //! | [`atomic`] | words that several processes change at once |
-//! | `transfer` | regions read from files and written to them |
 
 pub mod atomic;
 pub mod copy;
@@ -27,7 +26,6 @@ pub mod elements;
 pub mod layout;
 mod owned;
 pub mod scratch;
-mod transfer;
 mod values;
 
 use crate::layout::Layout;

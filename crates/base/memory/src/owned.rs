@@ -102,8 +102,11 @@ impl Owned {
         self
     }
 
-    /// Takes `len` bytes with what the last owner left in them.
-    pub(crate) fn stale(len: usize) -> Owned {
+    /// Takes `len` bytes with what the last owner left in them, which begin at a cache line.
+    ///
+    /// # Panics
+    /// If no block is that long.
+    pub fn stale(len: usize) -> Owned {
         let power = power_of(len).expect("a length within the address space");
         let kept = Reserve::lock().take(power);
         Owned { block: kept.unwrap_or_else(|| Block::new(power)), len }

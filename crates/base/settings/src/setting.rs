@@ -21,6 +21,8 @@ pub enum Category {
     Wait,
     /// The algorithms of collectives.
     Collective,
+    /// Access to files.
+    File,
     /// The launcher `mpiexec`. The library does not read these.
     Launcher,
     /// The compiler wrappers. The library does not read these.
@@ -36,6 +38,7 @@ impl Category {
             Category::Engine => "engine",
             Category::Wait => "wait",
             Category::Collective => "collective",
+            Category::File => "file",
             Category::Launcher => "launcher",
             Category::Compiler => "compiler",
         }

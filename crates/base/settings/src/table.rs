@@ -418,6 +418,14 @@ settings! {
     /// largest operand, over all ranks, of the halving reduce-scatter
     COLL_REDUCE_SCATTER_HALVING_BYTES_MAX: Number(64 << 10, 0..=1 << 40), Collective, Bytes, Job, Anytime, "";
 
+    /// reads and writes of many pieces of a file go through io_uring, where the kernel allows it
+    FILE_IO_URING: Flag(true), File, None, Process, Start, "";
+    /// threads that carry out operations on files beside the program
+    FILE_THREADS_MAX: Number(4, 1..=256), File, None, Process, Start, "MPI-5.0, 14.4.1";
+    /// operations on files that wait for such a thread at most; the call that starts one more
+    /// carries it out itself
+    FILE_JOBS_MAX: Number(256, 1..=1 << 20), File, None, Process, Start, "MPI-5.0, 14.4.1";
+
     /// the C compiler that mpicc runs, with arguments if need be
     CC: Text("cc"), Compiler, None, Process, Start, "";
     /// the C++ compiler that mpicxx runs, with arguments if need be
@@ -458,6 +466,7 @@ pub const OTHERS: &[&str] = &[
     "VERBENA_MPICH",
     "VERBENA_OPENMPI",
     "VERBENA_NO_SKIP",
+    "VERBENA_BENCH_FOLDER",
 ];
 
 /// The settings, in the order of the table.

@@ -1,5 +1,6 @@
 //! Operations that were started, whatever moves them on.
 
+use crate::beside;
 use crate::outcome::{Direction, Outcome};
 use crate::partitioned::Partitioned;
 use crate::process::Process;
@@ -25,6 +26,8 @@ pub enum Active {
     Window(Operation),
     /// A one-sided operation by the device.
     Far(Arc<dyn Pending>),
+    /// An operation on a file.
+    File(beside::Operation),
     /// The operation was complete at once, or its completion was taken already.
     Done(Outcome),
 }
@@ -54,7 +57,9 @@ impl Active {
             Active::Both(both) => both.try_lock().map_or(vec![Operation::Other], |both| {
                 [&both.send, &both.receive].iter().flat_map(|part| part.operations(process)).collect()
             }),
-            Active::Partitioned(_) | Active::Window(_) | Active::Far(_) => vec![Operation::Other],
+            Active::Partitioned(_) | Active::Window(_) | Active::Far(_) | Active::File(_) => {
+                vec![Operation::Other]
+            }
             Active::Done(_) => Vec::new(),
         }
     }
@@ -70,6 +75,7 @@ impl Active {
             Active::Partitioned(partitioned) => partitioned.poll(process),
             Active::Window(operation) => operation.poll(&mut { process }),
             Active::Far(operation) => operation.poll(process),
+            Active::File(operation) => operation.poll(),
             Active::Done(outcome) => Some(outcome.clone()),
         }
     }

@@ -3,6 +3,7 @@
 
 pub mod active;
 pub mod attribute;
+pub mod beside;
 pub mod bsend;
 pub mod codes;
 pub mod coll;

@@ -225,6 +225,11 @@ impl Process {
         self.wake_other_threads();
     }
 
+    /// The bell that wakes the threads that wait here, when something ends beside them.
+    pub fn waker(&self) -> &Arc<dyn Waiter> {
+        &self.waiter
+    }
+
     /// The list of tasks that progress drives.
     pub fn tasks(&self) -> &TaskList {
         &self.tasks

@@ -7,6 +7,7 @@
 pub use crate::active::{Active, Both, poll_engine};
 use crate::comm::Comm;
 use crate::error::{Error, Result};
+use crate::file::File;
 use crate::generated::constants as mpi;
 pub use crate::outcome::{Direction, Outcome};
 use crate::partitioned::Partitioned;
@@ -42,6 +43,7 @@ pub struct Request {
     kind: Kind,
     comm: Option<Arc<Comm>>,
     window: Option<Arc<Win>>,
+    file: Option<Arc<File>>,
     active: Lock<Option<Active>>,
 }
 
@@ -58,7 +60,7 @@ pub enum Look {
 impl Request {
     /// A request for an operation that was started; it ends with that operation.
     pub fn once(comm: Option<Arc<Comm>>, active: Active) -> Request {
-        Request { kind: Kind::Once, comm, window: None, active: Lock::new(Some(active)) }
+        Request { kind: Kind::Once, comm, window: None, file: None, active: Lock::new(Some(active)) }
     }
 
     /// A request for an operation on a window that was started.
@@ -66,9 +68,20 @@ impl Request {
         Request { window: Some(window), ..Request::once(None, active) }
     }
 
+    /// A request for an operation on a file that was started.
+    pub fn of_file(file: Arc<File>, active: Active) -> Request {
+        Request { file: Some(file), ..Request::once(None, active) }
+    }
+
     /// A persistent request, not started.
     pub fn persistent(comm: Arc<Comm>, starter: Starter) -> Request {
-        Request { kind: Kind::Persistent(starter), comm: Some(comm), window: None, active: Lock::new(None) }
+        Request {
+            kind: Kind::Persistent(starter),
+            comm: Some(comm),
+            window: None,
+            file: None,
+            active: Lock::new(None),
+        }
     }
 
     /// A partitioned request, not started.
@@ -77,6 +90,7 @@ impl Request {
             kind: Kind::Partitioned(partitioned),
             comm: Some(comm),
             window: None,
+            file: None,
             active: Lock::new(None),
         }
     }
@@ -84,7 +98,7 @@ impl Request {
     /// A generalized request.
     pub fn generalized(callbacks: Box<dyn Generalized>) -> Request {
         let kind = Kind::Generalized { callbacks, complete: AtomicBool::new(false) };
-        Request { kind, comm: None, window: None, active: Lock::new(None) }
+        Request { kind, comm: None, window: None, file: None, active: Lock::new(None) }
     }
 
     /// The communicator whose error handler hears of its errors.
@@ -95,6 +109,11 @@ impl Request {
     /// The window whose error handler hears of its errors.
     pub fn window(&self) -> Option<&Arc<Win>> {
         self.window.as_ref()
+    }
+
+    /// The file whose error handler hears of its errors.
+    pub fn file(&self) -> Option<&Arc<File>> {
+        self.file.as_ref()
     }
 
     /// Returns whether it survives its completion.
@@ -194,6 +213,10 @@ impl Request {
                 Some(Active::Partitioned(_)) => Err(request_error(
                     "a partitioned operation cannot be cancelled",
                     "some of its partitions may have left",
+                )),
+                Some(Active::File(_)) => Err(request_error(
+                    "an operation on a file cannot be cancelled",
+                    "MPI_Cancel is for point-to-point",
                 )),
                 Some(Active::Window(_) | Active::Far(_)) => Err(request_error(
                     "a one-sided operation cannot be cancelled",

@@ -11,6 +11,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::thread::JoinHandle;
 use verbena_mpi::generated::constants::MPI_ERR_OTHER;
+use verbena_mpi::window::Server;
 use verbena_mpi::{Error, Result};
 use verbena_waiting::lock;
 
@@ -24,11 +25,24 @@ pub(crate) fn is_wanted() -> bool {
     verbena_settings::PROGRESS_THREAD.get() || WINDOWS.load(SeqCst) > 0
 }
 
+/// The progress thread, which serves windows.
+pub(crate) struct Thread;
+
+impl Server for Thread {
+    fn require(&self) -> Result<()> {
+        require()
+    }
+
+    fn release(&self) {
+        release();
+    }
+}
+
 /// Starts the progress thread for a window, until [`release`].
 ///
 /// # Errors
 /// The errors of [`start`].
-pub(crate) fn require() -> Result<()> {
+fn require() -> Result<()> {
     WINDOWS.fetch_add(1, SeqCst);
     // Another thread of the program may be inside MPI.
     lock::share(true);

@@ -15,7 +15,7 @@ use verbena_hang::{Awaited, Operation};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::process::completion_error;
 use verbena_mpi::request::{Active, Direction, Look, Outcome, Request, poll_engine};
-use verbena_mpi::{Comm, Error, Process, Result, Win};
+use verbena_mpi::{Comm, Error, File, Process, Result, Win};
 use verbena_waiting::lock::SingleThread;
 
 /// The handle of every send that was complete at once: it has nothing to remember.
@@ -85,6 +85,11 @@ pub fn handle_of_window(win: &Arc<Win>, active: Active) -> MPI_Request {
         Active::Done(Outcome { error: None, .. }) => sent(),
         active => REQUESTS.insert(Arc::new(Request::of_window(win.clone(), active))),
     }
+}
+
+/// The handle of an operation on a file.
+pub fn handle_of_file(file: &Arc<File>, active: Active) -> MPI_Request {
+    REQUESTS.insert(Arc::new(Request::of_file(file.clone(), active)))
 }
 
 /// Finds what `handle` stands for; `MPI_ERR_REQUEST` if it is not a live request.
@@ -163,6 +168,11 @@ impl Pending {
             && let Some(win) = request.window()
         {
             return Owner::Win(win.handle());
+        }
+        if let Pending::Object(request) = self
+            && let Some(file) = request.file()
+        {
+            return Owner::File(file.handle());
         }
         let comm = match self {
             Pending::Object(request) => request.comm().map(|comm| comm.handle()),

@@ -2,6 +2,7 @@
 //! alone in a common block, whose symbol is here. The program has a block of that name too; the
 //! dynamic linker makes them one, so both sides mean the same address.
 
+use crate::calls::no_conversion;
 use crate::generated::constants as mpi;
 use crate::status::Status;
 use std::cell::UnsafeCell;
@@ -97,4 +98,10 @@ pub fn weights(weights: *const c_int) -> *mut c_int {
     } else {
         weights.cast_mut()
     }
+}
+
+/// Returns whether a procedure stands for no conversion: `MPI_CONVERSION_FN_NULL` or its large
+/// form.
+pub fn is_no_conversion(procedure: usize) -> bool {
+    no_conversion::is_predefined(procedure)
 }

@@ -3,7 +3,9 @@
 //! module for `mpi_f08`. The program has the same symbols; the dynamic linker makes them one, so
 //! both sides mean the same address.
 
+use crate::calls::no_conversion;
 use crate::generated::constants as mpi;
+use crate::modules;
 use crate::status::Status;
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
@@ -150,4 +152,12 @@ pub fn weights(weights: *const c_int) -> *mut c_int {
     } else {
         weights.cast_mut()
     }
+}
+
+/// Returns whether a procedure stands for no conversion: `MPI_CONVERSION_FN_NULL` or its large
+/// form, of any style.
+pub fn is_no_conversion(procedure: usize) -> bool {
+    let plain = modules::conversion_null as *const () as usize;
+    let large = modules::conversion_null_c as *const () as usize;
+    no_conversion::is_predefined(procedure) || procedure == plain || procedure == large
 }

@@ -2,11 +2,11 @@
 //! that gfortran gives them: comparisons of handles, sizes of variables, copies of statuses, and
 //! what programs pass for the attributes of `mpi_f08`; and what its tools call without IERROR.
 
-use crate::calls::{keyval, values};
+use crate::calls::{keyval, no_conversion, values};
 use crate::descriptor::Descriptor;
 use crate::generated::constants::MPI_SUCCESS;
 use crate::status::Status;
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 
 macro_rules! comparisons {
     ($($symbol:literal $name:ident: $operator:tt;)*) => {
@@ -299,6 +299,35 @@ delete_functions! {
     "__mpi_f08_callbacks_MOD_mpi_comm_null_delete_fn" comm_null_delete mpi_comm_null_delete_fn_;
     "__mpi_f08_callbacks_MOD_mpi_type_null_delete_fn" type_null_delete mpi_type_null_delete_fn_;
     "__mpi_f08_callbacks_MOD_mpi_win_null_delete_fn" win_null_delete mpi_win_null_delete_fn_;
+}
+
+macro_rules! conversions {
+    ($($symbol:literal $name:ident $count:ty: $function:ident;)*) => {
+        $(
+            /// Stands for no conversion; nobody calls it.
+            ///
+            /// # Safety
+            /// IERROR is an INTEGER.
+            #[unsafe(export_name = $symbol)]
+            pub unsafe extern "C" fn $name(
+                user: *mut c_void,
+                datatype: *const c_int,
+                count: *const $count,
+                file: *mut c_void,
+                position: *const i64,
+                extra: *const i64,
+                ierror: *mut c_int,
+            ) {
+                // SAFETY: the caller's promise.
+                unsafe { no_conversion::$function(user, datatype, count, file, position, extra, ierror) }
+            }
+        )*
+    };
+}
+
+conversions! {
+    "__mpi_f08_callbacks_MOD_mpi_conversion_fn_null" conversion_null c_int: mpi_conversion_fn_null_;
+    "__mpi_f08_callbacks_MOD_mpi_conversion_fn_null_c" conversion_null_c i64: mpi_conversion_fn_null_c_;
 }
 
 macro_rules! of_tools {

@@ -37,6 +37,7 @@ mod discovery;
 mod everyone;
 pub mod experiment;
 mod few_talk;
+pub mod files;
 pub mod floor;
 pub mod helper;
 pub mod job;

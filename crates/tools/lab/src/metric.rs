@@ -7,7 +7,7 @@ pub use point::{Point, format_size, parse_size};
 use serde::{Deserialize, Serialize};
 
 /// A quantity that the benchmarks measure. The methods are stated where the loops are: `pair`,
-/// `collective`, `kernel`, `one_sided`, `floor`.
+/// `collective`, `kernel`, `one_sided`, `files`, `floor`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
@@ -168,6 +168,22 @@ pub enum Metric {
     AccumulateComputing,
     /// An accumulate at memory of the program, of a target that computes meanwhile.
     CreatedAccumulateComputing,
+    /// `MPI_File_open` and `MPI_File_close`, by all ranks.
+    FileOpen,
+    /// `MPI_File_write_at_all` of blocks that lie side by side.
+    FileWriteAll,
+    /// `MPI_File_read_at_all` of such blocks.
+    FileReadAll,
+    /// `MPI_File_write_at_all` of pieces that take turns.
+    FileStridedWriteAll,
+    /// `MPI_File_read_at_all` of such pieces.
+    FileStridedReadAll,
+    /// `MPI_File_write_at` of such pieces.
+    FileStridedWrite,
+    /// `MPI_File_write_shared`, by all ranks.
+    FileWriteShared,
+    /// `MPI_File_write_ordered`.
+    FileWriteOrdered,
 }
 
 /// The ways to measure a metric.
@@ -195,6 +211,8 @@ pub enum Family {
     Overlap,
     /// Measured on a window of all ranks.
     OneSided,
+    /// Measured on a file of all ranks.
+    File,
     /// Measured from outside, around the launcher.
     Startup,
     /// Measured in this process (and its children), without MPI.
@@ -202,7 +220,7 @@ pub enum Family {
 }
 
 /// Every metric with its name, in the order of their declarations.
-const NAMES: [(Metric, &str); 73] = [
+const NAMES: [(Metric, &str); 81] = [
     (Metric::Latency, "latency"),
     (Metric::Bandwidth, "bandwidth"),
     (Metric::Bidirectional, "bidirectional"),
@@ -276,6 +294,14 @@ const NAMES: [(Metric, &str); 73] = [
     (Metric::Window, "window"),
     (Metric::AccumulateComputing, "accumulate_computing"),
     (Metric::CreatedAccumulateComputing, "created_accumulate_computing"),
+    (Metric::FileOpen, "file_open"),
+    (Metric::FileWriteAll, "file_write_all"),
+    (Metric::FileReadAll, "file_read_all"),
+    (Metric::FileStridedWriteAll, "file_strided_write_all"),
+    (Metric::FileStridedReadAll, "file_strided_read_all"),
+    (Metric::FileStridedWrite, "file_strided_write"),
+    (Metric::FileWriteShared, "file_write_shared"),
+    (Metric::FileWriteOrdered, "file_write_ordered"),
 ];
 
 impl Metric {
@@ -304,6 +330,8 @@ impl Metric {
             Metric::Copy | Metric::CopyBoth | Metric::Read | Metric::ReadBoth => "GB/s",
             Metric::PutBandwidth | Metric::GetBandwidth => "GB/s",
             Metric::CreatedPutBandwidth | Metric::CreatedGetBandwidth => "GB/s",
+            Metric::FileWriteAll | Metric::FileReadAll | Metric::FileStridedWrite => "GB/s",
+            Metric::FileStridedWriteAll | Metric::FileStridedReadAll => "GB/s",
             Metric::PutRate | Metric::GetRate => "Mop/s",
             Metric::Startup | Metric::Connect | Metric::ConnectProcessor => "ms",
             Metric::ConnectMemory => "MiB",
@@ -345,6 +373,9 @@ impl Metric {
             Metric::LockPutUnlock | Metric::Fence | Metric::Pscw => Family::OneSided,
             Metric::AccumulateComputing | Metric::CreatedAccumulateComputing => Family::OneSided,
             Metric::Window => Family::OneSided,
+            Metric::FileOpen | Metric::FileWriteAll | Metric::FileReadAll => Family::File,
+            Metric::FileStridedWriteAll | Metric::FileStridedReadAll => Family::File,
+            Metric::FileStridedWrite | Metric::FileWriteShared | Metric::FileWriteOrdered => Family::File,
             _ => Family::Collective,
         }
     }
@@ -373,6 +404,7 @@ impl Metric {
                 | Window
                 | AccumulateComputing
                 | CreatedAccumulateComputing
+                | FileOpen
         )
     }
 
@@ -391,8 +423,8 @@ impl Metric {
         let by_all = matches!(self.family(), Family::Collective | Family::Kernel | Family::Mixed);
         let by_few = matches!(self.family(), Family::Discovery | Family::FewTalk);
         let by_job = matches!(self.family(), Family::Startup | Family::Everyone | Family::Pairs);
-        let is_one_sided = self.family() == Family::OneSided;
-        by_all || by_few || by_job || is_one_sided || self == Metric::PipeFanOut
+        let on_object = matches!(self.family(), Family::OneSided | Family::File);
+        by_all || by_few || by_job || on_object || self == Metric::PipeFanOut
     }
 
     /// Returns whether it adds doubles, so that its size must be a multiple of eight bytes.

@@ -50,10 +50,12 @@ macro_rules! calls {
 }
 
 mod counters;
+mod files;
 mod items;
 mod one_sided;
 mod window;
 pub use counters::Counters;
+pub use files::{Files, Move, OpenFile};
 pub use one_sided::{Exposed, Exposure, Windows};
 pub use window::{Message, Window};
 

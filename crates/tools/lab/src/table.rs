@@ -20,6 +20,7 @@ pub fn render(report: &Report) -> String {
         Family::Threads,
         Family::Collective,
         Family::OneSided,
+        Family::File,
         Family::Kernel,
         Family::Mixed,
         Family::Discovery,

@@ -6,7 +6,7 @@
 
 use super::metric::{Family, Point};
 use super::timing::Effort;
-use super::{collective, discovery, everyone, few_talk, kernels, mixed, one_sided, overlap};
+use super::{collective, discovery, everyone, few_talk, files, kernels, mixed, one_sided, overlap};
 use super::{pair, pairs, threads};
 use crate::mpi::{Identity, World};
 use crate::witness::Witness;
@@ -120,6 +120,7 @@ fn measure(world: &World, point: Point, effort: Effort) -> Result<Line> {
         Family::FewTalk => few_talk::run(world, point, effort),
         Family::Overlap => overlap::run(world, point, effort),
         Family::OneSided => one_sided::run(world, point, effort),
+        Family::File => files::run(world, point, effort),
         Family::Startup | Family::Floor => bail!("{point} is not measured by a rank"),
     };
     let (samples, iterations) = measured.with_context(|| format!("measuring {point}"))?;

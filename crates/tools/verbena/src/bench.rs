@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use verbena_lab::busy::Busy;
 use verbena_lab::campaign::Campaign;
+use verbena_lab::files::FOLDER;
 use verbena_lab::job::Launch;
 use verbena_lab::metric::{Family, Metric, Point, parse_size};
 use verbena_lab::report::Report;
@@ -31,6 +32,8 @@ pub(crate) enum What {
     /// One-sided communication on windows of all ranks: puts, gets, atomic operations, locks,
     /// fences
     Rma,
+    /// Files that all ranks open together: in a folder of --folder
+    Io,
     /// Small messages a second between threads of two ranks
     Threads,
     /// Small computations with the communication of the NAS parallel benchmarks and SMG, on all
@@ -43,7 +46,7 @@ pub(crate) enum What {
     /// The verbs device without MPI, between two ranks; --launcher-arg=-hosts and
     /// --launcher-arg=a,b name their hosts
     Verbs,
-    /// All of these but verbs
+    /// All of these but verbs, kernels and io
     All,
 }
 
@@ -74,6 +77,9 @@ pub(crate) struct BenchArgs {
     /// Messages in flight in the window tests
     #[arg(long, default_value_t = 64)]
     window: usize,
+    /// The folder of the file that io writes [default: that for temporary files]
+    #[arg(long)]
+    folder: Option<PathBuf>,
     /// Processes that spin during the whole run, as other users' programs would
     #[arg(long, value_name = "N", default_value_t = 0)]
     busy: usize,
@@ -175,7 +181,7 @@ fn launch(args: &BenchArgs, point_ms: u64, limit: Duration) -> Result<Launch> {
         point_ms,
         repetitions: args.repetitions,
         window: args.window,
-        environment: Vec::new(),
+        environment: args.folder.iter().map(|folder| (FOLDER.into(), folder.display().to_string())).collect(),
         of_ranks: Vec::new(),
         limit,
     })
@@ -219,6 +225,7 @@ fn asked(what: What, metric: Metric) -> bool {
                 | Family::Overlap
                 | Family::Pairs
                 | Family::Everyone
+                | Family::File
         ),
         What::Kernels => metric.family() == Family::Kernel,
         What::Latency => metric == Metric::Latency,
@@ -226,6 +233,7 @@ fn asked(what: What, metric: Metric) -> bool {
         What::Rate => metric == Metric::Rate,
         What::Collectives => metric.family() == Family::Collective,
         What::Rma => metric.family() == Family::OneSided,
+        What::Io => metric.family() == Family::File,
         What::Threads => metric.family() == Family::Threads,
         What::Startup => metric == Metric::Startup,
         What::Floor => metric.family() == Family::Floor,
@@ -243,6 +251,8 @@ fn sizes(args: &BenchArgs, metric: Metric) -> Vec<usize> {
         _ if !args.sizes.is_empty() => args.sizes.clone(),
         Metric::Rate | Metric::PutRate | Metric::GetRate => vec![8, 1024],
         _ if metric.family() == Family::OneSided => sizes_one_sided(args, metric),
+        Metric::FileWriteAll | Metric::FileReadAll => vec![1 << 20],
+        _ if metric.family() == Family::File => vec![64],
         _ if metric.threads().is_some() => vec![8],
         _ if metric.family() == Family::Floor && args.quick => vec![64 << 10],
         _ if metric.family() == Family::Floor => powers(12, 22, 2),

@@ -71,12 +71,25 @@ pub fn unpack_external(
     count: usize,
 ) -> Result<usize> {
     let len = size(datatype, count)?;
-    let room = pack::room(input, position, len, "unpack")?;
+    unpack_whole(pack::room(input, position, len, "unpack")?, output, datatype, count)?;
+    Ok(position + len)
+}
+
+/// Unpacks the basic elements that `input` holds whole, at most those of `count` elements, and
+/// returns how many bytes of `output` they fill: a file may end within an element.
+pub fn unpack_whole(input: Region, output: &Buffer, datatype: &Datatype, count: usize) -> Result<usize> {
     let (mut piece, mut source, mut read, mut written) = (Vec::new(), Vec::new(), 0, 0);
+    let mut is_cut = false;
     each_piece(datatype, count, |basic, elements| {
-        piece.resize(elements * basic.size(), 0);
-        source.resize(elements * basic.external, 0);
-        room.read(read, &mut source);
+        let whole = elements.min((input.len() - read) / basic.external);
+        if is_cut || whole == 0 {
+            is_cut = true;
+            return Ok(());
+        }
+        is_cut = whole < elements;
+        piece.resize(whole * basic.size(), 0);
+        source.resize(whole * basic.external, 0);
+        input.read(read, &mut source);
         read += source.len();
         let pairs = source.chunks_exact(basic.external).zip(piece.chunks_exact_mut(basic.size()));
         pairs.for_each(|(external, native)| decode(basic, external, native));
@@ -84,7 +97,7 @@ pub fn unpack_external(
         written += piece.len();
         Ok(())
     })?;
-    Ok(position + len)
+    Ok(written)
 }
 
 /// Calls `each` with runs of equal basic elements, none longer than a piece.

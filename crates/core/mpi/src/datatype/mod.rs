@@ -4,7 +4,7 @@
 //! they are ([`Signature`]), its bounds, and how it was made ([`Contents`]). [`predefined`] holds
 //! the table of basic types, [`construct`] and [`mod@array`] the constructors, [`fortran`] the
 //! types that are chosen by precision, [`pack`] and [`external`] the packing calls. [`wire`] sends
-//! a datatype to another process.
+//! a datatype to another process, and [`reshape`] gives it elements of other sizes.
 
 pub mod array;
 pub mod construct;
@@ -17,6 +17,7 @@ pub mod pack;
 mod parts;
 pub mod predefined;
 pub mod representation;
+pub mod reshape;
 pub mod signature;
 pub mod sort;
 #[cfg(test)]

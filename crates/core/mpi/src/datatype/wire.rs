@@ -73,6 +73,12 @@ pub fn decode(bytes: &[u8]) -> Result<Arc<Datatype>> {
     Ok(last.datatype)
 }
 
+/// The datatype that a constructor makes of these arguments; `None` if it takes no such ones.
+pub(super) fn rebuild(contents: Contents) -> Option<Datatype> {
+    let form = if contents.counts.is_empty() { Form::Int } else { Form::Large };
+    calls::make(form, contents)
+}
+
 /// A datatype that was read.
 struct Node {
     datatype: Arc<Datatype>,

@@ -1,21 +1,17 @@
-//! Reading and writing with explicit offsets and individual file pointers (MPI-5.0, 14.4).
-//!
-//! Every call moves its data before it returns. Collective accesses need no more than that, because
-//! each process reads and writes its own bytes.
+//! Accesses at explicit offsets, at individual and at shared file pointers (MPI-5.0, 14.4).
 
+use super::agree::agree_words;
+use super::hints::{WORDS, tuning_of};
+use super::representation::{Data, Direction, file_bytes};
 use super::view::View;
 use super::{File, fault};
 use crate::comm::Exchange;
+use crate::comm::words::fingerprint;
 use crate::error::Result;
 use crate::generated::constants as mpi;
-use std::fs;
-use std::io;
+use crate::info::Info;
 use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
-use verbena_memory::{Buffer, Owned, Region};
-
-/// Bytes of scattered memory that are packed at a time.
-const PIECE: usize = 1 << 20;
 
 /// A view and the individual file pointer in it, in bytes of the stream.
 pub(super) struct Pointer {
@@ -23,42 +19,97 @@ pub(super) struct Pointer {
     pub position: u64,
 }
 
+/// The bytes that an access moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Moved {
+    /// Bytes of memory.
+    pub memory: usize,
+    /// Bytes of the stream.
+    pub file: usize,
+}
+
+/// The place of an access in the view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// At this offset in etypes.
+    At(i64),
+    /// At the individual file pointer, which moves on.
+    Individual,
+    /// At the shared file pointer, which moves on.
+    Shared,
+}
+
+/// An access that knows where it goes.
+#[derive(Clone)]
+pub(super) struct Access {
+    pub direction: Direction,
+    pub view: View,
+    /// The first byte in the stream of the view.
+    pub start: u64,
+    /// The number of bytes of the stream.
+    pub bytes: usize,
+    pub data: Data,
+}
+
 impl File {
-    /// Reads at this offset in etypes into `into`; returns the bytes read, fewer at the end of the
-    /// file.
-    pub fn read_at(&self, offset: i64, into: &Buffer) -> Result<usize> {
-        self.check_reads()?;
-        self.check_not_sequential()?;
-        let view = self.view();
-        self.read_stream(&view, view.start(offset)?, into)
-    }
-
-    /// Writes `from` at this offset in etypes; returns the bytes written.
-    pub fn write_at(&self, offset: i64, from: &Buffer) -> Result<usize> {
-        self.check_writes()?;
-        self.check_not_sequential()?;
-        let view = self.view();
-        self.write_stream(&view, view.start(offset)?, from)
-    }
-
-    /// Like [`File::read_at`] at the individual file pointer, which moves on by the bytes read.
-    pub fn read(&self, into: &Buffer) -> Result<usize> {
-        self.check_reads()?;
-        self.check_not_sequential()?;
+    /// Reads or writes, and returns how many bytes of memory were filled or taken: fewer than there
+    /// are where the file ends.
+    ///
+    /// # Errors
+    /// `MPI_ERR_ACCESS`, `MPI_ERR_READ_ONLY` and `MPI_ERR_UNSUPPORTED_OPERATION` by the access
+    /// mode, `MPI_ERR_ARG` for an impossible offset, `MPI_ERR_IO` for a part of an etype, else what
+    /// the system says.
+    pub fn access(&self, direction: Direction, place: Place, data: &Data) -> Result<usize> {
+        if place != Place::Individual {
+            return Ok(self.carry_out(&self.prepare(direction, place, data)?)?.memory);
+        }
+        self.check(direction, place)?;
         let mut pointer = self.pointer();
-        let bytes = self.read_stream(&pointer.view, pointer.position, into)?;
-        pointer.position += bytes as u64;
-        Ok(bytes)
+        let bytes = self.checked_bytes(&pointer.view, data)?;
+        let (view, start) = (pointer.view.clone(), pointer.position);
+        let Moved { memory, file } =
+            self.carry_out(&Access { direction, view, start, bytes, data: data.clone() })?;
+        pointer.position += file as u64;
+        Ok(memory)
     }
 
-    /// Like [`File::write_at`] at the individual file pointer, which moves on.
-    pub fn write(&self, from: &Buffer) -> Result<usize> {
-        self.check_writes()?;
-        self.check_not_sequential()?;
+    /// Finds the place of an access. The file pointer moves on by all that is asked for.
+    pub(super) fn prepare(&self, direction: Direction, place: Place, data: &Data) -> Result<Access> {
+        self.check(direction, place)?;
         let mut pointer = self.pointer();
-        let bytes = self.write_stream(&pointer.view, pointer.position, from)?;
-        pointer.position += bytes as u64;
-        Ok(bytes)
+        let view = pointer.view.clone();
+        let bytes = self.checked_bytes(&view, data)?;
+        let start = match place {
+            Place::At(offset) => view.start(offset)?,
+            Place::Individual => {
+                let start = pointer.position;
+                pointer.position = start.saturating_add(bytes as u64);
+                start
+            }
+            Place::Shared => {
+                drop(pointer);
+                self.shared.advance(bytes as u64)?
+            }
+        };
+        Ok(Access { direction, view, start, bytes, data: data.clone() })
+    }
+
+    /// Checks whether the access mode allows an access.
+    pub(super) fn check(&self, direction: Direction, place: Place) -> Result<()> {
+        match direction {
+            Direction::Read => self.check_reads()?,
+            Direction::Write => self.check_writes()?,
+        }
+        if place == Place::Shared { Ok(()) } else { self.check_not_sequential() }
+    }
+
+    /// The bytes of the stream that an access moves, if they are whole etypes.
+    pub(super) fn checked_bytes(&self, view: &View, data: &Data) -> Result<usize> {
+        let bytes = file_bytes(&view.representation, data)?;
+        match (bytes as u64).is_multiple_of(view.unit()) {
+            true => Ok(bytes),
+            false => Err(fault::not_whole(bytes, view.unit(), &self.path)),
+        }
     }
 
     /// Moves the individual file pointer (`MPI_File_seek`). `MPI_ERR_ARG` for a place before the
@@ -66,26 +117,28 @@ impl File {
     pub fn seek(&self, offset: i64, whence: i32) -> Result<()> {
         self.check_not_sequential()?;
         let mut pointer = self.pointer();
-        let unit = pointer.view.etype.size() as i64;
+        pointer.position = self.sought(&pointer.view, pointer.position, offset, whence)?;
+        Ok(())
+    }
+
+    /// The place in the stream to which a pointer moves that is at `position`.
+    pub(super) fn sought(&self, view: &View, position: u64, offset: i64, whence: i32) -> Result<u64> {
         let base = match whence {
             mpi::MPI_SEEK_SET => 0,
-            mpi::MPI_SEEK_CUR => pointer.position as i64,
-            mpi::MPI_SEEK_END => pointer.view.end(self.size()?) as i64,
+            mpi::MPI_SEEK_CUR => position as i64,
+            mpi::MPI_SEEK_END => view.end(self.size()?) as i64,
             _ => return Err(fault::bad_value("whence", whence.into(), "pass MPI_SEEK_SET, _CUR or _END")),
         };
-        let target = offset.checked_mul(unit).and_then(|bytes| bytes.checked_add(base));
-        match target.and_then(|target| u64::try_from(target).ok()) {
-            Some(target) => pointer.position = target,
-            None => return Err(fault::bad_value("offset", offset, "stay at or behind the first etype")),
-        }
-        Ok(())
+        let target = offset.checked_mul(view.unit() as i64).and_then(|bytes| bytes.checked_add(base));
+        let target = target.and_then(|target| u64::try_from(target).ok());
+        target.ok_or_else(|| fault::bad_value("offset", offset, "stay at or behind the first etype"))
     }
 
     /// The individual file pointer, in etypes (`MPI_File_get_position`).
     pub fn position(&self) -> Result<i64> {
         self.check_not_sequential()?;
         let pointer = self.pointer();
-        Ok((pointer.position / pointer.view.etype.size() as u64) as i64)
+        Ok((pointer.position / pointer.view.unit()) as i64)
     }
 
     /// The view in use (`MPI_File_get_view`).
@@ -93,101 +146,56 @@ impl File {
         self.pointer().view.clone()
     }
 
-    /// Changes the view and sets the file pointer back to its beginning. Collective
-    /// (`MPI_File_set_view`).
-    pub fn set_view(&self, view: Result<View>, exchange: &dyn Exchange) -> Result<()> {
-        let (view, _) = self.agree(view, 0, exchange)?;
+    /// Changes the view and sets the file pointers back to its beginning; takes over the valid
+    /// hints. Collective (`MPI_File_set_view`). `MPI_ERR_NOT_SAME` if the processes differ in the
+    /// data representation or in the size of an etype.
+    pub fn set_view(&self, view: Result<View>, given: Option<&Info>, exchange: &dyn Exchange) -> Result<()> {
+        let tuning = given.map_or(Ok(self.hints.tuning()), |given| self.hints.tuning().with(given));
+        let both = view.and_then(|view| Ok((view, tuning?)));
+        let mut words = vec![self.shared.is_moved().into(), 0, 0];
+        match &both {
+            Ok((view, tuning)) => {
+                words[1] = fingerprint(view.representation.name().bytes());
+                words[2] = view.unit();
+                words.extend(tuning.words());
+            }
+            Err(_) => words.extend([0; WORDS]),
+        }
+        let ((view, _), told) = agree_words(&self.comm, &self.path, both, &words, exchange)?;
+        if told.iter().any(|theirs| theirs[1..3] != words[1..3]) {
+            return Err(fault::not_same("data representation or etype", &self.path));
+        }
+        if told.iter().any(|theirs| theirs[0] != 0) {
+            let outcome = if self.comm.rank() == 0 { self.shared.set(0) } else { Ok(()) };
+            self.agree(outcome, 0, exchange)?;
+            self.shared.forget_moves();
+        }
+        self.hints.set(tuning_of(&told[0][3..])?, given);
         *self.pointer() = Pointer { view, position: 0 };
         Ok(())
     }
 
-    fn pointer(&self) -> MutexGuard<'_, Pointer> {
+    /// The displacement that `MPI_DISPLACEMENT_CURRENT` means: the place of the shared file
+    /// pointer. `MPI_ERR_ARG` unless the file is sequential.
+    pub fn displacement_current(&self) -> Result<i64> {
+        if !self.mode.has(mpi::MPI_MODE_SEQUENTIAL) {
+            let displacement = mpi::MPI_DISPLACEMENT_CURRENT;
+            let remedy = "pass 0 or more bytes; MPI_DISPLACEMENT_CURRENT is for MPI_MODE_SEQUENTIAL";
+            return Err(fault::bad_value("displacement", displacement, remedy));
+        }
+        Ok(self.view().place(self.shared.get()?)? as i64)
+    }
+
+    pub(super) fn pointer(&self) -> MutexGuard<'_, Pointer> {
         // A panic while it is held leaves a valid view behind.
         self.pointer.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    fn read_stream(&self, view: &View, start: u64, into: &Buffer) -> Result<usize> {
-        self.in_turn(fs::File::lock_shared, |system| self.read_unlocked(system, view, start, into))
-    }
-
-    fn write_stream(&self, view: &View, start: u64, from: &Buffer) -> Result<usize> {
-        self.in_turn(fs::File::lock, |system| {
+    /// Notes that there is something to synchronise.
+    pub(super) fn note_written(&self, direction: Direction) {
+        if direction == Direction::Write {
             self.is_written.store(true, Ordering::Release);
-            self.write_unlocked(system, view, start, from)
-        })
-    }
-
-    /// Runs an access, in atomic mode under a lock of the whole file (MPI-5.0, 14.6.1). The
-    /// system's locks keep processes apart, `turn` the threads of this one.
-    fn in_turn(
-        &self,
-        lock: impl FnOnce(&fs::File) -> io::Result<()>,
-        access: impl FnOnce(&fs::File) -> Result<usize>,
-    ) -> Result<usize> {
-        let system = self.system()?;
-        if !self.is_atomic() {
-            return access(system);
         }
-        let _turn = self.turn.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        lock(system).map_err(|error| self.failed("lock for atomic access", &error))?;
-        // The lock, and the access, may have taken long.
-        let outcome = access(self.system()?);
-        self.system()?.unlock().map_err(|error| self.failed("unlock after atomic access", &error))?;
-        outcome
-    }
-
-    fn read_unlocked(&self, system: &fs::File, view: &View, start: u64, into: &Buffer) -> Result<usize> {
-        if let Some(region) = into.region() {
-            return self.read_region(system, view, start, region);
-        }
-        let (piece, mut done) = (Owned::zeroed(PIECE.min(into.len())), 0);
-        while done < into.len() {
-            let part = piece.lend().part(0, PIECE.min(into.len() - done));
-            let bytes = self.read_region(system, view, start + done as u64, part)?;
-            into.unpack(done, part.part(0, bytes));
-            done += bytes;
-            if bytes < part.len() {
-                break;
-            }
-        }
-        Ok(done)
-    }
-
-    fn write_unlocked(&self, system: &fs::File, view: &View, start: u64, from: &Buffer) -> Result<usize> {
-        if let Some(region) = from.region() {
-            return self.write_region(system, view, start, region);
-        }
-        let (piece, mut done) = (Owned::zeroed(PIECE.min(from.len())), 0);
-        while done < from.len() {
-            let part = piece.lend().part(0, PIECE.min(from.len() - done));
-            from.pack(done, part);
-            done += self.write_region(system, view, start + done as u64, part)?;
-        }
-        Ok(done)
-    }
-
-    fn read_region(&self, system: &fs::File, view: &View, start: u64, into: Region) -> Result<usize> {
-        let (mut done, mut outcome) = (0, Ok(true));
-        view.for_each_run(start, into.len(), |at, len| {
-            if let Ok(true) = outcome {
-                outcome = into.part(done, len).read_file(system, at).map(|bytes| {
-                    done += bytes;
-                    bytes == len
-                });
-            }
-        })?;
-        outcome.map(|_| done).map_err(|error| self.failed("read", &error))
-    }
-
-    fn write_region(&self, system: &fs::File, view: &View, start: u64, from: Region) -> Result<usize> {
-        let (mut done, mut outcome) = (0, Ok(()));
-        view.for_each_run(start, from.len(), |at, len| {
-            if outcome.is_ok() {
-                outcome = from.part(done, len).write_file(system, at);
-                done += len;
-            }
-        })?;
-        outcome.map(|()| done).map_err(|error| self.failed("write", &error))
     }
 
     fn check_reads(&self) -> Result<()> {

@@ -4,34 +4,46 @@ use crate::error::{Class, Error};
 use crate::generated::constants as mpi;
 use std::io;
 use std::path::Path;
+use verbena_storage::{FileSystem, file_system};
 
-/// The error of something that the system refused; `verb` names it ("open", "write").
+/// The error of something that the system refused; `verb` names it ("open", "delete").
 #[cold]
 pub(super) fn system(verb: &str, path: &Path, error: &io::Error) -> Error {
     let (class, cause, remedy) = explain(error.kind());
-    Error::new(
-        class,
-        format!("a file could not be used: {verb}: {error}"),
-        format!("the file \"{}\"", path.display()),
-        cause,
-        remedy,
-    )
+    let on = format!("the file \"{}\", on {}", path.display(), file_system(path).name);
+    Error::new(class, format!("a file could not be used: {verb}: {error}"), on, cause, remedy)
+}
+
+/// The place of something that failed in an open file: its path, the offset in bytes if there is
+/// one, and the file system.
+pub(super) struct Spot<'a> {
+    /// The path.
+    pub path: &'a Path,
+    /// The first byte that was not moved.
+    pub at: Option<u64>,
+    /// The file system.
+    pub file_system: FileSystem,
 }
 
 /// The error of an open file that the system refused to use.
 #[cold]
-pub(super) fn in_use(verb: &str, path: &Path, error: &io::Error) -> Error {
-    match error.kind() {
-        io::ErrorKind::InvalidInput => Error::new(
+pub(super) fn in_use(verb: &str, spot: Spot<'_>, error: &io::Error) -> Error {
+    let (class, cause, remedy) = match error.kind() {
+        _ if error.raw_os_error() == Some(EBADF) => return lost(spot.path),
+        io::ErrorKind::InvalidInput => (
             mpi::MPI_ERR_UNSUPPORTED_OPERATION,
-            format!("a file could not be used: {verb}: {error}"),
-            format!("the file \"{}\"", path.display()),
             "it is no regular file, or its file system allows no such size or offset",
             "use a regular file, on a file system for large files",
         ),
-        _ => system(verb, path, error),
-    }
+        kind => explain(kind),
+    };
+    let at = spot.at.map_or(String::new(), |at| format!(", at byte {at}"));
+    let on = format!("the file \"{}\"{at}, on {}", spot.path.display(), spot.file_system.name);
+    Error::new(class, format!("a file could not be used: {verb}: {error}"), on, cause, remedy)
 }
+
+/// The system's number for a descriptor that is not open.
+const EBADF: i32 = nix::errno::Errno::EBADF as i32;
 
 /// The error of an open file whose descriptor the program has closed.
 #[cold]
@@ -139,5 +151,53 @@ pub(super) fn bad_value(what: &str, value: i64, remedy: &str) -> Error {
         format!("{what} {value} of a file"),
         "the value was never set, or an integer overflowed",
         remedy,
+    )
+}
+
+/// The error of a file that became shorter while it was read.
+#[cold]
+pub(super) fn cut_short(at: u64, path: &Path) -> Error {
+    Error::new(
+        mpi::MPI_ERR_IO,
+        "a file became shorter while it was read",
+        format!("the file \"{}\", which ends at byte {at}", path.display()),
+        "another process has cut it, or its file system shows different sizes to different machines",
+        "let nobody change the size during an access; MPI_File_sync after writing on another machine",
+    )
+}
+
+/// The error of an access whose bytes are no whole number of etypes.
+#[cold]
+pub(super) fn not_whole(bytes: usize, unit: u64, path: &Path) -> Error {
+    Error::new(
+        mpi::MPI_ERR_IO,
+        "an access moves whole etypes of the view only",
+        format!("{bytes} bytes in etypes of {unit}, in the file \"{}\"", path.display()),
+        "the count or the datatype does not fit the view that is set",
+        "pass elements that are made of etypes, or set another view",
+    )
+}
+
+/// The error of a split collective that is begun or ended out of turn.
+#[cold]
+pub(super) fn out_of_turn(what: &str, path: &Path) -> Error {
+    Error::new(
+        mpi::MPI_ERR_IO,
+        what,
+        format!("a split collective on the file \"{}\"", path.display()),
+        "a file has one split collective at a time, and its end must fit its begin",
+        "end each split collective, with its own buffer, before anything else that is collective",
+    )
+}
+
+/// The error of an operation that was given up: a function on its way has panicked.
+#[cold]
+pub(super) fn given_up(path: &Path) -> Error {
+    Error::new(
+        mpi::MPI_ERR_IO,
+        "an operation on a file was given up before its end",
+        format!("the file \"{}\"", path.display()),
+        "a fault of the library, which a message above tells",
+        "report it, with that message",
     )
 }

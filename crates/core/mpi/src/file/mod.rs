@@ -2,27 +2,51 @@
 //!
 //! | file | what it does |
 //! | --- | --- |
-//! | `access` | reading and writing, individual file pointers |
+//! | `counts` | how many went which way |
+//! | `access` | accesses at explicit offsets, at individual and at shared file pointers |
+//! | `transfer` | the bytes of an access, between memory and disk |
+//! | `pending` | operations that go on beside the program |
+//! | `shared` | the shared file pointer, and accesses in the order of ranks |
+//! | `word` | the word that holds a shared file pointer |
+//! | `split` | split collective accesses |
+//! | `together` | collective accesses, in which some processes may move the bytes of all |
+//! | `agree` | exchanges in which a failure of one process reaches all |
 //! | `mode` | the access mode |
 //! | `open` | opening, closing, deleting: collective, and agreed on by all processes |
 //! | `fault` | errors of files |
+//! | `hints` | info keys, and the values in use |
 //! | `view` | which bytes of the file a process sees |
+//! | `representation` | the form of elements in the file |
 //!
 //! Every process has its own descriptor; the system keeps what they write to one file coherent. A
 //! program that closes all descriptors closes this one, too. Each access looks whether the number
 //! still means this open file, and fails with `MPI_ERR_IO` if not.
 
 mod access;
+mod agree;
+pub(crate) mod counts;
 mod fault;
+mod hints;
 mod mode;
 mod open;
+mod pending;
+mod representation;
+mod shared;
+mod split;
 #[cfg(test)]
 mod tests;
+mod together;
+mod transfer;
 mod view;
+mod word;
 
+pub use access::Place;
 pub use mode::Mode;
-pub use open::delete;
+pub use open::{Opening, delete};
+pub use representation::{Conversion, Data, Direction, Representation, register};
+pub use split::{Split, Way};
 pub use view::View;
+pub use word::{LocalWord, WindowWord, Word};
 
 use crate::comm::{Comm, Exchange};
 use crate::errhandler::{Errhandler, Handling, Kind};
@@ -30,22 +54,27 @@ use crate::error::Result;
 use crate::generated::constants as mpi;
 use crate::group::Group;
 use crate::info::Info;
+use hints::{Hints, Tuning, WORDS};
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use verbena_machine::kept::Kept;
+use verbena_storage::Disk;
 
 /// An open file.
 pub struct File {
     comm: Comm,
     path: PathBuf,
     mode: Mode,
-    hints: Info,
+    hints: Hints,
+    /// The ranks, in the order in which they move the bytes of all in collective accesses.
+    aggregators: Vec<usize>,
     errhandling: Handling,
-    /// Read with [`File::system`].
-    system: Kept<std::fs::File>,
+    disk: Arc<dyn Disk>,
     pointer: Mutex<access::Pointer>,
+    shared: shared::SharedPointer,
+    /// The split collective access that was begun and has not ended.
+    split: Mutex<Option<split::Begun>>,
     /// The lock that keeps accesses of this process apart in atomic mode.
     turn: Mutex<()>,
     is_atomic: AtomicBool,
@@ -65,9 +94,25 @@ impl File {
         self.comm.group()
     }
 
-    /// The hints that the program gave (`MPI_File_get_info`, `MPI_File_set_info`).
-    pub fn hints(&self) -> &Info {
-        &self.hints
+    /// The hints, with the values in use (`MPI_File_get_info`).
+    pub fn hints(&self) -> Result<Info> {
+        self.hints.info()
+    }
+
+    /// Takes over the valid ones of these hints; those of the first process count for all.
+    /// Collective (`MPI_File_set_info`).
+    pub fn set_hints(&self, given: Option<&Info>, exchange: &dyn Exchange) -> Result<()> {
+        let tuning = given.map_or(Ok(self.hints.tuning()), |given| self.hints.tuning().with(given));
+        let words = tuning.as_ref().map_or([0; WORDS], Tuning::words);
+        let (_, told) = agree::agree_words(&self.comm, &self.path, tuning, &words, exchange)?;
+        self.hints.set(hints::tuning_of(&told[0])?, given);
+        Ok(())
+    }
+
+    /// Returns whether other processes need this one's progress though it calls nothing: their
+    /// accesses at the shared file pointer are messages to it.
+    pub fn needs_progress(&self) -> bool {
+        self.shared.needs_progress()
     }
 
     /// The error handler in use.
@@ -94,15 +139,14 @@ impl File {
 
     /// The size in bytes (`MPI_File_get_size`).
     pub fn size(&self) -> Result<u64> {
-        let metadata = self.system()?.metadata();
-        metadata.map(|metadata| metadata.len()).map_err(|error| self.failed("ask for the size", &error))
+        self.disk.size().map_err(|error| self.failed("ask for the size", &error))
     }
 
     /// Cuts or extends it to `size` bytes. Collective (`MPI_File_set_size`).
     pub fn set_size(&self, size: i64, exchange: &dyn Exchange) -> Result<()> {
         let bytes = self.checked_size(size);
         self.resize_together(bytes, exchange, |bytes| {
-            self.system()?.set_len(bytes).map_err(|error| self.failed("set the size", &error))
+            self.disk.set_size(bytes).map_err(|error| self.failed("set the size", &error))
         })
     }
 
@@ -110,10 +154,8 @@ impl File {
     /// (`MPI_File_preallocate`).
     pub fn preallocate(&self, size: i64, exchange: &dyn Exchange) -> Result<()> {
         let bytes = self.checked_size(size);
-        self.resize_together(bytes, exchange, |bytes| match bytes {
-            0 => Ok(()),
-            bytes => nix::fcntl::posix_fallocate(self.system()?, 0, bytes as i64)
-                .map_err(|error| self.failed("reserve room", &io::Error::from(error))),
+        self.resize_together(bytes, exchange, |bytes| {
+            self.disk.reserve(bytes).map_err(|error| self.failed("reserve room", &error))
         })
     }
 
@@ -150,7 +192,7 @@ impl File {
         if !self.is_written.swap(false, Ordering::AcqRel) {
             return Ok(());
         }
-        match self.system()?.sync_data() {
+        match self.disk.sync() {
             // A pipe, a terminal or another device: there is no storage behind it.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
             outcome => outcome.map_err(|error| self.failed("synchronise", &error)),
@@ -173,7 +215,7 @@ impl File {
     }
 
     fn agree<T>(&self, own: Result<T>, word: u64, exchange: &dyn Exchange) -> Result<(T, Vec<u64>)> {
-        open::agree(&self.comm, &self.path, own, word, exchange)
+        agree::agree(&self.comm, &self.path, own, word, exchange)
     }
 
     fn check_not_sequential(&self) -> Result<()> {
@@ -194,13 +236,15 @@ impl File {
         }
     }
 
-    /// The system's file. `MPI_ERR_IO` if the program has closed it, whatever its number means now.
-    fn system(&self) -> Result<&std::fs::File> {
-        self.system.get().ok_or_else(|| fault::lost(&self.path))
-    }
-
     #[cold]
     fn failed(&self, verb: &str, error: &io::Error) -> crate::Error {
-        fault::in_use(verb, &self.path, error)
+        self.failed_at(verb, None, error)
+    }
+
+    /// The error of the system for a call on the byte at a place.
+    #[cold]
+    fn failed_at(&self, verb: &str, at: Option<u64>, error: &io::Error) -> crate::Error {
+        let spot = fault::Spot { path: &self.path, at, file_system: self.disk.file_system() };
+        fault::in_use(verb, spot, error)
     }
 }

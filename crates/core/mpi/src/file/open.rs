@@ -2,17 +2,52 @@
 //! open in all of them or in none, and nobody waits for a process that failed.
 
 use super::access::Pointer;
-use super::{File, Mode, View, fault};
-use crate::comm::words::{pack, unpack};
+use super::agree::{agree, agree_words};
+use super::hints::{About, Hints, Tuning, WORDS, tuning_of};
+use super::shared::SharedPointer;
+use super::word::Word;
+use super::{File, Mode, View, fault, together};
 use crate::comm::{Comm, Exchange};
 use crate::errhandler::{Errhandler, Handling};
-use crate::error::{Class, Result};
+use crate::error::Result;
 use crate::generated::constants as mpi;
 use crate::info::Info;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex};
-use verbena_machine::kept::Kept;
+use verbena_settings::FILE_IO_URING;
+use verbena_storage::{Disk, OpenFile, file_system};
+
+/// The things that opening a file needs besides the exchanges of its processes.
+pub struct Opening<'a> {
+    /// The exchanges.
+    pub exchange: &'a dyn Exchange,
+    /// A number of this process's node.
+    pub node: u64,
+    /// Makes the shared file pointer, which is 0. Collective.
+    pub word: &'a dyn Fn(&Comm) -> Result<Box<dyn Word>>,
+    /// Makes the disk of an open file; tests put another one in its place.
+    pub disk: &'a dyn Fn(std::fs::File) -> std::io::Result<Arc<dyn Disk>>,
+}
+
+/// The disk of an open file of the system.
+pub(crate) fn real_disk(file: std::fs::File) -> std::io::Result<Arc<dyn Disk>> {
+    Ok(Arc::new(OpenFile::new(file, FILE_IO_URING.get())?))
+}
+
+impl<'a> Opening<'a> {
+    /// The surroundings of a file of the system.
+    pub fn new(
+        exchange: &'a dyn Exchange,
+        node: u64,
+        word: &'a dyn Fn(&Comm) -> Result<Box<dyn Word>>,
+    ) -> Opening<'a> {
+        Opening { exchange, node, word, disk: &real_disk }
+    }
+}
+
+/// The words that processes tell each other first: context, amode, node, then the hints.
+const FIRST_WORDS: usize = 3;
 
 impl File {
     /// Opens a file in all processes of `comm`. Collective. The first process creates it if need
@@ -25,42 +60,69 @@ impl File {
         amode: i32,
         info: Option<&Info>,
         errhandler: Arc<Errhandler>,
-        exchange: &dyn Exchange,
+        opening: &Opening<'_>,
     ) -> Result<File> {
         comm.check_intra()?;
-        let comm = comm.create(comm.group(), exchange)?.expect("every process is in the group of all");
-        let mode = agree_on_mode(&comm, path, amode, exchange)?;
-        let first = open_if(comm.rank() == 0, path, mode, true);
-        let bytes = first.as_ref().map_or(0, |file| file.as_ref().map_or(0, size_of));
-        let (first, words) = agree(&comm, path, first, bytes, exchange)?;
-        let other = open_if(comm.rank() != 0, path, mode, false);
-        let (other, _) = agree(&comm, path, other, 0, exchange)?;
-        let position = if mode.has(mpi::MPI_MODE_APPEND) { words[0] } else { 0 };
+        let exchange = opening.exchange;
+        let tuning = info.map_or(Ok(Tuning::default()), |info| Tuning::default().with(info));
+        let mut words = vec![exchange.new_context(), u64::from(amode as u32), opening.node];
+        words.extend(tuning.as_ref().map_or([0; WORDS], Tuning::words));
+        let (_, told) = agree_words(comm, path, tuning, &words, exchange)?;
+        if told.iter().any(|words| words[1] != u64::from(amode as u32)) {
+            return Err(fault::not_same("amode", path));
+        }
+        let mode = Mode::new(amode)?;
+        let comm = comm.private(told[0][0]);
+        let (disk, bytes) = open_in_turn(&comm, path, mode, opening)?;
+        let position = if mode.has(mpi::MPI_MODE_APPEND) { bytes } else { 0 };
+        let shared = (opening.word)(&comm)?;
+        if position > 0 && comm.rank() == 0 {
+            shared.store(position)?;
+        }
+        let about = About {
+            processes: told.len() as u64,
+            nodes: distinct(told.iter().map(|words| words[2])),
+            file_system: file_system(path),
+        };
+        let nodes: Vec<u64> = told.iter().map(|words| words[2]).collect();
         Ok(File {
-            comm,
+            aggregators: together::order(&nodes),
             path: path.to_path_buf(),
             mode,
-            hints: info.cloned().unwrap_or_default(),
+            hints: Hints::new(tuning_of(&told[0][FIRST_WORDS..])?, about, info),
             errhandling: Handling::new(errhandler),
-            system: first.or(other).expect("every process opened it in its turn"),
+            disk,
             pointer: Mutex::new(Pointer { view: View::bytes(), position }),
+            shared: SharedPointer::new(shared, position > 0),
+            split: Mutex::new(None),
             turn: Mutex::new(()),
             is_atomic: AtomicBool::new(false),
             is_written: AtomicBool::new(false),
             handle: AtomicUsize::new(0),
+            comm,
         })
     }
 
-    /// Ends the use of the file in all its processes: it synchronises what was written, then
-    /// deletes the file if it was opened so. Collective (`MPI_File_close`).
+    /// Ends the use of the file in all its processes: it synchronises what was written, or deletes
+    /// the file if it was opened so. Collective (`MPI_File_close`).
     pub fn close(&self, exchange: &dyn Exchange) -> Result<()> {
-        self.sync(exchange)?;
-        if !self.mode.has(mpi::MPI_MODE_DELETE_ON_CLOSE) {
-            return Ok(());
-        }
-        let outcome = if self.comm.rank() == 0 { delete_if_there(&self.path) } else { Ok(()) };
-        self.agree(outcome, 0, exchange).map(|_| ())
+        self.check_no_split()?;
+        let outcome = match (self.mode.has(mpi::MPI_MODE_DELETE_ON_CLOSE), self.comm.rank()) {
+            (false, _) => self.flush(),
+            (true, 0) => delete_if_there(&self.path),
+            (true, _) => Ok(()),
+        };
+        self.agree(outcome, 0, exchange)?;
+        self.shared.free(exchange)
     }
+}
+
+/// The number of values that differ.
+fn distinct(values: impl Iterator<Item = u64>) -> u64 {
+    let mut values: Vec<u64> = values.collect();
+    values.sort_unstable();
+    values.dedup();
+    values.len() as u64
 }
 
 /// Deletes a file (`MPI_File_delete`).
@@ -76,46 +138,27 @@ fn delete_if_there(path: &Path) -> Result<()> {
     }
 }
 
-fn open_if(turn: bool, path: &Path, mode: Mode, is_first: bool) -> Result<Option<Kept<std::fs::File>>> {
-    if !turn {
-        return Ok(None);
+/// Opens the file: a new one in the first process before the others, else in all at once. Returns
+/// the size that the first process sees as well.
+fn open_in_turn(comm: &Comm, path: &Path, mode: Mode, opening: &Opening<'_>) -> Result<(Arc<dyn Disk>, u64)> {
+    let is_first = comm.rank() == 0;
+    let mut own = None;
+    if mode.has(mpi::MPI_MODE_CREATE) {
+        let first = if is_first { open_one(path, mode, true, opening).map(Some) } else { Ok(None) };
+        own = agree(comm, path, first, 0, opening.exchange)?.0;
     }
+    let opened = own.map_or_else(|| open_one(path, mode, false, opening), Ok);
+    // A pipe or another device has no size.
+    let bytes = opened.as_ref().map_or(0, |disk| disk.size().unwrap_or(0));
+    let (disk, sizes) = agree(comm, path, opened, bytes, opening.exchange)?;
+    Ok((disk, sizes[0]))
+}
+
+fn open_one(path: &Path, mode: Mode, is_first: bool, opening: &Opening<'_>) -> Result<Arc<dyn Disk>> {
     let file = mode.options(is_first).open(path).map_err(|error| fault::system("open", path, &error))?;
     // The system lets a folder be opened for reading, too.
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Err(fault::system("open", path, &std::io::ErrorKind::IsADirectory.into()));
     }
-    Kept::marked(file).map(Some).map_err(|error| fault::system("open", path, &error))
-}
-
-/// The size of a file in bytes; 0 if it has none, like a pipe.
-fn size_of(file: &Kept<std::fs::File>) -> u64 {
-    file.get().and_then(|file| file.metadata().ok()).map_or(0, |metadata| metadata.len())
-}
-
-fn agree_on_mode(comm: &Comm, path: &Path, amode: i32, exchange: &dyn Exchange) -> Result<Mode> {
-    let (_, words) = agree(comm, path, Ok(()), amode as u32 as u64, exchange)?;
-    if words.iter().any(|&word| word != amode as u32 as u64) {
-        return Err(fault::not_same("amode", path));
-    }
-    Mode::new(amode)
-}
-
-/// Tells all processes how each one fared, with a word each. Returns the words in rank order if it
-/// went well everywhere.
-pub(super) fn agree<T>(
-    comm: &Comm,
-    path: &Path,
-    own: Result<T>,
-    word: u64,
-    exchange: &dyn Exchange,
-) -> Result<(T, Vec<u64>)> {
-    let class = own.as_ref().err().map_or(mpi::MPI_SUCCESS, |error| error.class);
-    let told = exchange.allgather(comm, &pack(&[class as u32 as u64, word]))?;
-    let own = own?;
-    let told: Vec<[u64; 2]> = told.iter().map(|bytes| unpack(bytes)).collect::<Result<_>>()?;
-    match told.iter().position(|[class, _]| *class as Class != mpi::MPI_SUCCESS) {
-        Some(rank) => Err(fault::elsewhere(rank, told[rank][0] as Class, path)),
-        None => Ok((own, told.iter().map(|[_, word]| *word).collect())),
-    }
+    (opening.disk)(file).map_err(|error| fault::system("open", path, &error))
 }

@@ -4,6 +4,7 @@
 //! on. The program's offsets count etypes of the stream; here offsets are bytes of it.
 
 use super::fault::bad_value;
+use super::representation::Representation;
 use crate::datatype::Datatype;
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
@@ -18,20 +19,38 @@ pub struct View {
     pub etype: Arc<Datatype>,
     /// The type that says which bytes are visible.
     pub filetype: Arc<Datatype>,
-    /// The representation, `native` or `internal`, which are the same here: no byte is converted.
-    pub representation: &'static str,
+    /// The form of elements in the file.
+    pub representation: Representation,
+    /// The filetype as it lies in the file.
+    shape: Arc<Datatype>,
+    /// Bytes of an etype in the file.
+    unit: u64,
+    /// True if no byte of the file is shown twice.
+    is_distinct: bool,
+    /// Bytes of a run of bytes side by side, on average.
+    run_bytes: u64,
 }
 
 impl View {
     /// The view with which every file begins: all bytes from the first on.
     pub fn bytes() -> View {
         let byte = Datatype::predefined(mpi::MPI_BYTE).expect("MPI_BYTE is predefined");
-        View { displacement: 0, etype: byte.clone(), filetype: byte.clone(), representation: "native" }
+        View {
+            displacement: 0,
+            etype: byte.clone(),
+            filetype: byte.clone(),
+            representation: Representation::Native,
+            shape: byte.clone(),
+            unit: 1,
+            is_distinct: true,
+            run_bytes: u64::MAX,
+        }
     }
 
     /// Checks a view that the program asks for. `MPI_ERR_ARG` for a negative displacement or a
     /// filetype that is not made of etypes; `MPI_ERR_IO` (as in MPICH) for one whose bytes are not
-    /// in order (or overlap, if `writes`); `MPI_ERR_UNSUPPORTED_DATAREP`.
+    /// in order (or overlap, if `writes`); `MPI_ERR_UNSUPPORTED_DATAREP`; the code of an extent
+    /// function of the program.
     pub fn new(
         displacement: i64,
         etype: &Arc<Datatype>,
@@ -44,22 +63,44 @@ impl View {
         if etype.size() == 0 || filetype.size() == 0 || !filetype.size().is_multiple_of(etype.size()) {
             return Err(not_of_etypes(etype, filetype));
         }
-        if !is_ascending(filetype, writes) {
+        let representation = Representation::named(representation)?;
+        let (shape, unit) = (representation.shape(filetype)?, representation.bytes(etype)? as u64);
+        if unit == 0 || shape.size() == 0 || !(shape.size() as u64).is_multiple_of(unit) {
+            return Err(not_of_etypes(etype, filetype));
+        }
+        let is_distinct = is_ascending(&shape, true);
+        if !is_distinct && (writes || !is_ascending(&shape, false)) {
             return Err(out_of_order(filetype, writes));
         }
-        let representation = match representation {
-            b"native" => "native",
-            b"internal" => "internal",
-            _ => return Err(unknown(representation)),
-        };
-        Ok(View { displacement, etype: etype.clone(), filetype: filetype.clone(), representation })
+        let run_bytes = run_bytes(&shape);
+        let (etype, filetype) = (etype.clone(), filetype.clone());
+        Ok(View { displacement, etype, filetype, representation, shape, unit, is_distinct, run_bytes })
+    }
+
+    /// Bytes of an etype in the file.
+    pub fn unit(&self) -> u64 {
+        self.unit
+    }
+
+    /// Returns whether no byte of the file is shown twice.
+    pub(super) fn is_distinct(&self) -> bool {
+        self.is_distinct
+    }
+
+    /// Bytes of a run of visible bytes side by side, on average.
+    pub(super) fn run_bytes(&self) -> u64 {
+        self.run_bytes
+    }
+
+    /// Returns whether the visible bytes lie side by side, whatever their number.
+    pub(super) fn is_solid(&self) -> bool {
+        self.shape.layout().solid() > 0
     }
 
     /// The first byte in the stream of this offset in etypes; `MPI_ERR_ARG` if it is negative or
     /// too large.
     pub fn start(&self, offset: i64) -> Result<u64> {
-        let start =
-            u64::try_from(offset).ok().and_then(|offset| offset.checked_mul(self.etype.size() as u64));
+        let start = u64::try_from(offset).ok().and_then(|offset| offset.checked_mul(self.unit));
         start.ok_or_else(|| bad_value("offset", offset, "pass an offset of 0 or more etypes"))
     }
 
@@ -69,7 +110,7 @@ impl View {
         if len == 0 {
             return Ok(());
         }
-        let (size, extent) = (self.filetype.size() as u64, self.filetype.extent() as u64);
+        let (size, extent) = (self.shape.size() as u64, self.shape.extent() as u64);
         let tiles = start.checked_add(len as u64).map(|end| end.div_ceil(size));
         let end = tiles.and_then(|tiles| tiles.checked_mul(extent)?.checked_add(self.first()?));
         if end.is_none_or(|end| end > i64::MAX as u64) {
@@ -78,7 +119,7 @@ impl View {
         // Whole tiles before the first are left out, so that a long stream does not matter.
         let base = self.displacement + start / size * extent;
         let (first, count) = ((start % size) as usize, tiles.unwrap_or(0) - start / size);
-        let layout = self.filetype.layout();
+        let layout = self.shape.layout();
         layout.for_each_run(count as usize, first, len, |at, len| each(base + at as u64, len));
         Ok(())
     }
@@ -92,14 +133,25 @@ impl View {
 
     /// The first visible byte of the file; `None` if it lies beyond all numbers.
     fn first(&self) -> Option<u64> {
-        self.displacement.checked_add_signed(self.filetype.true_extent().0 as i64)
+        self.displacement.checked_add_signed(self.shape.true_extent().0 as i64)
     }
 
     /// The end of the stream of a file of `bytes` bytes, rounded up to whole etypes; no more than
     /// an `i64` can count.
     pub fn end(&self, bytes: u64) -> u64 {
-        let (size, extent) = (self.filetype.size(), self.filetype.extent() as u64);
-        let (first, _) = self.filetype.true_extent();
+        let unit = u128::from(self.unit);
+        self.shown_before(bytes).next_multiple_of(unit).min(i64::MAX as u128 / unit * unit) as u64
+    }
+
+    /// The number of bytes of the stream that lie before a place in the file. In a view that shows
+    /// each byte once, the stream's bytes from there on are those that lie at or behind it.
+    pub(super) fn before(&self, place: u64) -> u64 {
+        self.shown_before(place).min(u64::MAX.into()) as u64
+    }
+
+    fn shown_before(&self, bytes: u64) -> u128 {
+        let (size, extent) = (self.shape.size(), self.shape.extent() as u64);
+        let (first, _) = self.shape.true_extent();
         let visible = self.first().map_or(0, |first| bytes.saturating_sub(first));
         if size == 0 || extent == 0 {
             return 0;
@@ -108,11 +160,13 @@ impl View {
         // Tiles that overlap show a byte more than once, so the stream may be longer than the
         // largest file.
         let mut end = u128::from(tiles) * size as u128;
-        self.filetype.layout().for_each_run(1, 0, size, |at, len| {
+        if self.is_solid() {
+            return end + u128::from(rest);
+        }
+        self.shape.layout().for_each_run(1, 0, size, |at, len| {
             end += u128::from(rest.saturating_sub((at - first) as u64).min(len as u64));
         });
-        let etype = self.etype.size() as u128;
-        end.next_multiple_of(etype).min(i64::MAX as u128 / etype * etype) as u64
+        end
     }
 }
 
@@ -126,6 +180,17 @@ fn is_ascending(filetype: &Datatype, writes: bool) -> bool {
         last = if writes { at + len as isize } else { at };
     });
     ascending && filetype.extent() >= (last - first).max(1)
+}
+
+/// Bytes of a run of a filetype, on average.
+fn run_bytes(filetype: &Datatype) -> u64 {
+    let layout = filetype.layout();
+    if layout.solid() > 0 {
+        return u64::MAX;
+    }
+    let mut runs = 0;
+    layout.for_each_run(1, 0, filetype.size(), |_, _| runs += 1);
+    filetype.size() as u64 / runs.max(1)
 }
 
 #[cold]
@@ -154,16 +219,5 @@ fn out_of_order(filetype: &Datatype, writes: bool) -> Error {
         ),
         format!("displacements are negative or go down{overlap}"),
         "make the filetype in ascending order from 0 on, with an extent that holds it whole",
-    )
-}
-
-#[cold]
-fn unknown(representation: &[u8]) -> Error {
-    Error::new(
-        mpi::MPI_ERR_UNSUPPORTED_DATAREP,
-        "this data representation is not supported",
-        format!("the name \"{}\"", String::from_utf8_lossy(representation)),
-        "Verbena does not convert the data of files",
-        "use \"native\" or \"internal\"",
     )
 }

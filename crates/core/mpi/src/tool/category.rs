@@ -26,6 +26,7 @@ pub static ALL: &[Category] = &[
     Category { name: "wait", help: "waiting", subject: Some(Subject::Wait) },
     Category { name: "collective", help: "the choice of algorithms for collectives", subject: Some(Subject::Collective) },
     Category { name: "window", help: "one-sided communication", subject: Some(Subject::Window) },
+    Category { name: "file", help: "access to files", subject: Some(Subject::File) },
 ];
 
 fn subject_of(category: set::Category) -> Subject {
@@ -35,6 +36,7 @@ fn subject_of(category: set::Category) -> Subject {
         set::Category::Engine => Subject::Engine,
         set::Category::Wait => Subject::Wait,
         set::Category::Collective => Subject::Collective,
+        set::Category::File => Subject::File,
     }
 }
 

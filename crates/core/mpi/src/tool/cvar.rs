@@ -43,7 +43,7 @@ pub fn verbosity(setting: &Setting) -> i32 {
         Category::Startup | Category::Channel | Category::Launcher | Category::Compiler => {
             mpi::MPI_T_VERBOSITY_USER_BASIC
         }
-        Category::Engine | Category::Wait => mpi::MPI_T_VERBOSITY_TUNER_BASIC,
+        Category::Engine | Category::Wait | Category::File => mpi::MPI_T_VERBOSITY_TUNER_BASIC,
         Category::Collective => mpi::MPI_T_VERBOSITY_TUNER_DETAIL,
     }
 }

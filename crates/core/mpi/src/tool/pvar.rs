@@ -13,6 +13,7 @@
 use super::subject::Subject;
 use super::{lock, refusal};
 use crate::error::{Error, Result};
+use crate::file::counts as files;
 use crate::generated::constants as mpi;
 use crate::process::Process;
 use crate::window::counts::{self, Kind, Way};
@@ -48,6 +49,7 @@ enum Read {
     Slept,
     Operations(Kind, Way),
     Windows(fn() -> u64),
+    Files(files::Count),
 }
 
 impl Variable {
@@ -83,12 +85,13 @@ impl Variable {
             Read::Slept => process.slept(),
             Read::Operations(kind, way) => counts::operations(kind, way),
             Read::Windows(of) => of(),
+            Read::Files(count) => files::value(count),
         }
     }
 }
 
-/// All variables: those of matching, of the protocols, of waiting, of windows, then those of each
-/// channel.
+/// All variables: those of matching, of the protocols, of waiting, of windows and files, then those
+/// of each channel.
 pub static ALL: LazyLock<Vec<Variable>> = LazyLock::new(|| {
     let of_engine = ENGINE.iter().map(|&(name, class, subject, help, read)| Variable {
         name: name.into(),
@@ -121,7 +124,7 @@ pub static ALL: LazyLock<Vec<Variable>> = LazyLock::new(|| {
         })
     };
     let of_channels = registry::names().flat_map(of_channel);
-    of_engine.chain([slept]).chain(of_windows()).chain(of_channels).collect()
+    of_engine.chain([slept]).chain(of_windows()).chain(of_files()).chain(of_channels).collect()
 });
 
 /// The variables of windows: operations by kind and way, then the rest.
@@ -164,6 +167,33 @@ const WINDOWS: &[OfWindows] = &[
     ("window_locks_queued", "locks of this process that were not free when they were asked for by messages", counts::locks_queued),
     ("window_requests", "requests of others on this process's windows that came as messages", counts::served),
     ("window_device_failures", "puts and gets that the device could not do, and that went again as messages", counts::gone_again),
+];
+
+/// The variables of files.
+fn of_files() -> impl Iterator<Item = Variable> {
+    FILES.iter().map(|&(name, help, count)| Variable {
+        name: name.into(),
+        help: help.into(),
+        subject: Subject::File,
+        class: Class::Counter,
+        read: Read::Files(count),
+    })
+}
+
+#[rustfmt::skip]
+const FILES: &[(&str, &str, files::Count)] = &[
+    ("file_bytes_read", "bytes that accesses of this process read", files::Count::BytesRead),
+    ("file_bytes_written", "bytes that accesses of this process wrote", files::Count::BytesWritten),
+    ("file_sieved_reads", "reads of several pieces of a file with the gaps between them", files::Count::SievedReads),
+    ("file_sieved_writes", "writes of several pieces of a file with the gaps between them", files::Count::SievedWrites),
+    ("file_beside", "operations that a thread carried out beside the program", files::Count::Beside),
+    ("file_held_back", "operations that the call itself carried out, since too many waited", files::Count::HeldBack),
+    ("file_alone", "collective accesses in which each process moved its own bytes", files::Count::Alone),
+    ("file_aggregated", "collective accesses in which some processes moved the bytes of all", files::Count::Aggregated),
+    ("file_rounds", "pieces of a file that this process moved for all in such accesses", files::Count::Rounds),
+    ("file_bytes_exchanged", "bytes that this process gave to others or took from them in such accesses", files::Count::BytesExchanged),
+    ("file_ring_pieces", "pieces of lists that were read or written through io_uring", files::Count::ByRing),
+    ("file_threads", "threads that were started to carry out operations beside the program", files::Count::Threads),
 ];
 
 type OfEngine = (&'static str, Class, Subject, &'static str, fn(&Counters) -> u64);

@@ -18,4 +18,6 @@ pub enum Subject {
     Collective,
     /// One-sided communication.
     Window,
+    /// Access to files.
+    File,
 }

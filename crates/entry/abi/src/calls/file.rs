@@ -1,20 +1,20 @@
 //! Files (MPI-5.0, chapter 14).
 
-use crate::args::{self, Address, InOut, Out, OutFlag, OutString, StatusOut};
+use crate::args::{InOut, Out, OutFlag, OutString};
 use crate::calls::comm::making;
 use crate::generated::types::{MPI_Datatype, MPI_File, MPI_Group, MPI_Info, MPI_Offset};
 use crate::handles::{FILES, GROUPS};
-use crate::process;
 use crate::report::FILE_DEFAULT;
-use crate::status::Status;
+use crate::{process, progress_thread};
 use std::ffi::{CStr, OsStr, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
-use verbena_memory::Buffer;
+use verbena_machine::node;
 use verbena_mpi::coll::Kind;
-use verbena_mpi::file::View;
+use verbena_mpi::file::{LocalWord, Opening, View, WindowWord, Word};
 use verbena_mpi::generated::constants as mpi;
+use verbena_mpi::window::Means;
 use verbena_mpi::{Comm, Datatype, File, Info, Result, file};
 
 fn path(name: &CStr) -> &Path {
@@ -29,9 +29,18 @@ pub fn file_open(
     info: Option<&Arc<Info>>,
     fh: Out<'_, MPI_File>,
 ) -> Result<()> {
-    let info = info.map(Arc::as_ref);
-    let file = File::open(comm, path(filename), amode, info, FILE_DEFAULT.get(), &making(Kind::FileOpen))?;
-    let file = Arc::new(file);
+    let (info, exchange) = (info.map(Arc::as_ref), making(Kind::FileOpen));
+    let word = |comm: &Comm| -> Result<Box<dyn Word>> {
+        match comm.size() {
+            1 => Ok(Box::new(LocalWord::default())),
+            _ => {
+                let means = Means { exchange: &exchange, server: &progress_thread::Thread };
+                Ok(Box::new(WindowWord::new(process(), comm, means)?))
+            }
+        }
+    };
+    let opening = Opening::new(&exchange, node::identity(), &word);
+    let file = Arc::new(File::open(comm, path(filename), amode, info, FILE_DEFAULT.get(), &opening)?);
     let handle = FILES.insert(file.clone());
     file.set_handle(handle);
     fh.set(handle);
@@ -45,6 +54,9 @@ pub fn file_close(fh: InOut<'_, MPI_File>) -> Result<()> {
     file.close(process())?;
     FILES.remove(fh.get())?;
     fh.set(mpi::MPI_FILE_NULL);
+    if file.needs_progress() {
+        progress_thread::release();
+    }
     Ok(())
 }
 
@@ -83,12 +95,12 @@ pub fn file_get_amode(fh: &Arc<File>, amode: Out<'_, c_int>) -> Result<()> {
 
 /// `MPI_File_set_info` (14.2.8).
 pub fn file_set_info(fh: &Arc<File>, info: &Arc<Info>) -> Result<()> {
-    fh.hints().merge(info)
+    fh.set_hints(Some(info), process())
 }
 
 /// `MPI_File_get_info` (14.2.8).
 pub fn file_get_info(fh: &Arc<File>, info_used: Out<'_, MPI_Info>) -> Result<()> {
-    super::info::publish(fh.hints().clone(), info_used)
+    super::info::publish(fh.hints()?, info_used)
 }
 
 /// `MPI_File_set_atomicity` (14.6.1).
@@ -116,9 +128,14 @@ pub fn file_set_view(
     datarep: &CStr,
     info: Option<&Arc<Info>>,
 ) -> Result<()> {
-    let view = View::new(disp, etype, filetype, datarep.to_bytes(), fh.mode().writes());
-    fh.set_view(view, process())?;
-    info.map_or(Ok(()), |info| fh.hints().merge(info))
+    let displacement = match disp {
+        mpi::MPI_DISPLACEMENT_CURRENT => fh.displacement_current(),
+        displacement => Ok(displacement),
+    };
+    let view = displacement.and_then(|displacement| {
+        View::new(displacement, etype, filetype, datarep.to_bytes(), fh.mode().writes())
+    });
+    fh.set_view(view, info.map(Arc::as_ref), process())
 }
 
 /// `MPI_File_get_view` (14.3). The program frees the handles of derived datatypes, so they are new
@@ -134,7 +151,7 @@ pub fn file_get_view(
     disp.set(view.displacement as MPI_Offset);
     etype.set(handle_of(&view.etype)?);
     filetype.set(handle_of(&view.filetype)?);
-    datarep.set(view.representation);
+    datarep.set(view.representation.name());
     Ok(())
 }
 
@@ -145,9 +162,9 @@ fn handle_of(datatype: &Arc<Datatype>) -> Result<MPI_Datatype> {
     }
 }
 
-/// `MPI_File_get_type_extent` (14.5.1): no representation of ours changes sizes.
-pub fn file_get_type_extent(_fh: &Arc<File>, datatype: &Arc<Datatype>, extent: Out<'_, i64>) -> Result<()> {
-    extent.set(datatype.extent() as i64);
+/// `MPI_File_get_type_extent` (14.5.1).
+pub fn file_get_type_extent(fh: &Arc<File>, datatype: &Arc<Datatype>, extent: Out<'_, i64>) -> Result<()> {
+    extent.set(fh.view().representation.extent(datatype)?);
     Ok(())
 }
 
@@ -169,107 +186,13 @@ pub fn file_get_position(fh: &Arc<File>, offset: Out<'_, MPI_Offset>) -> Result<
     Ok(())
 }
 
-/// Runs an access to `count` elements and tells in the status how many bytes it moved.
-fn access(
-    buf: Address,
-    count: i64,
-    datatype: &Arc<Datatype>,
-    status: StatusOut<'_>,
-    access: impl FnOnce(&Buffer) -> Result<usize>,
-) -> Result<()> {
-    let bytes = access(&args::buffer(buf, count, datatype)?)?;
-    status.set(Status::new(mpi::MPI_ANY_SOURCE, mpi::MPI_ANY_TAG, bytes as u64, false));
+/// `MPI_File_seek_shared` (14.4.4).
+pub fn file_seek_shared(fh: &Arc<File>, offset: MPI_Offset, whence: c_int) -> Result<()> {
+    fh.seek_shared(offset, whence, process())
+}
+
+/// `MPI_File_get_position_shared` (14.4.4).
+pub fn file_get_position_shared(fh: &Arc<File>, offset: Out<'_, MPI_Offset>) -> Result<()> {
+    offset.set(fh.position_shared()?);
     Ok(())
-}
-
-/// `MPI_File_read_at` (14.4.2).
-pub fn file_read_at(
-    fh: &Arc<File>,
-    offset: MPI_Offset,
-    buf: Address,
-    count: i64,
-    datatype: &Arc<Datatype>,
-    status: StatusOut<'_>,
-) -> Result<()> {
-    access(buf, count, datatype, status, |into| fh.read_at(offset, into))
-}
-
-/// `MPI_File_read_at_all` (14.4.2).
-pub fn file_read_at_all(
-    fh: &Arc<File>,
-    offset: MPI_Offset,
-    buf: Address,
-    count: i64,
-    datatype: &Arc<Datatype>,
-    status: StatusOut<'_>,
-) -> Result<()> {
-    file_read_at(fh, offset, buf, count, datatype, status)
-}
-
-/// `MPI_File_write_at` (14.4.2).
-pub fn file_write_at(
-    fh: &Arc<File>,
-    offset: MPI_Offset,
-    buf: Address,
-    count: i64,
-    datatype: &Arc<Datatype>,
-    status: StatusOut<'_>,
-) -> Result<()> {
-    access(buf, count, datatype, status, |from| fh.write_at(offset, from))
-}
-
-/// `MPI_File_write_at_all` (14.4.2).
-pub fn file_write_at_all(
-    fh: &Arc<File>,
-    offset: MPI_Offset,
-    buf: Address,
-    count: i64,
-    datatype: &Arc<Datatype>,
-    status: StatusOut<'_>,
-) -> Result<()> {
-    file_write_at(fh, offset, buf, count, datatype, status)
-}
-
-/// `MPI_File_read` (14.4.3).
-pub fn file_read(
-    fh: &Arc<File>,
-    buf: Address,
-    count: i64,
-    datatype: &Arc<Datatype>,
-    status: StatusOut<'_>,
-) -> Result<()> {
-    access(buf, count, datatype, status, |into| fh.read(into))
-}
-
-/// `MPI_File_read_all` (14.4.3).
-pub fn file_read_all(
-    fh: &Arc<File>,
-    buf: Address,
-    count: i64,
-    datatype: &Arc<Datatype>,
-    status: StatusOut<'_>,
-) -> Result<()> {
-    file_read(fh, buf, count, datatype, status)
-}
-
-/// `MPI_File_write` (14.4.3).
-pub fn file_write(
-    fh: &Arc<File>,
-    buf: Address,
-    count: i64,
-    datatype: &Arc<Datatype>,
-    status: StatusOut<'_>,
-) -> Result<()> {
-    access(buf, count, datatype, status, |from| fh.write(from))
-}
-
-/// `MPI_File_write_all` (14.4.3).
-pub fn file_write_all(
-    fh: &Arc<File>,
-    buf: Address,
-    count: i64,
-    datatype: &Arc<Datatype>,
-    status: StatusOut<'_>,
-) -> Result<()> {
-    file_write(fh, buf, count, datatype, status)
 }

@@ -1,24 +1,37 @@
-//! Nonblocking access to files (MPI-5.0, 14.4). The data moves within the call, as the standard
-//! allows, and the request is complete at once: local file systems offer no better.
+//! Nonblocking accesses to files (MPI-5.0, 14.4): threads of the library carry them out.
 
-use crate::args::{self, Address, Out};
+use super::file_access::data;
+use crate::args::{Address, Out};
 use crate::generated::types::{MPI_Offset, MPI_Request};
-use crate::requests::handle_of_object;
+use crate::process;
+use crate::requests::handle_of_file;
 use std::sync::Arc;
-use verbena_memory::Buffer;
-use verbena_mpi::request::{Active, Outcome};
+use verbena_mpi::file::{Data, Direction, Place};
 use verbena_mpi::{Datatype, File, Result};
 
-/// Runs an access and makes the complete request that tells how many bytes it moved.
+/// Starts an access and makes its request.
 fn start(
-    buf: Address,
-    count: i64,
-    datatype: &Arc<Datatype>,
+    fh: &Arc<File>,
+    direction: Direction,
+    place: Place,
+    data: &Data,
     request: Out<'_, MPI_Request>,
-    access: impl FnOnce(&Buffer) -> Result<usize>,
 ) -> Result<()> {
-    let bytes = access(&args::buffer(buf, count, datatype)?)? as i64;
-    request.set(handle_of_object(None, Active::Done(Outcome { bytes, ..Outcome::EMPTY })));
+    let active = fh.start(process().waker().clone(), direction, place, data)?;
+    request.set(handle_of_file(fh, active));
+    Ok(())
+}
+
+/// Starts a collective access and makes its request.
+fn start_all(
+    fh: &Arc<File>,
+    direction: Direction,
+    place: Place,
+    data: Result<Data>,
+    request: Out<'_, MPI_Request>,
+) -> Result<()> {
+    let active = fh.start_all(process(), direction, place, data)?;
+    request.set(handle_of_file(fh, active));
     Ok(())
 }
 
@@ -31,7 +44,7 @@ pub fn file_iread_at(
     datatype: &Arc<Datatype>,
     request: Out<'_, MPI_Request>,
 ) -> Result<()> {
-    start(buf, count, datatype, request, |into| fh.read_at(offset, into))
+    start(fh, Direction::Read, Place::At(offset), &data(buf, count, datatype)?, request)
 }
 
 /// `MPI_File_iread_at_all` (14.4.2).
@@ -43,7 +56,40 @@ pub fn file_iread_at_all(
     datatype: &Arc<Datatype>,
     request: Out<'_, MPI_Request>,
 ) -> Result<()> {
-    file_iread_at(fh, offset, buf, count, datatype, request)
+    start_all(fh, Direction::Read, Place::At(offset), data(buf, count, datatype), request)
+}
+
+/// `MPI_File_iread` (14.4.3).
+pub fn file_iread(
+    fh: &Arc<File>,
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    request: Out<'_, MPI_Request>,
+) -> Result<()> {
+    start(fh, Direction::Read, Place::Individual, &data(buf, count, datatype)?, request)
+}
+
+/// `MPI_File_iread_all` (14.4.3).
+pub fn file_iread_all(
+    fh: &Arc<File>,
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    request: Out<'_, MPI_Request>,
+) -> Result<()> {
+    start_all(fh, Direction::Read, Place::Individual, data(buf, count, datatype), request)
+}
+
+/// `MPI_File_iread_shared` (14.4.4).
+pub fn file_iread_shared(
+    fh: &Arc<File>,
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    request: Out<'_, MPI_Request>,
+) -> Result<()> {
+    start(fh, Direction::Read, Place::Shared, &data(buf, count, datatype)?, request)
 }
 
 /// `MPI_File_iwrite_at` (14.4.2).
@@ -55,7 +101,7 @@ pub fn file_iwrite_at(
     datatype: &Arc<Datatype>,
     request: Out<'_, MPI_Request>,
 ) -> Result<()> {
-    start(buf, count, datatype, request, |from| fh.write_at(offset, from))
+    start(fh, Direction::Write, Place::At(offset), &data(buf, count, datatype)?, request)
 }
 
 /// `MPI_File_iwrite_at_all` (14.4.2).
@@ -67,29 +113,7 @@ pub fn file_iwrite_at_all(
     datatype: &Arc<Datatype>,
     request: Out<'_, MPI_Request>,
 ) -> Result<()> {
-    file_iwrite_at(fh, offset, buf, count, datatype, request)
-}
-
-/// `MPI_File_iread` (14.4.3).
-pub fn file_iread(
-    fh: &Arc<File>,
-    buf: Address,
-    count: i64,
-    datatype: &Arc<Datatype>,
-    request: Out<'_, MPI_Request>,
-) -> Result<()> {
-    start(buf, count, datatype, request, |into| fh.read(into))
-}
-
-/// `MPI_File_iread_all` (14.4.3).
-pub fn file_iread_all(
-    fh: &Arc<File>,
-    buf: Address,
-    count: i64,
-    datatype: &Arc<Datatype>,
-    request: Out<'_, MPI_Request>,
-) -> Result<()> {
-    file_iread(fh, buf, count, datatype, request)
+    start_all(fh, Direction::Write, Place::At(offset), data(buf, count, datatype), request)
 }
 
 /// `MPI_File_iwrite` (14.4.3).
@@ -100,7 +124,7 @@ pub fn file_iwrite(
     datatype: &Arc<Datatype>,
     request: Out<'_, MPI_Request>,
 ) -> Result<()> {
-    start(buf, count, datatype, request, |from| fh.write(from))
+    start(fh, Direction::Write, Place::Individual, &data(buf, count, datatype)?, request)
 }
 
 /// `MPI_File_iwrite_all` (14.4.3).
@@ -111,5 +135,16 @@ pub fn file_iwrite_all(
     datatype: &Arc<Datatype>,
     request: Out<'_, MPI_Request>,
 ) -> Result<()> {
-    file_iwrite(fh, buf, count, datatype, request)
+    start_all(fh, Direction::Write, Place::Individual, data(buf, count, datatype), request)
+}
+
+/// `MPI_File_iwrite_shared` (14.4.4).
+pub fn file_iwrite_shared(
+    fh: &Arc<File>,
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    request: Out<'_, MPI_Request>,
+) -> Result<()> {
+    start(fh, Direction::Write, Place::Shared, &data(buf, count, datatype)?, request)
 }

@@ -73,7 +73,7 @@ pub(crate) fn large_function(
 
 /// Calls `f` with a handle of the datatype: that of a predefined one, or one that lasts for the
 /// call, since the program may have freed its own while the reduction was under way.
-fn with_handle(datatype: &Arc<Datatype>, f: impl FnOnce(usize)) {
+pub(crate) fn with_handle(datatype: &Arc<Datatype>, f: impl FnOnce(usize)) {
     if let Some(handle) = lasting_handle(datatype) {
         return f(handle);
     }

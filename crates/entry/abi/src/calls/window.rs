@@ -12,25 +12,12 @@ use std::sync::Arc;
 use verbena_memory::Region;
 use verbena_mpi::coll::Kind;
 use verbena_mpi::generated::constants as mpi;
-use verbena_mpi::window::{Means, Server, Wanted};
+use verbena_mpi::window::{Means, Wanted};
 use verbena_mpi::{Comm, Error, Info, Result, Win};
-
-/// The progress thread, which serves windows.
-struct Thread;
-
-impl Server for Thread {
-    fn require(&self) -> Result<()> {
-        progress_thread::require()
-    }
-
-    fn release(&self) {
-        progress_thread::release();
-    }
-}
 
 /// Calls `make` with the means to make a window.
 fn made(make: impl FnOnce(Means<'_>) -> Result<Win>) -> Result<Win> {
-    make(Means { exchange: &making(Kind::WinCreate), server: &Thread })
+    make(Means { exchange: &making(Kind::WinCreate), server: &progress_thread::Thread })
 }
 
 /// Makes a handle of a window for the program.

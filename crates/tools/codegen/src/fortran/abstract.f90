@@ -91,5 +91,31 @@
       logical :: complete
       integer :: ierror
     end subroutine
+    subroutine MPI_Datarep_conversion_function(userbuf, datatype, count, filebuf, position, &
+        extra_state, ierror)
+      import
+      type(c_ptr), value :: userbuf, filebuf
+      type(MPI_Datatype) :: datatype
+      integer :: count
+      integer(MPI_OFFSET_KIND) :: position
+      integer(MPI_ADDRESS_KIND) :: extra_state
+      integer :: ierror
+    end subroutine
+    subroutine MPI_Datarep_conversion_function_c(userbuf, datatype, count, filebuf, position, &
+        extra_state, ierror)
+      import
+      type(c_ptr), value :: userbuf, filebuf
+      type(MPI_Datatype) :: datatype
+      integer(MPI_COUNT_KIND) :: count
+      integer(MPI_OFFSET_KIND) :: position
+      integer(MPI_ADDRESS_KIND) :: extra_state
+      integer :: ierror
+    end subroutine
+    subroutine MPI_Datarep_extent_function(datatype, extent, extra_state, ierror)
+      import
+      type(MPI_Datatype) :: datatype
+      integer(MPI_ADDRESS_KIND) :: extent, extra_state
+      integer :: ierror
+    end subroutine
   end interface
 

@@ -31,7 +31,7 @@ pub(super) const BLOCKS: [(&str, &str, &str, &str, Option<&str>); 10] = [
 ];
 
 /// Predefined procedures for attributes: the last three of MPI-1 are not in `mpi_f08`.
-pub(super) const PROCEDURES: [&str; 12] = [
+pub(super) const PROCEDURES: [&str; 14] = [
     "MPI_COMM_NULL_COPY_FN",
     "MPI_COMM_DUP_FN",
     "MPI_COMM_NULL_DELETE_FN",
@@ -44,6 +44,8 @@ pub(super) const PROCEDURES: [&str; 12] = [
     "MPI_NULL_COPY_FN",
     "MPI_DUP_FN",
     "MPI_NULL_DELETE_FN",
+    "MPI_CONVERSION_FN_NULL",
+    "MPI_CONVERSION_FN_NULL_C",
 ];
 
 /// Integers that Fortran has, with their values there: no null byte ends a string, so lengths are

@@ -43,10 +43,7 @@ pub(super) fn write(table: &Table, bindings: &[Binding<'_>], facts: &Facts) -> S
     for name in
         PROCEDURES.iter().filter(|name| name.matches('_').count() > 2 && !name.starts_with("MPI_NULL"))
     {
-        let sort = if name.ends_with("DELETE_FN") { "delete" } else { "copy" };
-        let of = name.split('_').nth(1).unwrap_or_default();
-        let of = of[..1].to_string() + &of[1..].to_lowercase();
-        text += &format!("  procedure(MPI_{of}_{sort}_attr_function) :: {name}\n");
+        text += &format!("  procedure({}) :: {name}\n", procedure_type(name));
     }
     let new: Vec<&Binding<'_>> = bindings.iter().filter(|binding| !binding.old).collect();
     text += "\n  interface\n";
@@ -55,6 +52,16 @@ pub(super) fn write(table: &Table, bindings: &[Binding<'_>], facts: &Facts) -> S
     new.iter().for_each(|binding| text += &twin(binding));
     text += &generics(&new, facts);
     text + EXTRA + "end module mpi_f08\n"
+}
+
+/// The type of a predefined procedure.
+fn procedure_type(name: &str) -> String {
+    if let Some(form) = name.strip_prefix("MPI_CONVERSION_FN_NULL") {
+        return format!("MPI_Datarep_conversion_function{}", form.to_lowercase());
+    }
+    let sort = if name.ends_with("DELETE_FN") { "delete" } else { "copy" };
+    let of = name.split('_').nth(1).unwrap_or_default();
+    format!("MPI_{}_{sort}_attr_function", of[..1].to_string() + &of[1..].to_lowercase())
 }
 
 /// Procedures that programs pass (MPI-5.0, A.1.4).

@@ -1,0 +1,190 @@
+//! The trait of what holds the bytes of a file, and transfers that outlast short calls.
+
+use crate::kind::FileSystem;
+use std::io::{Error, ErrorKind, Result};
+use verbena_memory::Region;
+
+/// A part of a file: its first byte and the one behind its last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// The first byte.
+    pub start: u64,
+    /// The byte behind the last.
+    pub end: u64,
+}
+
+/// A lock of a part of a file among processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lock {
+    /// Several may hold it at once, to read.
+    Shared,
+    /// One holds it alone, to write.
+    Exclusive,
+}
+
+/// Memory, and the place of its bytes in the file.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece {
+    /// The memory.
+    pub region: Region,
+    /// The first byte in the file.
+    pub at: u64,
+}
+
+/// Something that holds the bytes of a file. Each method but those with lists is one call of the
+/// system, with the errors that the system gives; [`read_all`] and [`write_all`] go on after short
+/// ones.
+pub trait Disk: Send + Sync {
+    /// Reads bytes at a place. Returns how many, 0 at the end of the file.
+    ///
+    /// # Errors
+    /// Those of `pread`; `EBADF` if the program has closed the descriptor.
+    fn read(&self, into: Region, at: u64) -> Result<usize>;
+
+    /// Writes bytes at a place. Returns how many.
+    ///
+    /// # Errors
+    /// Those of `pwrite`; `EBADF` if the program has closed the descriptor.
+    fn write(&self, from: Region, at: u64) -> Result<usize>;
+
+    /// Reads many pieces, each until it is full or the file ends. Returns the bytes of each.
+    ///
+    /// # Errors
+    /// The error of the first piece that failed, with its number.
+    fn read_list(&self, pieces: &[Piece]) -> std::result::Result<Vec<usize>, ListCut> {
+        read_each(self, pieces)
+    }
+
+    /// Writes all bytes of many pieces.
+    ///
+    /// # Errors
+    /// The error of the first piece that failed, with its number. Others may have been written.
+    fn write_list(&self, pieces: &[Piece]) -> std::result::Result<(), ListCut> {
+        write_each(self, pieces)
+    }
+
+    /// The size in bytes.
+    ///
+    /// # Errors
+    /// Those of `fstat`.
+    fn size(&self) -> Result<u64>;
+
+    /// Cuts or extends the file.
+    ///
+    /// # Errors
+    /// Those of `ftruncate`.
+    fn set_size(&self, bytes: u64) -> Result<()>;
+
+    /// Makes sure that the first `bytes` bytes have room on the device.
+    ///
+    /// # Errors
+    /// Those of `posix_fallocate`.
+    fn reserve(&self, bytes: u64) -> Result<()>;
+
+    /// Moves what was written to the device.
+    ///
+    /// # Errors
+    /// Those of `fdatasync`.
+    fn sync(&self) -> Result<()>;
+
+    /// Waits for a lock of a part, which holds among processes, not among the threads of one.
+    ///
+    /// # Errors
+    /// Those of `fcntl`: some file systems have no locks.
+    fn lock(&self, part: Extent, lock: Lock) -> Result<()>;
+
+    /// Gives a lock back.
+    ///
+    /// # Errors
+    /// Those of `fcntl`.
+    fn unlock(&self, part: Extent) -> Result<()>;
+
+    /// The file system that it lies on.
+    fn file_system(&self) -> FileSystem;
+}
+
+/// A transfer that failed on its way.
+#[derive(Debug)]
+pub struct Cut {
+    /// The bytes that were moved before.
+    pub done: usize,
+    /// The error of the system.
+    pub error: Error,
+}
+
+/// A list of pieces of which one failed.
+#[derive(Debug)]
+pub struct ListCut {
+    /// The number of the piece.
+    pub number: usize,
+    /// The way in which it failed.
+    pub cut: Cut,
+}
+
+/// The most calls in a row that a signal may interrupt without a byte moved: a device that is
+/// interrupted for ever is an error in the end.
+const INTERRUPTIONS_MAX: u32 = 1 << 20;
+
+/// Reads until the region is full or the file ends. Returns the bytes read.
+///
+/// # Errors
+/// The first error of the disk but interruptions, with what was read before.
+pub fn read_all(disk: &(impl Disk + ?Sized), into: Region, at: u64) -> std::result::Result<usize, Cut> {
+    repeat(into, at, |rest, at| disk.read(rest, at))
+}
+
+/// Writes all bytes of the region.
+///
+/// # Errors
+/// The first error of the disk but interruptions, with what was written before; `WriteZero` if the
+/// file takes no more.
+pub fn write_all(disk: &(impl Disk + ?Sized), from: Region, at: u64) -> std::result::Result<(), Cut> {
+    match repeat(from, at, |rest, at| disk.write(rest, at))? {
+        done if done == from.len() => Ok(()),
+        done => Err(Cut { done, error: ErrorKind::WriteZero.into() }),
+    }
+}
+
+/// Reads one piece after the other, as [`Disk::read_list`].
+pub(crate) fn read_each(
+    disk: &(impl Disk + ?Sized),
+    pieces: &[Piece],
+) -> std::result::Result<Vec<usize>, ListCut> {
+    let read = |(number, piece): (usize, &Piece)| {
+        read_all(disk, piece.region, piece.at).map_err(|cut| ListCut { number, cut })
+    };
+    pieces.iter().enumerate().map(read).collect()
+}
+
+/// Writes one piece after the other, as [`Disk::write_list`].
+pub(crate) fn write_each(disk: &(impl Disk + ?Sized), pieces: &[Piece]) -> std::result::Result<(), ListCut> {
+    pieces.iter().enumerate().try_for_each(|(number, piece)| {
+        write_all(disk, piece.region, piece.at).map_err(|cut| ListCut { number, cut })
+    })
+}
+
+/// Calls `step` for the rest until it moves nothing. Returns the bytes moved.
+fn repeat(
+    region: Region,
+    at: u64,
+    step: impl Fn(Region, u64) -> Result<usize>,
+) -> std::result::Result<usize, Cut> {
+    let (mut done, mut interruptions) = (0, 0);
+    while done < region.len() {
+        let cut = |error| Cut { done, error };
+        let next = at.checked_add(done as u64).filter(|&next| i64::try_from(next).is_ok());
+        let next = next.ok_or_else(|| cut(Error::from_raw_os_error(libc::EINVAL)))?;
+        match step(region.part(done, region.len() - done), next) {
+            Ok(0) => break,
+            Ok(bytes) => {
+                done += bytes;
+                interruptions = 0;
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted && interruptions < INTERRUPTIONS_MAX => {
+                interruptions += 1;
+            }
+            Err(error) => return Err(cut(error)),
+        }
+    }
+    Ok(done)
+}

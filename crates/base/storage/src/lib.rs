@@ -1,0 +1,28 @@
+//! Files as the operating system offers them: positioned reads and writes of regions, and threads
+//! that do such work beside the program.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | `disk` | the trait [`Disk`], and transfers that go on after short calls and interruptions |
+//! | `open` | an open file of the system |
+//! | `kind` | the file systems that are told apart |
+//! | `ring` | many reads or writes by few calls (io_uring) |
+//! | `pool` | a few threads that run jobs |
+//! | [`faulty`] | disks in memory and disks that fail, for tests |
+//!
+//! Nothing here decides what a program wants, or knows of MPI.
+
+mod disk;
+pub mod faulty;
+mod kind;
+mod open;
+mod pool;
+mod ring;
+#[cfg(test)]
+mod tests;
+
+pub use disk::{Cut, Disk, Extent, ListCut, Lock, Piece, read_all, write_all};
+pub use kind::{FileSystem, file_system};
+pub use open::OpenFile;
+pub use pool::{Job, Pool, threads_started};
+pub use ring::pieces_by_ring;

@@ -1,0 +1,323 @@
+//! Hints: info keys of files, and the values in use (MPI-5.0, 14.2.8). The names are those of the
+//! standard and of ROMIO, which programs know.
+
+use crate::comm::words::garbled;
+use crate::error::Result;
+use crate::info::Info;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use verbena_storage::FileSystem;
+
+/// A choice that a hint leaves to the library, or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub(super) enum Choice {
+    /// The library chooses by the cost.
+    Automatic = 0,
+    /// Always.
+    Enable = 1,
+    /// Never.
+    Disable = 2,
+}
+
+impl Choice {
+    const NAMES: [(Choice, &'static str); 3] =
+        [(Choice::Automatic, "automatic"), (Choice::Enable, "enable"), (Choice::Disable, "disable")];
+
+    fn named(name: &str) -> Option<Choice> {
+        Choice::NAMES.iter().find(|known| known.1 == name).map(|known| known.0)
+    }
+
+    fn numbered(number: u64) -> Choice {
+        Choice::NAMES.iter().find(|known| known.0 as u64 == number).map_or(Choice::Automatic, |known| known.0)
+    }
+
+    fn name(self) -> &'static str {
+        Choice::NAMES[self as usize].1
+    }
+}
+
+/// The number of words that [`Tuning`] is told in.
+pub(super) const WORDS: usize = 10;
+
+/// The values in use that accesses ask for. They are alike in all processes of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Tuning {
+    /// Processes that read and write for all in a collective access; 0: one for each node.
+    pub aggregators: u64,
+    /// Bytes that such a process moves at a time.
+    pub round_bytes: u64,
+    /// Collective reading by aggregators.
+    pub collective_read: Choice,
+    /// Collective writing by aggregators.
+    pub collective_write: Choice,
+    /// Data sieving of independent reads.
+    pub sieve_read: Choice,
+    /// Data sieving of independent writes.
+    pub sieve_write: Choice,
+    /// Bytes that are read at once by data sieving.
+    pub sieve_read_bytes: u64,
+    /// Bytes that are written at once by data sieving.
+    pub sieve_write_bytes: u64,
+    /// The storage devices of the file.
+    pub stripes: u64,
+    /// Bytes of the file that lie side by side on one device.
+    pub stripe_bytes: u64,
+}
+
+impl Default for Tuning {
+    fn default() -> Tuning {
+        Tuning {
+            aggregators: 0,
+            round_bytes: 16 << 20,
+            collective_read: Choice::Automatic,
+            collective_write: Choice::Automatic,
+            sieve_read: Choice::Automatic,
+            sieve_write: Choice::Automatic,
+            sieve_read_bytes: 4 << 20,
+            sieve_write_bytes: 512 << 10,
+            stripes: 1,
+            stripe_bytes: 1 << 20,
+        }
+    }
+}
+
+impl Tuning {
+    /// The values as numbers, to tell them to other processes.
+    pub(super) fn words(&self) -> [u64; WORDS] {
+        [
+            self.aggregators,
+            self.round_bytes,
+            self.collective_read as u64,
+            self.collective_write as u64,
+            self.sieve_read as u64,
+            self.sieve_write as u64,
+            self.sieve_read_bytes,
+            self.sieve_write_bytes,
+            self.stripes,
+            self.stripe_bytes,
+        ]
+    }
+
+    /// The values of these numbers, which came from another process.
+    pub(super) fn of_words(words: &[u64; WORDS]) -> Tuning {
+        Tuning {
+            aggregators: words[0],
+            round_bytes: words[1].max(1),
+            collective_read: Choice::numbered(words[2]),
+            collective_write: Choice::numbered(words[3]),
+            sieve_read: Choice::numbered(words[4]),
+            sieve_write: Choice::numbered(words[5]),
+            sieve_read_bytes: words[6].max(1),
+            sieve_write_bytes: words[7].max(1),
+            stripes: words[8].max(1),
+            stripe_bytes: words[9].max(1),
+        }
+    }
+
+    /// The values with those of `given` that are valid; a hint with another value is ignored.
+    pub(super) fn with(mut self, given: &Info) -> Result<Tuning> {
+        for (key, value) in given.entries() {
+            let value = String::from_utf8_lossy(&value).trim().to_lowercase();
+            self.take(&String::from_utf8_lossy(&key), &value);
+        }
+        Ok(self)
+    }
+
+    fn take(&mut self, key: &str, value: &str) {
+        let number = match key {
+            "cb_nodes" => &mut self.aggregators,
+            "cb_buffer_size" => &mut self.round_bytes,
+            "ind_rd_buffer_size" => &mut self.sieve_read_bytes,
+            "ind_wr_buffer_size" => &mut self.sieve_write_bytes,
+            "striping_factor" => &mut self.stripes,
+            "striping_unit" => &mut self.stripe_bytes,
+            _ => return self.choose(key, value),
+        };
+        if let Some(given) = value.parse().ok().filter(|given| (1..=i64::MAX as u64).contains(given)) {
+            *number = given;
+        }
+    }
+
+    fn choose(&mut self, key: &str, value: &str) {
+        let choice = match key {
+            "romio_cb_read" => &mut self.collective_read,
+            "romio_cb_write" => &mut self.collective_write,
+            "romio_ds_read" => &mut self.sieve_read,
+            "romio_ds_write" => &mut self.sieve_write,
+            _ => return,
+        };
+        if let Some(given) = Choice::named(value) {
+            *choice = given;
+        }
+    }
+}
+
+/// The values of the hints that a process told.
+pub(super) fn tuning_of(words: &[u64]) -> Result<Tuning> {
+    let words: &[u64; WORDS] = words.try_into().map_err(|_| garbled(8 * words.len()))?;
+    Ok(Tuning::of_words(words))
+}
+
+/// The facts of a file, as far as hints tell it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct About {
+    /// The processes that opened it.
+    pub processes: u64,
+    /// The nodes that they run on.
+    pub nodes: u64,
+    /// The file system of the file.
+    pub file_system: FileSystem,
+}
+
+/// The hints of an open file.
+pub(super) struct Hints {
+    tuning: Mutex<Tuning>,
+    /// `access_style`, which is told as it was given.
+    style: Mutex<Option<Vec<u8>>>,
+    about: About,
+}
+
+/// The words of `access_style`.
+const STYLES: [&str; 6] =
+    ["read_once", "write_once", "read_mostly", "write_mostly", "sequential", "reverse_sequential"];
+
+impl Hints {
+    /// The hints of a file with these values.
+    pub(super) fn new(tuning: Tuning, about: About, given: Option<&Info>) -> Hints {
+        let hints = Hints { tuning: Mutex::new(tuning), style: Mutex::default(), about };
+        hints.take_style(given);
+        hints
+    }
+
+    /// The values in use.
+    pub(super) fn tuning(&self) -> Tuning {
+        *self.lock()
+    }
+
+    /// Uses other values, which all processes agree on.
+    pub(super) fn set(&self, tuning: Tuning, given: Option<&Info>) {
+        *self.lock() = tuning;
+        self.take_style(given);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Tuning> {
+        self.tuning.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take_style(&self, given: Option<&Info>) {
+        let Some(Ok(Some(style))) = given.map(|given| given.get(b"access_style")) else { return };
+        let text = String::from_utf8_lossy(&style).to_lowercase();
+        if text.split(',').all(|word| STYLES.contains(&word.trim()) || word.trim() == "random") {
+            *self.style.lock().unwrap_or_else(PoisonError::into_inner) = Some(style);
+        }
+    }
+
+    /// The number of processes that read and write for all in a collective access.
+    pub(super) fn aggregators(&self) -> u64 {
+        let tuning = self.tuning();
+        let wanted = match tuning.aggregators {
+            0 => self.about.nodes.max(tuning.stripes.min(self.about.processes)),
+            wanted => wanted,
+        };
+        wanted.clamp(1, self.about.processes)
+    }
+
+    /// Every hint with the value in use (`MPI_File_get_info`).
+    pub(super) fn info(&self) -> Result<Info> {
+        let (tuning, info) = (self.tuning(), Info::new());
+        // Writes are seen at once by all processes of a kernel, and of file systems that keep their
+        // machines alike.
+        let is_coherent =
+            self.about.nodes <= 1 || !matches!(self.about.file_system.name, "nfs" | "cifs" | "smb");
+        let entries = [
+            ("cb_buffer_size", tuning.round_bytes.to_string()),
+            ("cb_nodes", self.aggregators().to_string()),
+            ("romio_cb_read", tuning.collective_read.name().into()),
+            ("romio_cb_write", tuning.collective_write.name().into()),
+            ("romio_ds_read", tuning.sieve_read.name().into()),
+            ("romio_ds_write", tuning.sieve_write.name().into()),
+            ("ind_rd_buffer_size", tuning.sieve_read_bytes.to_string()),
+            ("ind_wr_buffer_size", tuning.sieve_write_bytes.to_string()),
+            ("striping_factor", tuning.stripes.to_string()),
+            ("striping_unit", tuning.stripe_bytes.to_string()),
+            ("romio_visibility_immediate", is_coherent.to_string()),
+        ];
+        for (key, value) in entries {
+            info.set(key.as_bytes(), value.as_bytes())?;
+        }
+        if let Some(style) = &*self.style.lock().unwrap_or_else(PoisonError::into_inner) {
+            info.set(b"access_style", style)?;
+        }
+        Ok(info)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hints(given: &[(&str, &str)], processes: u64, nodes: u64, name: &'static str) -> Hints {
+        let info = Info::new();
+        for (key, value) in given {
+            info.set(key.as_bytes(), value.as_bytes()).unwrap();
+        }
+        let tuning = Tuning::default().with(&info).unwrap();
+        let file_system = FileSystem { name, is_shared: name == "nfs" };
+        Hints::new(tuning, About { processes, nodes, file_system }, Some(&info))
+    }
+
+    fn value(hints: &Hints, key: &str) -> Option<String> {
+        let value = hints.info().unwrap().get(key.as_bytes()).unwrap();
+        value.map(|value| String::from_utf8(value).unwrap())
+    }
+
+    #[test]
+    fn valid_hints_count_and_others_do_not() {
+        let given = [
+            ("cb_nodes", "3"),
+            ("cb_buffer_size", "-5"),
+            ("romio_ds_write", " ENABLE"),
+            ("romio_cb_read", "maybe"),
+            ("striping_unit", "65536"),
+            ("colour", "red"),
+            ("access_style", "read_once, random"),
+        ];
+        let hints = hints(&given, 8, 2, "ext4");
+        for (key, expected) in [
+            ("cb_nodes", "3"),
+            ("cb_buffer_size", "16777216"),
+            ("romio_ds_write", "enable"),
+            ("romio_cb_read", "automatic"),
+            ("striping_unit", "65536"),
+            ("access_style", "read_once, random"),
+            ("romio_visibility_immediate", "true"),
+        ] {
+            assert_eq!(value(&hints, key).as_deref(), Some(expected), "{key}");
+        }
+        assert_eq!(value(&hints, "colour"), None);
+    }
+
+    #[test]
+    fn what_is_told_can_be_given_back_and_says_the_same() {
+        let first = hints(&[("cb_nodes", "2"), ("romio_cb_write", "disable")], 4, 1, "xfs");
+        let told = first.info().unwrap();
+        let again = Tuning::default().with(&told).unwrap();
+        assert_eq!(again, first.tuning());
+        assert_eq!(Tuning::of_words(&again.words()), again);
+        let second = Hints::new(again, first.about, Some(&told));
+        assert_eq!(second.info().unwrap().entries(), told.entries());
+    }
+
+    #[test]
+    fn aggregators_come_from_nodes_and_stripes_and_are_never_more_than_processes() {
+        assert_eq!(hints(&[], 8, 2, "ext4").aggregators(), 2);
+        assert_eq!(hints(&[("striping_factor", "5")], 8, 2, "lustre").aggregators(), 5);
+        assert_eq!(hints(&[("cb_nodes", "100")], 8, 2, "ext4").aggregators(), 8);
+    }
+
+    #[test]
+    fn nfs_shows_writes_at_once_on_one_node_only() {
+        assert_eq!(value(&hints(&[], 4, 1, "nfs"), "romio_visibility_immediate").unwrap(), "true");
+        assert_eq!(value(&hints(&[], 4, 2, "nfs"), "romio_visibility_immediate").unwrap(), "false");
+    }
+}

@@ -1,0 +1,90 @@
+//! Operations that go on beside the program (MPI-5.0, 14.4): a thread of the library carries them
+//! out, and wakes who waits for them.
+
+use super::access::{Access, Place};
+use super::counts::{self, Count};
+use super::representation::{Data, Direction};
+use super::{File, fault};
+use crate::active::Active;
+use crate::beside::{Operation, outcome_of};
+use crate::error::Result;
+use std::sync::{Arc, LazyLock};
+use verbena_settings::{FILE_JOBS_MAX, FILE_THREADS_MAX};
+use verbena_storage::Pool;
+use verbena_waiting::Waiter;
+
+/// The threads that carry operations out.
+static POOL: LazyLock<Pool> = LazyLock::new(|| Pool::new(FILE_THREADS_MAX.get(), FILE_JOBS_MAX.get()));
+
+/// The duty to end an operation: one that goes without having done so ends it with an error, so
+/// that nobody waits for ever.
+struct Duty {
+    operation: Operation,
+    file: Arc<File>,
+    is_done: bool,
+}
+
+impl Duty {
+    fn end(mut self, outcome: Result<usize>) {
+        self.is_done = true;
+        self.operation.finish(outcome);
+    }
+}
+
+impl Drop for Duty {
+    fn drop(&mut self) {
+        if !self.is_done {
+            self.operation.finish(Err(fault::given_up(&self.file.path)));
+        }
+    }
+}
+
+/// Runs `work` beside the program, or at once if as much waits already as may.
+pub(super) fn run_beside(
+    file: Arc<File>,
+    waker: Arc<dyn Waiter>,
+    work: impl FnOnce(&File) -> Result<usize> + Send + 'static,
+) -> Operation {
+    let operation = Operation::new(waker);
+    let duty = Duty { operation: operation.clone(), file: file.clone(), is_done: false };
+    let job = Box::new(move || {
+        let outcome = work(&file);
+        duty.end(outcome);
+    });
+    match POOL.submit(job) {
+        Ok(()) => counts::add(Count::Beside, 1),
+        Err(job) => {
+            counts::add(Count::HeldBack, 1);
+            job();
+        }
+    }
+    operation
+}
+
+impl File {
+    /// Starts an access, which goes on beside the program. Errors of the disk come with its end.
+    ///
+    /// # Errors
+    /// Those of [`File::access`] that can be told at once.
+    pub fn start(
+        self: &Arc<Self>,
+        waker: Arc<dyn Waiter>,
+        direction: Direction,
+        place: Place,
+        data: &Data,
+    ) -> Result<Active> {
+        let access = self.prepare(direction, place, data)?;
+        Ok(self.start_prepared(waker, access))
+    }
+
+    /// Starts an access that knows where it goes. Functions of the program run in its own thread
+    /// only, so an access that calls them is complete at once.
+    pub(super) fn start_prepared(self: &Arc<Self>, waker: Arc<dyn Waiter>, access: Access) -> Active {
+        if access.bytes == 0 || access.view.representation.calls_program() {
+            return Active::Done(outcome_of(self.carry_out(&access).map(|moved| moved.memory)));
+        }
+        self.note_written(access.direction);
+        let work = move |file: &File| file.carry_out(&access).map(|moved| moved.memory);
+        Active::File(run_beside(self.clone(), waker, work))
+    }
+}

@@ -1,0 +1,147 @@
+//! The shared file pointer, and accesses in the order of ranks (MPI-5.0, 14.4.4).
+
+use super::access::{Access, Place};
+use super::agree::agree_words;
+use super::representation::{Data, Direction};
+use super::word::Word;
+use super::{File, fault};
+use crate::active::Active;
+use crate::comm::Exchange;
+use crate::comm::words::{pack, unpack};
+use crate::error::Result;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use verbena_waiting::Waiter;
+
+/// The shared file pointer: bytes of the stream.
+pub(super) struct SharedPointer {
+    word: Box<dyn Word>,
+    /// Set if this process may have moved it since it was 0.
+    is_moved: AtomicBool,
+}
+
+impl SharedPointer {
+    /// The pointer in this word.
+    pub(super) fn new(word: Box<dyn Word>, is_moved: bool) -> SharedPointer {
+        SharedPointer { word, is_moved: AtomicBool::new(is_moved) }
+    }
+
+    /// Moves it on; returns where it was.
+    pub(super) fn advance(&self, bytes: u64) -> Result<u64> {
+        self.is_moved.store(true, Ordering::Relaxed);
+        self.word.fetch_add(bytes)
+    }
+
+    /// The place where it is.
+    pub(super) fn get(&self) -> Result<u64> {
+        self.word.load()
+    }
+
+    /// Moves it to a place.
+    pub(super) fn set(&self, place: u64) -> Result<()> {
+        self.is_moved.store(true, Ordering::Relaxed);
+        self.word.store(place)
+    }
+
+    /// Returns whether this process may have moved it since it was 0.
+    pub(super) fn is_moved(&self) -> bool {
+        self.is_moved.load(Ordering::Relaxed)
+    }
+
+    /// Notes that it is 0.
+    pub(super) fn forget_moves(&self) {
+        self.is_moved.store(false, Ordering::Relaxed);
+    }
+
+    /// Returns whether others reach it by messages to this process only.
+    pub(super) fn needs_progress(&self) -> bool {
+        self.word.needs_progress()
+    }
+
+    /// Ends its use. Collective.
+    pub(super) fn free(&self, exchange: &dyn Exchange) -> Result<()> {
+        self.word.free(exchange)
+    }
+}
+
+impl File {
+    /// Moves the shared file pointer. Collective (`MPI_File_seek_shared`). `MPI_ERR_NOT_SAME` if
+    /// the processes ask for different places.
+    pub fn seek_shared(&self, offset: i64, whence: i32, exchange: &dyn Exchange) -> Result<()> {
+        let words = [offset as u64, u64::from(whence as u32)];
+        let (_, told) = agree_words(&self.comm, &self.path, Ok(()), &words, exchange)?;
+        if told.iter().any(|theirs| theirs[..] != words) {
+            return Err(fault::not_same("offset or whence", &self.path));
+        }
+        let moved = match self.comm.rank() {
+            0 => self.shared.get().and_then(|position| {
+                let place = self.sought(&self.view(), position, offset, whence)?;
+                self.shared.set(place)
+            }),
+            _ => Ok(()),
+        };
+        self.agree(moved, 0, exchange).map(|_| ())
+    }
+
+    /// The shared file pointer, in etypes (`MPI_File_get_position_shared`).
+    pub fn position_shared(&self) -> Result<i64> {
+        Ok((self.shared.get()? / self.view().unit()) as i64)
+    }
+
+    /// Reads or writes at the shared file pointer, one process after the other in the order of
+    /// ranks. Collective (`MPI_File_read_ordered`, `MPI_File_write_ordered`).
+    ///
+    /// # Errors
+    /// As [`File::access`]; what is wrong in the arguments of one process fails the call in all.
+    pub fn access_ordered(
+        &self,
+        direction: Direction,
+        data: Result<Data>,
+        exchange: &dyn Exchange,
+    ) -> Result<usize> {
+        Ok(self.carry_out(&self.prepare_ordered(direction, data, exchange)?)?.memory)
+    }
+
+    /// Starts [`File::access_ordered`]; the bytes move beside the program.
+    pub fn start_ordered(
+        self: &Arc<Self>,
+        waker: Arc<dyn Waiter>,
+        direction: Direction,
+        data: Result<Data>,
+        exchange: &dyn Exchange,
+    ) -> Result<Active> {
+        let access = self.prepare_ordered(direction, data, exchange)?;
+        Ok(self.start_prepared(waker, access))
+    }
+
+    /// Finds the place of this process's part: behind those of the ranks before it. The first
+    /// process moves the pointer for all.
+    fn prepare_ordered(
+        &self,
+        direction: Direction,
+        data: Result<Data>,
+        exchange: &dyn Exchange,
+    ) -> Result<Access> {
+        let view = self.view();
+        let checked = self.check(direction, Place::Shared).and_then(|()| {
+            let data = data?;
+            Ok((self.checked_bytes(&view, &data)?, data))
+        });
+        let own = checked.as_ref().map_or(0, |(bytes, _)| *bytes as u64);
+        let ((bytes, data), told) = self.agree(checked, own, exchange)?;
+        let rank = self.comm.rank() as usize;
+        let (before, all) = (told[..rank].iter().sum::<u64>(), told.iter().sum());
+        let moved = match rank {
+            0 => self.shared.advance(all),
+            _ => Ok(0),
+        };
+        // The others hear of a failure by a second number.
+        let offer = moved.as_ref().map_or([0, 1], |&start| [start, 0]);
+        let [start, has_failed] = unpack(&exchange.bcast(&self.comm, 0, pack(&offer))?)?;
+        moved?;
+        if has_failed != 0 {
+            return Err(fault::elsewhere(0, crate::generated::constants::MPI_ERR_IO, &self.path));
+        }
+        Ok(Access { direction, view, start: start + before, bytes, data })
+    }
+}

@@ -1,0 +1,58 @@
+//! Reading and writing a stretch of the file for all processes.
+
+use super::coverage::Coverage;
+use crate::error::{Error, Result};
+use crate::file::counts;
+use crate::file::representation::Direction;
+use crate::file::{File, fault};
+use crate::generated::constants as mpi;
+use verbena_memory::Region;
+use verbena_storage::{read_all, write_all};
+
+/// The widest gap, in bytes, that is read rather than left out.
+const GAP_MAX: u64 = 64 << 10;
+
+impl File {
+    /// Writes the bytes of a stretch that some process gave, and no others: the gaps may belong to
+    /// an access that is no part of this one. Returns how many.
+    pub(super) fn write_stretch(&self, memory: Region, start: u64, coverage: &Coverage) -> Result<usize> {
+        self.note_written(Direction::Write);
+        let (mut outcome, mut written) = (Ok(()), 0);
+        coverage.for_each_run(0, |at, len| {
+            if outcome.is_ok() {
+                outcome = write_all(&*self.disk, memory.part(at as usize, len as usize), start + at)
+                    .map_err(|cut| self.failed_at("write", Some(start + at + cut.done as u64), &cut.error));
+                written += len as usize;
+            }
+        });
+        outcome?;
+        counts::moved(Direction::Write, written);
+        Ok(written)
+    }
+
+    /// Reads the bytes of a stretch that some process wants. They were there when the access began:
+    /// `MPI_ERR_IO` if the file has become shorter.
+    pub(super) fn read_stretch(&self, memory: Region, start: u64, coverage: &Coverage) -> Result<usize> {
+        let (mut outcome, mut done) = (Ok(()), 0);
+        coverage.for_each_run(GAP_MAX, |at, len| {
+            if outcome.is_ok() {
+                let read = read_all(&*self.disk, memory.part(at as usize, len as usize), start + at);
+                outcome = match read {
+                    Ok(bytes) if bytes as u64 == len => Ok(()),
+                    Ok(bytes) => Err(fault::cut_short(start + at + bytes as u64, &self.path)),
+                    Err(cut) => Err(self.failed_at("read", Some(start + at + cut.done as u64), &cut.error)),
+                };
+                done += len as usize;
+            }
+        });
+        outcome?;
+        counts::moved(Direction::Read, done);
+        Ok(done)
+    }
+
+    /// The error of another process in a collective access of this one.
+    #[cold]
+    pub(super) fn failed_elsewhere(&self, rank: usize, class: i32) -> Error {
+        fault::elsewhere(rank, if class == mpi::MPI_SUCCESS { mpi::MPI_ERR_IO } else { class }, &self.path)
+    }
+}

@@ -1,0 +1,80 @@
+//! Files of MPI (MPI-5.0, chapter 14).
+
+use std::path::PathBuf;
+use verbena_tests::{build_dir, job, program};
+
+/// A folder for the files of a test: in memory, where synchronising costs nothing.
+fn folder(name: &str) -> PathBuf {
+    let memory = PathBuf::from("/dev/shm");
+    let base = if memory.is_dir() { memory } else { build_dir() };
+    let folder = base.join(format!("verbena-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+#[test]
+fn files_have_hints_representations_and_errors() {
+    let (program, folder) = (program("files"), folder("files"));
+    for ranks in [1, 2, 3, 4] {
+        let ended = job(ranks, &program).arg(&folder).run().ok();
+        assert!(ended.stdout.contains(&format!("files: ok with {ranks} ranks")), "{ended:?}");
+    }
+    std::fs::remove_dir_all(folder).expect("removable");
+}
+
+/// Thousands of accesses: 25 in each of these files.
+#[test]
+fn random_accesses_leave_what_a_plain_array_says() {
+    let (program, folder) = (program("file_model"), folder("model"));
+    for (ranks, seeds) in [(1, 60), (2, 60), (3, 40), (4, 40)] {
+        let ended = job(ranks, &program).arg(&folder).args(["0", &seeds.to_string()]).run().ok();
+        assert!(ended.stdout.contains(&format!("file_model: ok with {ranks} ranks")), "{ended:?}");
+    }
+    let files = std::fs::read_dir(&folder).expect("the folder").count();
+    assert_eq!(files, 0, "something was left behind in {folder:?}");
+    std::fs::remove_dir_all(folder).expect("removable");
+}
+
+/// Accesses with one thread beside the program and room for one job, so that operations are held
+/// back; and without shared memory between the ranks.
+#[test]
+fn random_accesses_are_right_where_threads_and_memory_are_short() {
+    let (program, folder) = (program("file_model"), folder("short"));
+    for (name, value) in
+        [("VERBENA_FILE_JOBS_MAX", "1"), ("VERBENA_WINDOW_HEAP", "0"), ("VERBENA_BOARDS", "0")]
+    {
+        let job = job(2, &program).arg(&folder).args(["1000", "20"]).env(name, value);
+        let ended = job.env("VERBENA_FILE_THREADS_MAX", "1").run().ok();
+        assert!(ended.stdout.contains("file_model: ok with 2 ranks"), "{name}: {ended:?}");
+    }
+    std::fs::remove_dir_all(folder).expect("removable");
+}
+
+#[test]
+fn random_accesses_are_right_though_the_disk_is_short_and_interrupted() {
+    let (program, folder) = (program("file_model"), folder("faults"));
+    for ranks in [1, 3] {
+        let job = job(ranks, &program).arg(&folder).args(["2000", "30"]).env("FILE_MODEL_FAULTS", "1");
+        let ended = job.run().ok();
+        assert!(ended.stdout.contains(&format!("file_model: ok with {ranks} ranks")), "{ended:?}");
+    }
+    std::fs::remove_dir_all(folder).expect("removable");
+}
+
+#[test]
+fn a_disk_that_fails_is_told_to_every_rank_whose_bytes_it_was_to_hold() {
+    let (program, folder) = (program("file_faults"), folder("broken"));
+    for ranks in [1, 2, 4] {
+        let ended = job(ranks, &program).arg(&folder).run().ok();
+        assert!(ended.stdout.contains(&format!("file_faults: ok with {ranks} ranks")), "{ended:?}");
+    }
+    std::fs::remove_dir_all(folder).expect("removable");
+}
+
+#[test]
+fn a_planted_fault_is_seen() {
+    let (program, folder) = (program("file_model"), folder("planted"));
+    let ended = job(2, &program).arg(&folder).args(["0", "5"]).env("FILE_MODEL_PLANTED", "1").run();
+    assert!(ended.stderr.contains("a byte of the file"), "{ended:?}");
+    std::fs::remove_dir_all(folder).expect("removable");
+}

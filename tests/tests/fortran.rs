@@ -37,26 +37,27 @@ fn passes(program: &Path, name: &str) {
 
 /// The programs for both older styles.
 const OLDER: [&str; 4] = ["messages", "collect", "objects", "windows"];
-/// One more, for this library alone: others cannot convert the elements of files.
-const FILES: &str = "files";
+/// More, for this library alone: others cannot convert the elements of files, and other launchers
+/// do not spawn a program that does not exist.
+const OWN: [&str; 2] = ["files", "spawning"];
 
 #[test]
 fn programs_with_the_include_file() {
-    for name in OLDER.into_iter().chain([FILES]) {
+    for name in OLDER.into_iter().chain(OWN) {
         passes(&fortran(&format!("{name}.F90"), &format!("{name}-include"), &[]), name);
     }
 }
 
 #[test]
 fn programs_with_the_module_mpi() {
-    for name in OLDER.into_iter().chain([FILES]) {
+    for name in OLDER.into_iter().chain(OWN) {
         passes(&fortran(&format!("{name}.F90"), &format!("{name}-module"), &["-DSTYLE_MPI"]), name);
     }
 }
 
 #[test]
 fn programs_with_the_module_mpi_f08() {
-    for name in ["modern", "windows_modern", "files_modern"] {
+    for name in ["modern", "windows_modern", "files_modern", "spawning_modern"] {
         passes(&fortran(&format!("{name}.F90"), name, &[]), name);
     }
 }

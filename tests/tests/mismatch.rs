@@ -2,33 +2,6 @@
 
 use verbena_tests::{job, program};
 
-/// Returns how many times a text stands in another.
-fn count(text: &str, part: &str) -> usize {
-    text.matches(part).count()
-}
-
-/// A function that is not written ends the job by default, and one rank of the node says so.
-#[test]
-fn a_function_that_is_not_written_ends_the_job() {
-    let program = program("unwritten");
-    for (way, call, ranks) in [("fatal", "MPI_Comm_accept", 4), ("one", "MPI_Comm_spawn", 2)] {
-        let ended = job(ranks, &program).arg(way).run();
-        assert!(ended.code != 0 && !ended.hung, "{ended:?}");
-        assert!(!ended.stdout.contains("unwritten: ok"), "{ended:?}");
-        assert_eq!(count(&ended.stderr, &format!("{call} is not supported")), 1, "{ended:?}");
-        let ended = ended.complains("COVERAGE.md");
-        assert!(verbena_tests::staged("share/doc/verbena/COVERAGE.md").is_file(), "{ended:?}");
-    }
-}
-
-/// An error handler of the program gets it, and nothing is written.
-#[test]
-fn a_function_that_is_not_written_goes_to_the_error_handler() {
-    let ended = job(2, program("unwritten")).arg("return").run().ok();
-    assert!(ended.stdout.contains("unwritten: ok with 2 ranks"), "{ended:?}");
-    assert_eq!(ended.stderr, "", "{ended:?}");
-}
-
 /// The calls that do not match (mismatch.c), and the words that the message must name.
 const WAYS: &[(&str, &[&str])] = &[
     ("bcast-allreduce", &["MPI_Bcast", "MPI_Allreduce"]),

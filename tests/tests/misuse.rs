@@ -76,7 +76,7 @@ fn a_forked_child_is_no_process_of_the_job() {
             let ended = run(what, progress).ok();
             assert!(ended.stdout.contains("forks: ok with 2 ranks"), "{what}: {ended:?}");
             let word = match what {
-                "fatal" => "MPI_Barrier failed: a forked child called MPI",
+                "fatal" => "MPI_Barrier(comm=MPI_COMM_WORLD) failed: a forked child called MPI",
                 _ => "",
             };
             ended.complains(word);

@@ -62,21 +62,26 @@ fn programs_built_with_mpich_s_header() {
     }
 }
 
+/// Lists of strings, infos and error codes cross the border of the two ABIs.
+#[test]
+fn programs_built_with_mpich_s_header_spawn() {
+    let program = built_by(MPICH, "spawns");
+    for way in ["merge", "arguments", "multiple", "missing"] {
+        let ended = on_ours(2, &program).arg(way).run().ok();
+        assert!(ended.stdout.contains("spawns: ok with 2 ranks"), "{way}: {ended:?}");
+    }
+    let program = built_by(MPICH, "connects");
+    for (way, ranks) in [("home", 4), ("refused", 1)] {
+        let ended = on_ours(ranks, &program).arg(way).env("VERBENA_CONNECT_SECONDS", "2").run().ok();
+        assert!(ended.stdout.contains(&format!("connects: ok with {ranks} ranks")), "{way}: {ended:?}");
+    }
+}
+
 #[test]
 fn programs_built_with_intel_mpi_s_header() {
     for name in ["point", "collectives", "datatypes", "objects", "abuse"] {
         runs(INTEL, name, &[2, 4]);
     }
-}
-
-/// This face passes a test of `mismatch.rs`.
-#[test]
-fn a_function_that_is_not_written_ends_the_job() {
-    let program = built_by(MPICH, "unwritten");
-    let ended = on_ours(2, &program).arg("fatal").run();
-    assert!(ended.code != 0 && !ended.stdout.contains("unwritten: ok"), "{ended:?}");
-    ended.complains("MPI_Comm_accept is not supported");
-    on_ours(2, &program).arg("return").run().ok();
 }
 
 /// The two libraries of a mixed installation: nothing is called through a table of another layout.

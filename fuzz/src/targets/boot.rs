@@ -4,6 +4,8 @@ use arbitrary::{Result, Unstructured};
 use std::fmt::Debug;
 use verbena_boot::card as cards;
 use verbena_boot::pmix::{self, HEADER_BYTES, Header, JobData};
+use verbena_boot::port::name::PortName;
+use verbena_boot::spawn::{join, split};
 use verbena_boot::wire::{Dialect, Inbox, Message};
 use verbena_launch::pmi::{About, Server};
 use verbena_launch::wire::{Command, Frames, Key, Outbox, Report, find_answer, read_opening};
@@ -33,6 +35,19 @@ pub fn card(data: &[u8]) {
     let (count, first) = cards::announced(&parts[0]).expect("the first part says how many there are");
     assert_eq!(count, parts.len());
     assert_eq!(cards::decode(&format!("{first}{}", parts[1..].concat())).as_deref(), Ok(card));
+}
+
+/// The name of a port: what is read is written again alike, and short; and words survive.
+pub fn port_name(data: &[u8]) {
+    if let Ok(text) = std::str::from_utf8(data)
+        && let Ok(name) = PortName::parse(text)
+    {
+        let written = name.to_string();
+        assert!(written.len() < 256);
+        assert_eq!(PortName::parse(&written), Ok(name));
+    }
+    let words = split(data);
+    assert_eq!(split(&join(&words)), words);
 }
 
 /// Returns the frames of a text that comes in pieces of `piece` bytes, and what is wrong after

@@ -217,6 +217,13 @@ static ALL: &[Target] = &[
     target!("incoming", 3_000, reliable::incoming, &[], "numbers of fragments"),
     target!("outgoing", 3_000, reliable::outgoing, &[], "acknowledgements of fragments"),
     target!("boot_card", 10_000, boot::card, &[b"3:", b"AAAA", b"-_", b"9999:"], "cards as text"),
+    target!(
+        "port_name",
+        10_000,
+        boot::port_name,
+        &[b"verbena1:", b"0000000000000012:", b"10.0.0.1,", b":40000:", b"00112233445566778899aabbccddeeff"],
+        "names of ports, and words of spawned programs"
+    ),
     target!("pmi_text", 10_000, boot::pmi_text, PMI_WORDS, "texts of PMI 1 and 2"),
     target!("pmi_server", 5_000, boot::pmi_server, PMI_WORDS, "what ranks say to mpiexec"),
     target!("pmix_answer", 10_000, boot::pmix_answer, PMIX_WORDS, "answers of a server of PMIx"),

@@ -27,6 +27,14 @@ const RANKS: [(&str, &[u32]); 9] = [
     ("coll/p_gatherv", &[1, 2, 5, 10]),
 ];
 
+/// A variable of MPICH's as ours; none if it only chooses an algorithm of MPICH.
+fn own_variable((name, value): (String, String)) -> Option<(String, String)> {
+    match name.as_str() {
+        "MPIR_CVAR_CH4_COMM_CONNECT_TIMEOUT" => Some(("VERBENA_CONNECT_SECONDS".to_owned(), value)),
+        _ => (!is_cvar(&name)).then_some((name, value)),
+    }
+}
+
 /// Chooses entries, one after the other: a repeat of an earlier one is not run.
 #[derive(Debug)]
 pub struct Choice {
@@ -54,7 +62,7 @@ impl Choice {
         if !self.seen.insert(key) {
             return Err("a repeat: other algorithms of MPICH, or the same ranks".to_owned());
         }
-        let env = entry.env.into_iter().filter(|(name, _)| !is_cvar(name)).collect();
+        let env = entry.env.into_iter().filter_map(own_variable).collect();
         Ok(Entry { env, ..entry })
     }
 

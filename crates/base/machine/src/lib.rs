@@ -2,6 +2,7 @@
 //!
 //! | module | what it holds |
 //! | --- | --- |
+//! | [`alive`] | another process, watched for its end |
 //! | [`node`] | numbers that tell nodes, machines and networks apart |
 //! | [`cores`] | the cores that the process may use, and how many ranks share them |
 //! | [`cgroup`] | the limits of its control groups |
@@ -10,6 +11,7 @@
 //! | [`kept`] | descriptors that stay open as long as the process |
 //! | [`random`] | random bits from the kernel |
 
+pub mod alive;
 pub mod cgroup;
 pub mod cores;
 pub mod hardware;

@@ -34,12 +34,26 @@ settings! {
     /// speak this version of PMI with the launcher, without Verbena's extension; auto: what the
     /// launcher speaks
     PMI: Choice(&["auto", "1", "2"], 0), Startup, None, Process, Start, "";
+    /// 0: where a rank crashed is not told; a program that handles SIGSEGV and the like by itself
+    /// is left alone anyway
+    CRASH_REPORTS: Flag(true), Startup, None, Process, Start, "";
+    /// what each process tells of itself: info for its channels, over which it reached whom and
+    /// why; debug for its settings and counts too
+    LOG: Choice(&["none", "info", "debug"], 0), Startup, None, Process, Start, "";
+    /// the log goes to this file with the rank at the end, as in FILE.3
+    LOG_FILE: Text("standard error"), Startup, None, Process, Start, "";
     /// how mpiexec starts on other hosts: ssh, srun, fork, or a command that is called as COMMAND
     /// HOST COMMAND-LINE
     LAUNCHER: Text("ssh, or srun inside an allocation of Slurm"), Launcher, None, Process, Start, "MPI-5.0, 11.5";
     /// how long mpiexec waits for a host that has no address yet before it starts ssh all the same;
     /// 0: not at all
     RESOLVE_SECONDS: Automatic("10, or 120 under Kubernetes' mpi-operator", 0..=1 << 30), Launcher, Seconds, Process, Start, "";
+    /// the directory in which programs that were started apart find each other's published names;
+    /// it may be shared by hosts
+    NAMES: Text("verbena-names in XDG_RUNTIME_DIR, else in /tmp with the user's number"), Launcher, None, Process, Start, "MPI-5.0, 11.9.4";
+    /// how long MPI_Comm_connect waits for the other side to accept, unless the info key timeout
+    /// says otherwise
+    CONNECT_SECONDS: Number(180, 1..=1 << 30), Launcher, Seconds, Process, Start, "MPI-5.0, 11.9.3";
     /// how long ranks have to end after a SIGTERM to mpiexec before they are killed; a second
     /// SIGTERM kills them at once; 0: as long as they like
     TERM_GRACE_SECONDS: Number(10, 0..=1 << 30), Launcher, Seconds, Process, Start, "";
@@ -48,10 +62,6 @@ settings! {
     /// 0: never. A job that waits for a rank that computes has ten times as long. Under other
     /// launchers there is no such report
     HANG_SECONDS: Number(60, 0..=1 << 30), Launcher, Seconds, Process, Start, "";
-
-    /// 0: where a rank crashed is not told; a program that handles SIGSEGV and the like by itself
-    /// is left alone anyway
-    CRASH_REPORTS: Flag(true), Startup, None, Process, Start, "";
 
     /// the channels to use; without cma nothing is copied between processes by system calls
     CHANNELS: Names("all that work here", &["loopback", "shm", "cma", "rc", "ud", "pipe", "ofi"]), Channel, None, Process, Start, "";
@@ -333,11 +343,6 @@ settings! {
     POLLING_UPDATE_EVERY: Number(1, 1..=1_000_000), Engine, Packets, Process, Anytime, "paper 3, 3.2.2 and 3.3.2";
     /// with dynamic, the last messages that count for the ratios
     POLLING_HISTORY: Number(4, 1..=1_000_000), Engine, Packets, Process, Anytime, "paper 3, 3.2.2; the model of its costs";
-    /// what each process tells of itself: info for its channels, over which it reached whom and
-    /// why; debug for its settings and counts too
-    LOG: Choice(&["none", "info", "debug"], 0), Startup, None, Process, Start, "";
-    /// the log goes to this file with the rank at the end, as in FILE.3
-    LOG_FILE: Text("standard error"), Startup, None, Process, Start, "";
 
     /// traces where the time of messages and one-sided calls goes: each rank writes NAME.RANK.json
     /// at the end, for verbena trace; slows small messages down
@@ -449,6 +454,8 @@ pub const OTHERS: &[&str] = &[
     LAUNCHER_PID,
     "VERBENA_PMI_SOCKET",
     "VERBENA_APPNUM",
+    "VERBENA_PARENT",
+    "VERBENA_UNIVERSE_SIZE",
     "VERBENA_LOCAL_RANK",
     "VERBENA_LOCAL_SIZE",
     "VERBENA_SIM_FIRST",

@@ -59,6 +59,10 @@ impl Waiter for Eventful {
         self.own_core.shares_cores()
     }
 
+    fn socket(&self) -> Option<(u64, u64)> {
+        self.events.socket()
+    }
+
     fn ring_self(&self) {
         self.bell.notify(true);
     }

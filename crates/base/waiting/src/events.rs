@@ -94,6 +94,11 @@ impl Events {
         Ok(Events { descriptors, door: Mutex::new(Some(door)) })
     }
 
+    /// The name and the secret of the socket, if there is one.
+    pub(crate) fn socket(&self) -> Option<(u64, u64)> {
+        self.door().as_ref().map(|door| (door.name, door.secret))
+    }
+
     fn door(&self) -> MutexGuard<'_, Option<Door>> {
         self.door.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -20,11 +20,13 @@
 //! | `patience` | the time that a process spins and yields before it sleeps |
 //! | [`whereabouts`] | the cores on which the ranks of a node said they are |
 //! | `balance`, `other_programs`, `own_core` | what a process does before it sleeps |
+//! | [`current`] | the waiter of a process that takes another one when it meets others |
 //! | [`lock`] | the engine's lock, cheap for a process with one thread |
 
 mod balance;
 pub mod bell;
 pub mod core_sharing;
+pub mod current;
 mod eventful;
 mod events;
 pub mod lock;
@@ -42,7 +44,9 @@ pub use plain::Plain;
 pub use thread_placement::ThreadPlacement;
 
 use std::os::fd::RawFd;
+use std::sync::Arc;
 use std::time::Duration;
+use verbena_machine::cores::Load;
 
 /// The longest sleep of a process if everything that it waits for rings.
 pub const SLEEP_MAX: Duration = Duration::from_millis(100);
@@ -86,10 +90,25 @@ pub trait Waiter: Send + Sync {
     fn watch(&self, _descriptors: Vec<RawFd>) -> std::io::Result<()> {
         Err(std::io::ErrorKind::Unsupported.into())
     }
+    /// Returns the name and the secret of the socket that this process sleeps on, for its other
+    /// bells ([`bell::Bell::sleep_on`]); `None` if it does not sleep on one.
+    fn socket(&self) -> Option<(u64, u64)> {
+        None
+    }
     /// Notes that the calling thread, which makes progress beside the program, has woken: waiters
     /// on its core let it work.
     fn help(&self) {}
     /// Wakes the other threads of this process that sleep here (one of them made progress for
     /// another).
     fn ring_self(&self);
+}
+
+/// Makes further waiters of a process, at the bell that its peers ring already.
+pub trait MakeWaiter: Send + Sync {
+    /// Makes a waiter for this load that sleeps on a socket and on these descriptors, which stay
+    /// open as long as it.
+    ///
+    /// # Errors
+    /// The process has no descriptor left, or the sandbox allows no socket.
+    fn make(&self, load: &Load, descriptors: Vec<RawFd>) -> std::io::Result<Arc<dyn Waiter>>;
 }

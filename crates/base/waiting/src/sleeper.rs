@@ -184,6 +184,10 @@ impl<B: AsRef<Bell> + Whereabouts + Send + Sync> Waiter for Sleeper<B> {
         Ok(())
     }
 
+    fn socket(&self) -> Option<(u64, u64)> {
+        self.events.get().and_then(Events::socket)
+    }
+
     fn help(&self) {
         // Ranks that share cores yield anyhow, and count who is where.
         if !self.patience.shares_cores() {

@@ -6,13 +6,15 @@ use crate::board::Boards;
 use crate::heap::Heap;
 use crate::neighbor::Neighbors;
 use std::sync::Arc;
-use verbena_waiting::Waiter;
+use verbena_waiting::{MakeWaiter, Waiter};
 
 /// The objects of its node that a channel hands out, once, when the process starts.
 #[derive(Default)]
 pub struct Shared {
     /// The waiter that what arrives here wakes.
     pub waiter: Option<Arc<dyn Waiter>>,
+    /// Makes others at the same bell.
+    pub make_waiter: Option<Arc<dyn MakeWaiter>>,
     /// Memory that several processes can share as a [`board`](crate::board).
     pub boards: Option<Arc<dyn Boards>>,
     /// Access to the memory of other processes of the node.
@@ -27,6 +29,7 @@ impl Shared {
     pub fn or(self, other: Shared) -> Shared {
         Shared {
             waiter: self.waiter.or(other.waiter),
+            make_waiter: self.make_waiter.or(other.make_waiter),
             boards: self.boards.or(other.boards),
             neighbors: self.neighbors.or(other.neighbors),
             heap: self.heap.or(other.heap),

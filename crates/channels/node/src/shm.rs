@@ -35,6 +35,7 @@ use heap::NodeHeap;
 use incoming::Inbox;
 use mapped::MappedRing;
 pub use outgoing::Lane;
+use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::time::Duration;
 use verbena_channel::heap::Heap;
@@ -45,8 +46,9 @@ use verbena_channel::{
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
 use verbena_memory::Region;
+use verbena_waiting::bell::{self, Bell};
 use verbena_waiting::sleeper::Sleeper;
-use verbena_waiting::{SLEEP_MAX, bell};
+use verbena_waiting::{MakeWaiter, SLEEP_MAX, Waiter};
 
 /// The largest packet, if the rings allow it: small enough that sender and receiver copy at the
 /// same time.
@@ -147,6 +149,15 @@ impl ShmChannel {
             Link::Open(lane) => Some(lane),
             _ => None,
         }
+    }
+
+    fn words(&self) -> MappedRankWords {
+        MappedRankWords { control: self.control.clone(), rank: self.me }
+    }
+
+    /// The bell that the other ranks of the segment ring for this process.
+    pub fn bell(&self) -> &Bell {
+        &self.control.words(self.me).bell
     }
 
     /// Sends the first packet to a peer, or refuses one that cannot be sent.
@@ -286,7 +297,14 @@ impl Channel for ShmChannel {
         let (control, peers) = (self.control.clone(), self.peers.clone());
         let boards = Arc::new(NodeBoards { control, peers, fence_always: self.fence_always });
         let heap = self.heap.as_ref().ok().map(|heap| heap.clone() as Arc<dyn Heap>);
-        Shared { waiter: Some(self.waiter.clone()), boards: Some(boards), neighbors: None, heap }
+        let make_waiter = Arc::new(self.words());
+        Shared {
+            waiter: Some(self.waiter.clone()),
+            make_waiter: Some(make_waiter),
+            boards: Some(boards),
+            neighbors: None,
+            heap,
+        }
     }
 
     fn report(&self) -> Report {
@@ -308,6 +326,15 @@ impl Channel for ShmChannel {
 
     fn sharing(&mut self) -> Option<&mut dyn Sharing> {
         Some(self)
+    }
+}
+
+/// A process may need another waiter at its bell later, when it meets processes of another job.
+impl MakeWaiter for MappedRankWords {
+    fn make(&self, load: &Load, descriptors: Vec<RawFd>) -> std::io::Result<Arc<dyn Waiter>> {
+        let waiter = Sleeper::new(self.clone(), load);
+        waiter.watch(descriptors)?;
+        Ok(Arc::new(waiter))
     }
 }
 

@@ -160,7 +160,17 @@ impl Opened {
 
 /// The load of the cores of process `me`, by the cards of all.
 pub fn load(me: Peer, cards: &[Vec<u8>]) -> Load {
-    core_sharing::load(me as usize, &of_channel(CORES, cards))
+    load_of_cores(me, &of_channel(CORES, cards))
+}
+
+/// The part of a card about cores, for [`load_of_cores`].
+pub fn cores(card: &[u8]) -> Option<Vec<u8>> {
+    parse_card(card).into_iter().find(|(name, _)| *name == CORES).map(|(_, part)| part.to_vec())
+}
+
+/// The load of the cores of process `me`, by these parts of the cards of all.
+pub fn load_of_cores(me: Peer, cores: &[Option<Vec<u8>>]) -> Load {
+    core_sharing::load(me as usize, cores)
 }
 
 /// One channel's part of all cards.

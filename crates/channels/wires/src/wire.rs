@@ -6,6 +6,9 @@
 //! and the compiler can join them with the engine's own code. (Through shared memory, the engine
 //! sends by the lane that the channel lends: [`Wire::lend`].)
 
+pub mod foreign;
+
+use foreign::Foreign;
 use std::ops::{Deref, DerefMut};
 use verbena_channel::loopback::LoopbackChannel;
 use verbena_channel::packet::Header;
@@ -34,6 +37,8 @@ pub enum Wire {
     Other(Box<dyn Channel>),
     /// A channel that only moves memory, and at once: there is nothing to poll.
     Memory(Box<dyn Channel>),
+    /// A channel to processes of another job.
+    Foreign(Box<Foreign>),
 }
 
 impl Wire {
@@ -51,6 +56,7 @@ impl Wire {
     pub fn lend(&mut self, peer: Peer) -> Option<Lane> {
         match self {
             Wire::Shm(shm) => shm.lend(peer),
+            Wire::Foreign(foreign) => foreign.lend(peer),
             _ => None,
         }
     }
@@ -62,6 +68,7 @@ impl Wire {
             Wire::Shm(shm) => shm.is_silent(),
             Wire::Loopback(loopback) => loopback.is_empty(),
             Wire::Memory(_) => true,
+            Wire::Foreign(foreign) => foreign.is_silent(),
             // A packet outside the rings shows only to the device.
             Wire::Rc(_) | Wire::Other(_) => false,
         }
@@ -70,13 +77,17 @@ impl Wire {
     /// Returns whether `is_silent` is certain: no poll is needed to know that nothing came.
     #[inline]
     pub fn shows(&self) -> bool {
-        !matches!(self, Wire::Rc(_) | Wire::Other(_)) || self.other_shows()
+        !matches!(self, Wire::Rc(_) | Wire::Other(_) | Wire::Foreign(_)) || self.other_shows()
     }
 
     /// Asks a channel that is not known here.
     #[inline(never)]
     fn other_shows(&self) -> bool {
-        matches!(self, Wire::Other(channel) if channel.shows())
+        match self {
+            Wire::Other(channel) => channel.shows(),
+            Wire::Foreign(foreign) => foreign.shows(),
+            _ => false,
+        }
     }
 
     /// Takes the next packet where that needs no call: on some channels, and for very short
@@ -97,6 +108,7 @@ impl Wire {
             Wire::Rc(rc) => rc.take_direct(peer, header, into),
             Wire::Loopback(_) | Wire::Memory(_) => None,
             Wire::Other(channel) => channel.take_direct(peer, header, into),
+            Wire::Foreign(foreign) => foreign.take_direct(peer, header, into),
         }
     }
 
@@ -120,6 +132,7 @@ impl Wire {
             Wire::Loopback(loopback) => loopback.poll(sink),
             Wire::Rc(rc) => rc.poll(sink),
             Wire::Other(channel) => channel.poll(sink),
+            Wire::Foreign(foreign) => foreign.poll(sink),
             Wire::Memory(_) => 0,
         }
     }
@@ -179,6 +192,7 @@ impl Deref for Wire {
             Wire::Shm(shm) => shm.as_ref(),
             Wire::Loopback(loopback) => loopback.as_ref(),
             Wire::Rc(rc) => rc.as_ref(),
+            Wire::Foreign(foreign) => foreign.as_ref(),
             Wire::Other(channel) | Wire::Memory(channel) => channel.as_ref(),
         }
     }
@@ -190,6 +204,7 @@ impl DerefMut for Wire {
             Wire::Shm(shm) => shm.as_mut(),
             Wire::Loopback(loopback) => loopback.as_mut(),
             Wire::Rc(rc) => rc.as_mut(),
+            Wire::Foreign(foreign) => foreign.as_mut(),
             Wire::Other(channel) | Wire::Memory(channel) => channel.as_mut(),
         }
     }

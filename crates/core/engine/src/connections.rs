@@ -122,7 +122,7 @@ impl PeerState {
 impl EngineState {
     /// A word about giving back a connection; `None` if it makes no sense.
     pub(crate) fn leave_told(&mut self, peer: Peer, header: &Header) -> Option<()> {
-        let channel = self.channel_named(header.context as u32)?;
+        let channel = self.channel_named(peer, header.context as u32)?;
         self.work.peer_events.push_back(PeerEvent::Leave(peer, channel, Leave::of(header.flags)?));
         Some(())
     }

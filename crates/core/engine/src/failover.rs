@@ -146,7 +146,7 @@ impl LostChannels {
 impl EngineState {
     /// The peer has given a channel up.
     pub(crate) fn moved(&mut self, peer: Peer, header: &Header) {
-        let Some(channel) = self.channel_named(header.context as u32) else { return };
+        let Some(channel) = self.channel_named(peer, header.context as u32) else { return };
         let Some(state) = self.peers.open(peer) else { return };
         if !state.has_lost(channel) {
             state.losses.get_or_insert_default();
@@ -216,7 +216,8 @@ impl Engine {
             choose_route(&mut self.channels, peer, eager_bytes_max, &is_out)
         };
         // If there is no other way, one that needs a connection must do.
-        let route = choose(self.connections.is_some()).or_else(|| choose(false));
+        let chooses = self.connections.is_some() && !self.state.homes.is_foreign(peer);
+        let route = choose(chooses).or_else(|| choose(false));
         let kept = !carried || old.is_none() || state.kept;
         let Some(route) = route.filter(|_| kept) else {
             let fault = fault::all_lost(&state.losses.as_ref().expect("noted just now").lost, &self.channels);

@@ -28,7 +28,9 @@ mod direct_receive;
 mod event;
 mod failover;
 mod fault;
+mod foreign;
 mod glanced;
+mod homes;
 mod look;
 mod lost_peer;
 #[cfg(doc)]
@@ -248,8 +250,11 @@ impl Engine {
         let replaceable = |state: &PeerState| state.kept || state.losses.is_some();
         if self.state.peers.look(peer).is_some_and(replaceable) {
             // None of several channels is to wait for what the peer has to say to it.
-            let all = self.channels.iter_mut().filter_map(|channel| channel.failover());
-            all.for_each(|failover| failover.abandon(peer, &fault));
+            let homes = &self.state.homes;
+            let its = |at: usize| homes.of_channel(at) == homes.of_peer(peer);
+            let all = self.channels.iter_mut().enumerate().filter(|(at, _)| its(*at));
+            all.filter_map(|(_, channel)| channel.failover())
+                .for_each(|failover| failover.abandon(peer, &fault));
         }
         self.state.break_peer(peer, fault);
         self.end_exposures();
@@ -272,7 +277,11 @@ impl Engine {
 
     /// Passes on the processes from which the program will receive most, in order.
     pub fn hint(&mut self, peers: &[Peer]) {
-        self.channels.iter_mut().for_each(|channel| channel.hint(peers));
+        let homes = &self.state.homes;
+        for (at, channel) in self.channels.iter_mut().enumerate() {
+            let its = peers.iter().filter(|peer| homes.of_peer(**peer) == homes.of_channel(at));
+            channel.hint(&its.copied().collect::<Vec<Peer>>());
+        }
     }
 
     /// The answer to a command that made this request.

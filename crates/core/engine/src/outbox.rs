@@ -88,7 +88,7 @@ impl Engine {
             return state.route.filter(|_| state.broken.is_none());
         }
         let eager_bytes_max = self.state.settings.eager_bytes_max;
-        let chooses = self.connections.is_some();
+        let chooses = self.connections.is_some() && !self.state.homes.is_foreign(peer);
         let is_out = |channel, wire: &mut _| state.is_out_of_question(channel, wire, peer, chooses);
         let Some(route) = choose_route(&mut self.channels, peer, eager_bytes_max, &is_out) else {
             let fault = fault::unreachable(self.state.me, peer, &self.channels);

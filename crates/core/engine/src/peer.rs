@@ -1,5 +1,6 @@
 //! The state of one peer, made at the first message from or to it.
 
+use crate::ChannelCounters;
 use crate::control::Control;
 use crate::rendezvous::Speeds;
 use crate::slab::Id;
@@ -214,6 +215,19 @@ impl PeerState {
         self.bytes_heard += payload_bytes as u64;
     }
 
+    /// Adds its packets to the counters of the channels that carried them.
+    pub(crate) fn count_in(&self, tally: &mut [ChannelCounters]) {
+        if let Some(over) = tally.get_mut(self.heard_over) {
+            over.packets_received += self.heard;
+            over.bytes_received += self.bytes_heard;
+        }
+        if let Some(route) = &self.route {
+            let (packets, bytes) = self.losses.as_ref().map_or((0, 0), |losses| losses.counted);
+            tally[route.packets].packets_sent += self.next - packets;
+            tally[route.packets].bytes_sent += self.bytes_sent - bytes;
+        }
+    }
+
     /// Sets `eager_now` from what is known. Under the throttle empty messages still go at once:
     /// only their header is held.
     pub(crate) fn update_eager(&mut self) {
@@ -271,6 +285,16 @@ pub(crate) struct Peers {
 impl Peers {
     pub(crate) fn new(size: u32) -> Peers {
         Peers { slots: Vec::new(), size }
+    }
+
+    /// Allows numbers below this one.
+    pub(crate) fn grow(&mut self, size: u32) {
+        self.size = self.size.max(size);
+    }
+
+    /// Forgets a peer, so that it is as if it was never met.
+    pub(crate) fn remove(&mut self, peer: Peer) -> Option<Box<PeerState>> {
+        self.slots.get_mut(peer as usize)?.take()
     }
 
     /// The peer, if it was met.

@@ -170,6 +170,17 @@ impl Scheduler {
         scheduler
     }
 
+    /// Takes other channels, in the engine's order. What was learnt of the old ones is forgotten.
+    pub(crate) fn replace_channels(&mut self, channels: impl Iterator<Item = (Option<PollCost>, bool)>) {
+        let new = Scheduler::new(channels, self.polling);
+        let old = std::mem::replace(self, new);
+        (self.default, self.rounds) = (old.default, old.rounds);
+        (self.updates, self.calculations) = (old.updates, old.calculations);
+        for (entry, old) in self.entries.iter_mut().zip(&old.entries) {
+            entry.looks = old.looks;
+        }
+    }
+
     /// Takes other settings.
     fn configure(&mut self, polling: Polling) {
         self.polling = polling.sound();

@@ -8,6 +8,7 @@ use crate::arrived::Arrived;
 use crate::control::{Control, Memory};
 use crate::counters::{ChannelCounters, Counters};
 use crate::event::{Event, EventKind, Listener};
+use crate::homes::Homes;
 use crate::matching::MatchKey;
 use crate::one_sided::OneSided;
 use crate::peer::{Early, Peers, Waiting};
@@ -29,6 +30,8 @@ pub(crate) struct EngineState {
     pub size: u32,
     pub settings: Settings,
     pub peers: Peers,
+    /// The channels and peers that belong together.
+    pub homes: Homes,
     pub requests: Requests,
     pub unexpected: Queue<Arrived, false>,
     /// Messages that were put there so far.
@@ -64,6 +67,7 @@ impl EngineState {
             size,
             settings,
             peers: Peers::new(size),
+            homes: Homes::default(),
             requests: Requests::new(),
             unexpected: Queue::new(),
             held: 0,
@@ -86,17 +90,7 @@ impl EngineState {
     /// The counters of each channel; packets are counted by peer.
     pub(crate) fn channel_counters(&self) -> Vec<ChannelCounters> {
         let mut tally = self.tally.clone();
-        for state in self.peers.iter() {
-            if let Some(over) = tally.get_mut(state.heard_over) {
-                over.packets_received += state.heard;
-                over.bytes_received += state.bytes_heard;
-            }
-            if let Some(route) = &state.route {
-                let (packets, bytes) = state.losses.as_ref().map_or((0, 0), |losses| losses.counted);
-                tally[route.packets].packets_sent += state.next - packets;
-                tally[route.packets].bytes_sent += state.bytes_sent - bytes;
-            }
-        }
+        self.peers.iter().for_each(|state| state.count_in(&mut tally));
         tally
     }
 

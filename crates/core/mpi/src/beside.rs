@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::outcome::Outcome;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use verbena_waiting::Waiter;
+use verbena_waiting::current::CurrentWaiter;
 
 /// An operation on a file that was started.
 #[derive(Clone)]
@@ -14,12 +14,12 @@ struct Shared {
     is_done: AtomicBool,
     outcome: Mutex<Option<Outcome>>,
     /// `None` if nobody can be waiting.
-    waker: Option<Arc<dyn Waiter>>,
+    waker: Option<CurrentWaiter>,
 }
 
 impl Operation {
     /// An operation that has not ended; `waker` wakes the threads that wait for it.
-    pub(crate) fn new(waker: Arc<dyn Waiter>) -> Operation {
+    pub(crate) fn new(waker: CurrentWaiter) -> Operation {
         let (is_done, outcome) = (AtomicBool::new(false), Mutex::default());
         Operation(Arc::new(Shared { is_done, outcome, waker: Some(waker) }))
     }
@@ -35,7 +35,7 @@ impl Operation {
         *self.0.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome_of(outcome));
         self.0.is_done.store(true, Ordering::SeqCst);
         if let Some(waker) = &self.0.waker {
-            waker.ring_self();
+            waker.get().ring_self();
         }
     }
 

@@ -6,6 +6,7 @@
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use crate::session::Session;
+use crate::tie::Tie;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use verbena_channel::Peer;
@@ -18,6 +19,8 @@ pub struct Group {
     rank: Option<i32>,
     /// The session that the group comes from, through other groups and communicators.
     session: Option<Arc<Session>>,
+    /// The ties of the caller with members of other jobs.
+    ties: Vec<Arc<Tie>>,
 }
 
 /// The relation of two groups, or two communicators (MPI-5.0, 7.3.1 and 7.4.1).
@@ -56,12 +59,23 @@ impl Group {
     /// The group of these processes, seen by process `me`.
     pub fn new(members: Vec<Peer>, me: Peer) -> Group {
         let rank = members.iter().position(|&m| m == me).map(|r| r as i32);
-        Group { members, rank, session: None }
+        Group { members, rank, session: None, ties: Vec::new() }
     }
 
     /// Makes it a group of this session.
     pub fn of_session(self, session: Arc<Session>) -> Group {
         Group { session: Some(session), ..self }
+    }
+
+    /// Holds these ties too, as long as the group lives.
+    pub(crate) fn tied_too(mut self, ties: Vec<Arc<Tie>>) -> Group {
+        self.ties.extend(ties);
+        self
+    }
+
+    /// The ties of the caller with members of other jobs.
+    pub(crate) fn ties(&self) -> &[Arc<Tie>] {
+        &self.ties
     }
 
     /// The session that it comes from, if there is one.
@@ -72,7 +86,7 @@ impl Group {
 
     /// The group without members, `MPI_GROUP_EMPTY`.
     pub const fn empty() -> Group {
-        Group { members: Vec::new(), rank: None, session: None }
+        Group { members: Vec::new(), rank: None, session: None, ties: Vec::new() }
     }
 
     /// Number of processes.
@@ -117,7 +131,9 @@ impl Group {
     pub(crate) fn derive(&self, other: &Group, members: Vec<Peer>) -> Group {
         let me = self.me().or(other.me());
         let rank = me.and_then(|me| members.iter().position(|&peer| peer == me)).map(|rank| rank as i32);
-        Group { members, rank, session: self.session.clone().or_else(|| other.session.clone()) }
+        let session = self.session.clone().or_else(|| other.session.clone());
+        let more = other.ties.iter().filter(|tie| !self.ties.iter().any(|own| Arc::ptr_eq(own, tie)));
+        Group { members, rank, session, ties: self.ties.iter().chain(more).cloned().collect() }
     }
 
     /// Translates ranks of this group to those in `other`: `MPI_UNDEFINED` for a process that is

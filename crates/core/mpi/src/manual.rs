@@ -1,4 +1,4 @@
-//! The manual: start-up, and a collective, step by step.
+//! The manual: start-up, a collective, and processes that come later, step by step.
 //!
 //! The manual of the crate `verbena-engine` shows how a single message travels.
 
@@ -7,3 +7,6 @@ pub mod startup {}
 
 #[doc = include_str!("manual/allreduce.md")]
 pub mod allreduce {}
+
+#[doc = include_str!("manual/dynamic.md")]
+pub mod dynamic {}

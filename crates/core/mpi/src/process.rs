@@ -3,8 +3,11 @@
 //! Nothing here knows of C or of handles. The library has one [`Process`]. Locks are taken in the
 //! order task list, task, engine; user callbacks run with the engine unlocked.
 
+mod acquaintances;
 mod allocated;
 mod failure;
+pub(crate) mod foreign;
+pub(crate) mod opening;
 pub mod task;
 mod wait;
 mod watch;
@@ -12,6 +15,8 @@ use crate::threads;
 use allocated::Allocated;
 pub use allocated::Freed;
 pub use failure::{checked, completion_error, failure_error};
+use foreign::ForeignState;
+pub use foreign::Origin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -21,6 +26,7 @@ use verbena_channel::board::Boards;
 use verbena_channel::heap::Heap;
 use verbena_channel::neighbor::Neighbors;
 use verbena_engine::{Completion, Engine, Envelope, MaySend, Posted, RequestId, SendRequest};
+use verbena_waiting::current::CurrentWaiter;
 use verbena_waiting::lock::{Lock, SingleThread, SingleThreadGuard, is_shared};
 use verbena_waiting::{SLEEP_MAX, Step, ThreadPlacement, Waiter};
 pub use watch::Watch;
@@ -31,9 +37,10 @@ pub struct Process {
     me: Peer,
     size: u32,
     engine: Lock<Engine>,
-    waiter: Arc<dyn Waiter>,
+    waiter: CurrentWaiter,
     sleep_max: Duration,
-    shares_cores: bool,
+    shares_cores: AtomicBool,
+    foreign: ForeignState,
     boards: Option<Arc<dyn Boards>>,
     neighbors: Option<Arc<dyn Neighbors>>,
     heap: Option<Arc<dyn Heap>>,
@@ -113,8 +120,9 @@ impl Process {
             me,
             size,
             engine: Lock::new(engine),
-            shares_cores: waiter.shares_cores(),
-            waiter,
+            shares_cores: AtomicBool::new(waiter.shares_cores()),
+            waiter: CurrentWaiter::new(waiter),
+            foreign: ForeignState::default(),
             sleep_max: SLEEP_MAX,
             boards: None,
             neighbors: None,
@@ -180,7 +188,12 @@ impl Process {
     /// Returns whether looking again without yielding holds up no rank that is waited for.
     #[inline]
     pub(crate) fn may_spin(&self) -> bool {
-        !self.shares_cores
+        !self.shares_cores()
+    }
+
+    #[inline]
+    fn shares_cores(&self) -> bool {
+        self.shares_cores.load(Ordering::Relaxed)
     }
 
     /// This process's number in the job.
@@ -195,8 +208,12 @@ impl Process {
         self.size
     }
 
-    /// Returns a context that is unique in the job: this process's number and a count.
+    /// Returns a context that is unique in the job: this process's number and a count. Once the
+    /// process has met other jobs, one that is unique among all.
     pub fn new_context(&self) -> u64 {
+        if let Some(context) = self.foreign.new_context() {
+            return context;
+        }
         let count = self.contexts.fetch_add(1, Ordering::Relaxed);
         (u64::from(self.me) << 34) | (count << 2)
     }
@@ -226,7 +243,7 @@ impl Process {
     }
 
     /// The bell that wakes the threads that wait here, when something ends beside them.
-    pub fn waker(&self) -> &Arc<dyn Waiter> {
+    pub fn waker(&self) -> &CurrentWaiter {
         &self.waiter
     }
 
@@ -266,7 +283,7 @@ impl Process {
     #[inline]
     pub fn poll(&self) -> bool {
         let moved = self.progress();
-        match self.shares_cores || is_shared() {
+        match self.shares_cores() || is_shared() {
             true => self.polled(moved),
             false => moved,
         }
@@ -276,8 +293,8 @@ impl Process {
     #[cold]
     fn polled(&self, mut moved: bool) -> bool {
         let vain = self.polled_in_vain.load(Ordering::Relaxed);
-        if !moved && vain >= VAIN_POLLS && (self.shares_cores || threads::several()) {
-            self.waiter.step_aside();
+        if !moved && vain >= VAIN_POLLS && (self.shares_cores() || threads::several()) {
+            self.waiter.get().step_aside();
             moved = self.progress();
         }
         self.polled_in_vain.store(if moved { 0 } else { vain.saturating_add(1) }, Ordering::Relaxed);
@@ -312,7 +329,7 @@ impl Process {
         source: i32,
         tag: i32,
     ) -> Option<Option<Envelope>> {
-        if self.shares_cores || !self.tasks.is_empty() {
+        if self.shares_cores() || !self.tasks.is_empty() {
             return None;
         }
         Some(self.engine_alone(alone).probe_or_progress(context, source, tag))
@@ -335,7 +352,7 @@ impl Process {
     fn tell_others(&self, work: bool) {
         let wanted = work && self.progress_thread_sleeps.load(Ordering::SeqCst);
         if wanted || self.sleepers.load(Ordering::SeqCst) > 0 {
-            self.waiter.ring_self();
+            self.waiter.get().ring_self();
         }
     }
 
@@ -344,19 +361,20 @@ impl Process {
     pub fn run_progress_thread(&self, stop: &AtomicBool) {
         let (mut placement, mut short_sleeps) = (ThreadPlacement::new(), 0_u32);
         while !stop.load(Ordering::SeqCst) {
-            if self.progress() || self.waiter.idle(u32::MAX) == Step::Again {
+            let waiter = self.waiter.get();
+            if self.progress() || waiter.idle(u32::MAX) == Step::Again {
                 continue;
             }
             self.progress_thread_sleeps.store(true, Ordering::SeqCst);
             let longest = self.engine.lock().arm();
             if self.progress() || stop.load(Ordering::SeqCst) {
-                self.waiter.disarm();
+                waiter.disarm();
             } else {
                 let began = Instant::now();
-                self.waiter.sleep(longest.min(self.sleep_max));
+                waiter.sleep(longest.min(self.sleep_max));
                 self.answer();
                 placement.keep();
-                self.waiter.help();
+                waiter.help();
                 short_sleeps = if began.elapsed() < SHORT_SLEEP { short_sleeps.saturating_add(1) } else { 0 };
                 if short_sleeps >= SHORT_SLEEPS {
                     std::thread::yield_now();
@@ -369,6 +387,6 @@ impl Process {
 
     /// Wakes the progress thread.
     pub fn wake_progress_thread(&self) {
-        self.waiter.ring_self();
+        self.waiter.get().ring_self();
     }
 }

@@ -5,13 +5,17 @@
 //! the end of the job.
 
 use crate::error::Error;
-use crate::process::Process;
-use std::sync::{Arc, Mutex};
+use crate::process::opening::{Opening, compared};
+use crate::process::{Origin, Process};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use verbena_boot::Boot;
+use verbena_boot::spawn::{Children, Order, SpawnError};
+use verbena_boot::{Boot, BootError};
 use verbena_channel::{Place, Shared, trace};
 use verbena_engine::{Engine, Scheme, Settings};
 use verbena_machine::cores::Load;
+use verbena_machine::random;
 use verbena_waiting::{Eventful, NAP, Plain, SLEEP_MAX, Waiter};
 use verbena_wires::{Wire, registry};
 
@@ -35,6 +39,8 @@ pub struct Launch {
     pub universe_size: Option<u32>,
     /// The part of an MPMD command line that this process is from (`MPI_APPNUM`).
     pub appnum: Option<u32>,
+    /// The port of the program that spawned this one, if one did.
+    pub parent: Option<String>,
 }
 
 /// Starts this process. The error's text has all that the user needs.
@@ -48,16 +54,17 @@ pub fn start() -> Result<Started, Error> {
         verbena_settings::load().unknown.iter().for_each(|warning| eprintln!("{warning}"));
     }
     let place = Place { me: boot.rank(), size: boot.size(), job: boot.job().to_string() };
-    let wanted = verbena_settings::CHANNELS.get();
-    let mut opened = registry::open(&place, wanted.as_deref()).map_err(Error::channel)?;
-    let cards = boot.exchange(&card::join(&verbena_settings::card(), &opened.card())).map_err(Error::boot)?;
-    let cards = compared(cards)?;
-    let second = match opened.second_card(&cards).map_err(Error::channel)? {
+    let mut opening = Opening::open(&place)?;
+    let job = random_job()?;
+    let cards = boot.exchange(&[&job.to_le_bytes()[..], &opening.card()].concat()).map_err(Error::boot)?;
+    let (job, cards) = parted(cards);
+    let cards = compared(&cards)?;
+    let second = match opening.second_card(&cards)? {
         Some(card) => Some(boot.exchange(&card).map_err(Error::boot)?),
         None => None,
     };
-    let load = registry::load(place.me, &cards);
-    let mut channels = opened.connect(&cards, second.as_deref(), &load).map_err(Error::channel)?;
+    let load = opening.load(&cards);
+    let mut channels = opening.connect(&cards, second.as_deref(), &load)?;
     trace::start();
     if trace::is_on() {
         channels = channels.into_iter().map(Wire::traced).collect();
@@ -70,9 +77,10 @@ pub fn start() -> Result<Started, Error> {
         engine.poll_by_default(Scheme::All);
     }
     let launch = Launch {
-        universe_size: boot.universe_size(),
+        universe_size: boot.universe_size().or_else(|| own_cores(&boot)),
         appnum: boot.appnum(),
         launcher: boot.kind(),
+        parent: boot.parent().map(str::to_owned),
         boot: Mutex::new(Some(boot)),
         job: place.job,
     };
@@ -80,7 +88,12 @@ pub fn start() -> Result<Started, Error> {
         .with_boards(shared.boards)
         .with_neighbors(shared.neighbors)
         .with_heap(shared.heap)
-        .with_sleep_max(sleep_max);
+        .with_sleep_max(sleep_max)
+        .with_origin(Origin {
+            job,
+            cores: cards.iter().map(|card| registry::cores(card)).collect(),
+            make_waiter: shared.make_waiter,
+        });
     Ok(Started { process, launch })
 }
 
@@ -92,34 +105,26 @@ fn read_settings() -> Result<(), Error> {
     wrong.map_or(Ok(()), |fault| Err(Error::setting(fault.clone())))
 }
 
-/// The channels' parts of all cards, once it is clear that the settings of all processes fit
-/// together.
-fn compared(cards: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Error> {
-    let mut rest = Vec::with_capacity(cards.len());
-    for (rank, card) in cards.iter().enumerate() {
-        let (settings, channels) = card::split(card);
-        if let Some(fault) = verbena_settings::unlike(rank, settings) {
-            return Err(Error::setting(fault));
-        }
-        rest.push(channels.to_vec());
-    }
-    Ok(rest)
+/// The cores that a process may use which no launcher started, if there are several.
+fn own_cores(boot: &Boot) -> Option<u32> {
+    let cores: u32 = std::thread::available_parallelism().ok()?.get().try_into().ok()?;
+    (cores > 1 && boot.kind() == "singleton").then_some(cores)
 }
 
-/// The two parts of a process's card: its settings, then its channels.
-mod card {
-    /// Joins the length of the first part (4 bytes, little-endian), the first and the second part.
-    pub(super) fn join(settings: &[u8], channels: &[u8]) -> Vec<u8> {
-        [&(settings.len() as u32).to_le_bytes()[..], settings, channels].concat()
-    }
+/// A number that no other job has, if this process has rank 0.
+fn random_job() -> Result<u128, Error> {
+    let word = || random::secret().map(u128::from).map_err(Error::channel);
+    Ok(word()? << 64 | word()?)
+}
 
-    /// The two parts; a torn card has empty ones.
-    pub(super) fn split(card: &[u8]) -> (&[u8], &[u8]) {
-        let parts = card
-            .split_first_chunk::<4>()
-            .and_then(|(length, rest)| rest.split_at_checked(u32::from_le_bytes(*length) as usize));
-        parts.unwrap_or_default()
-    }
+/// The number of the job, which is that of rank 0, and the rest of all cards.
+fn parted(cards: Vec<Vec<u8>>) -> (u128, Vec<Vec<u8>>) {
+    let split = |card: &Vec<u8>| match card.split_first_chunk::<16>() {
+        Some((job, rest)) => (u128::from_le_bytes(*job), rest.to_vec()),
+        None => (0, Vec::new()),
+    };
+    let (jobs, cards): (Vec<u128>, Vec<Vec<u8>>) = cards.iter().map(split).unzip();
+    (jobs.first().copied().unwrap_or(0), cards)
 }
 
 /// The waiter of the first channel that has one, `shared`, since the others of the node ring it;
@@ -156,6 +161,47 @@ impl Launch {
             Some(mut boot) => boot.fail(code, call, message),
             None => abort_unlaunched(code, message),
         }
+    }
+
+    /// Has programs started; returns once all their processes run. `mpiexec` is the program that
+    /// starts them where no launcher can.
+    ///
+    /// # Errors
+    /// Why none runs.
+    pub fn spawn(&self, order: &Order, mpiexec: Option<&Path>) -> Result<Children, SpawnError> {
+        match &mut *self.boot() {
+            Some(boot) => boot.spawn(order, mpiexec),
+            None => Err(SpawnError::Refused(Vec::new(), "this process has left its launcher".into())),
+        }
+    }
+
+    /// Returns whether all processes of these programs have ended, as far as can be known.
+    pub fn have_ended(&self, children: &mut Children) -> Result<bool, Error> {
+        self.ask(false, |boot| boot.have_ended(children))
+    }
+
+    /// Publishes a name at the launcher; returns whether it took it.
+    pub fn publish(&self, service: &str, port: &str) -> Result<bool, Error> {
+        self.ask(false, |boot| boot.publish(service, port))
+    }
+
+    /// Takes a name back from the launcher; returns whether it had it.
+    pub fn unpublish(&self, service: &str) -> Result<bool, Error> {
+        self.ask(false, |boot| boot.unpublish(service))
+    }
+
+    /// The port of a service, if the launcher knows it.
+    pub fn lookup(&self, service: &str) -> Result<Option<String>, Error> {
+        self.ask(None, |boot| boot.lookup(service))
+    }
+
+    fn boot(&self) -> MutexGuard<'_, Option<Boot>> {
+        self.boot.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the launcher; `gone` is the answer of one that was left.
+    fn ask<T>(&self, gone: T, ask: impl FnOnce(&mut Boot) -> Result<T, BootError>) -> Result<T, Error> {
+        self.boot().as_mut().map_or(Ok(gone), |boot| ask(boot).map_err(Error::boot))
     }
 
     /// Tells the launcher that this process is done with MPI.

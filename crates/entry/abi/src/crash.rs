@@ -134,8 +134,11 @@ fn tell(signal: c_int, at: usize, list: &mut [u8; LIST_BYTES], text: &mut Text) 
 fn add_files(addresses: &[usize], list: &mut [u8; LIST_BYTES], text: &mut Text) {
     // SAFETY: `open`, `read` and `close` are safe in a handler; the buffer is ours.
     let fd = unsafe { libc::open(c"/proc/self/maps".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
+    if fd < 0 {
+        return;
+    }
     let mut kept = 0;
-    while fd >= 0 {
+    loop {
         let room = &mut list[kept..];
         // SAFETY: as above.
         let count = unsafe { libc::read(fd, room.as_mut_ptr().cast(), room.len()) };

@@ -2,7 +2,7 @@
 //! few things that the standard's functions do not offer. `verbena_faces` says what is in it.
 
 use crate::args::Out;
-use crate::calls::{errhandler, op};
+use crate::calls::{dynamic, errhandler, op};
 use crate::fast_path::mpich::{attach, end_receive, receive, waitall_rest};
 use crate::generated::entries::FUNCTIONS;
 use crate::generated::mpich::CALLS;
@@ -19,7 +19,16 @@ use verbena_mpi::generated::constants as mpi;
 #[allow(non_upper_case_globals)]
 pub static verbena_entries: Entries = Entries {
     fingerprint: FINGERPRINT,
-    services: Services { length, create_op, create_errhandler, attach, receive, end_receive, waitall_rest },
+    services: Services {
+        length,
+        create_op,
+        create_errhandler,
+        attach,
+        receive,
+        end_receive,
+        waitall_rest,
+        spawned,
+    },
     calls: CALLS,
     functions: FUNCTIONS,
 };
@@ -33,6 +42,11 @@ extern "C" fn length(comm: usize, which: Length) -> i64 {
         Length::Remote => comm.targets().size().into(),
         Length::Local => comm.size().into(),
     }
+}
+
+/// The number of codes that the last call of this thread to spawn has set.
+extern "C" fn spawned() -> i64 {
+    dynamic::codes_set() as i64
 }
 
 /// `MPI_Op_create` and, with `large`, `MPI_Op_create_c`.

@@ -81,10 +81,10 @@ macro_rules! checked {
         };
         match call() {
             Ok(()) => verbena_mpi::generated::constants::MPI_SUCCESS,
-            // SAFETY: as above, if the owner's handle lies behind a pointer.
             Err(failed) => $crate::report::raise(
                 stringify!($mpi),
                 &[$((stringify!($name), stringify!($type), $crate::arguments::Shown::shown(&$name))),*],
+                // SAFETY: as above, if the owner's handle lies behind a pointer.
                 #[allow(unused_unsafe)]
                 unsafe { $owner },
                 failed,
@@ -100,21 +100,6 @@ macro_rules! valued {
         pub unsafe extern "C" fn $pmpi($($name: $type),*) -> $result $body
 
         twin! { $mpi $pmpi($($name: $type),*) -> $result }
-    };
-}
-
-/// An entry point whose body is not written yet. It fails as any other call does.
-macro_rules! missing {
-    ($mpi:ident $pmpi:ident($($name:ident: $type:ty),*) $owner:expr) => {
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $pmpi($($name: $type),*) -> std::ffi::c_int {
-            $(let _ = $name;)*
-            // SAFETY: the program passes what the MPI standard says, if the owner's handle lies
-            // behind a pointer.
-            $crate::report::unsupported(stringify!($mpi), #[allow(unused_unsafe)] unsafe { $owner })
-        }
-
-        twin! { $mpi $pmpi($($name: $type),*) -> std::ffi::c_int }
     };
 }
 

@@ -31,7 +31,6 @@ pub mod predefined;
 mod progress_thread;
 mod python;
 pub mod report;
-mod reporter;
 pub mod requests;
 pub mod startup;
 pub mod state;

@@ -4,7 +4,7 @@ use crate::arguments::{self, Argument};
 use crate::handles::{COMMS, ERRHANDLERS, FILES, Ref, SESSIONS, WINS};
 pub use crate::owner::Owner;
 use crate::owner::on_comm;
-use crate::{last_errors, reporter, startup, state};
+use crate::{last_errors, startup, state};
 use std::ffi::c_int;
 use std::sync::{Arc, LazyLock};
 use verbena_mpi::errhandler::{Action, Handling, Kind, predefined};
@@ -124,21 +124,4 @@ fn of_no_object() -> (Arc<Errhandler>, usize) {
     let of_world = was_set(mpi::MPI_COMM_WORLD) && !was_set(mpi::MPI_COMM_SELF);
     let handle = if of_world { mpi::MPI_COMM_WORLD } else { mpi::MPI_COMM_SELF };
     (COMMS.get(handle).map_or_else(|_| predefined::are_fatal(), |comm| comm.errhandler()), handle)
-}
-
-/// Calls the error handler of `owner` for a call that is not written yet:
-/// `MPI_ERR_UNSUPPORTED_OPERATION`. All ranks tend to make such a call at once; if it ends the job,
-/// one of a node says so.
-#[cold]
-pub fn unsupported(call: &str, owner: Owner) -> c_int {
-    let error = Error::unsupported(call);
-    if owner == Owner::Tool {
-        return tool_code(error.class);
-    }
-    let (errhandler, handle) = find(owner);
-    last_errors::keep(error.class, call, &error.fault);
-    handle_error(&errhandler, handle, error.class, call, || {
-        reporter::wait_for_turn("unsupported");
-        error.to_string()
-    })
 }

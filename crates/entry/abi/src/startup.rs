@@ -12,12 +12,15 @@ use crate::{crash, panic, progress_thread, state, unreceived, watch, whereabouts
 use std::sync::{Arc, Mutex, OnceLock};
 use verbena_channel::{Peer, trace};
 use verbena_mpi::comm::world;
+use verbena_mpi::dynamic::{names, spawn};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::startup::{Launch, Started, abort_unlaunched, start};
 use verbena_mpi::{Comm, Error, Process, Result, coll, log, tool};
 use verbena_waiting::lock;
 
 static LAUNCH: OnceLock<Launch> = OnceLock::new();
+/// The handle of the intercommunicator with the program that spawned this one.
+static PARENT: OnceLock<usize> = OnceLock::new();
 /// The number of users that hold the library open: the world model and each session.
 static USERS: Mutex<usize> = Mutex::new(0);
 
@@ -29,11 +32,12 @@ pub fn enter(thread_level: i32) -> Result<()> {
     panic::explain();
     let mut users = USERS.lock().unwrap();
     let is_new = state::try_process().is_none();
-    crash::explain(watch::place());
-    whereabouts::answer(watch::place());
     if is_new {
         make_process()?;
     }
+    // The settings are known only now.
+    crash::explain(watch::place());
+    whereabouts::answer(watch::place());
     if thread_level == mpi::MPI_THREAD_MULTIPLE || progress_thread::is_wanted() {
         // A thread that is in MPI already may hold the locks of a process that was there before.
         lock::share(!is_new);
@@ -41,7 +45,24 @@ pub fn enter(thread_level: i32) -> Result<()> {
     progress_thread::start()?;
     *users += 1;
     state::set_open(true);
+    if is_new { meet_parent() } else { Ok(()) }
+}
+
+/// Connects with the program that spawned this one, if one did.
+fn meet_parent() -> Result<()> {
+    let (Some(launch), world) = (launch(), COMMS.get(mpi::MPI_COMM_WORLD)?) else { return Ok(()) };
+    if let Some(parent) = spawn::meet_parent(&world, launch, state::process())? {
+        let parent = Arc::new(parent);
+        let handle = COMMS.insert(parent.clone());
+        parent.set_handle(handle);
+        let _ = PARENT.set(handle);
+    }
     Ok(())
+}
+
+/// The intercommunicator with the program that spawned this one; `MPI_COMM_NULL` if nobody did.
+pub fn parent() -> usize {
+    PARENT.get().copied().filter(|handle| COMMS.get(*handle).is_ok()).unwrap_or(mpi::MPI_COMM_NULL)
 }
 
 fn make_process() -> Result<()> {
@@ -83,6 +104,8 @@ pub fn leave() -> Result<()> {
     log::ended(state::process());
     state::process().wait(|process| process.look(|engine| engine.farewell()).then_some(()));
     state::set_open(false);
+    names::withdraw();
+    spawn::part(true);
     // The launcher is told all the same.
     let traced = trace::finish(state::process().me()).map_err(Error::channel);
     if state::world() == state::World::Finalized {
@@ -101,12 +124,12 @@ pub fn meet_world(process: &Process) -> Result<()> {
     let world = COMMS.get(mpi::MPI_COMM_WORLD)?;
     // The call names no communicator, so the error does.
     let named = |error| on_comm(error, Owner::Comm(mpi::MPI_COMM_WORLD));
-    meet_members(process, &world).map_err(named)?;
+    meet_members(process, &world, coll::Kind::Finalize).map_err(named)?;
     // From here on nobody posts a receive.
     let has_sessions = *USERS.lock().unwrap() > 1;
     unreceived::take_back(process, has_sessions);
     drain(process);
-    meet_members(process, &world).map_err(named)?;
+    meet_members(process, &world, coll::Kind::Finalize).map_err(named)?;
     unreceived::warn_of_arrived(process, has_sessions);
     // The collectives of a session may go on.
     if has_sessions { Ok(()) } else { check_received(process) }
@@ -119,9 +142,10 @@ fn check_received(process: &Process) -> Result<()> {
     error_on(&*COMMS.get(handle)?).map_or(Ok(()), |error| Err(on_comm(error, Owner::Comm(handle))))
 }
 
-fn meet_members(process: &Process, world: &Comm) -> Result<()> {
+/// Waits for all members of a communicator, and those of the other side, in a call of this kind.
+pub fn meet_members(process: &Process, world: &Comm, kind: coll::Kind) -> Result<()> {
     let tag = world.next_collective_tag();
-    let call = coll::Call::new(coll::Kind::Finalize, world).mark();
+    let call = coll::Call::new(kind, world).mark();
     if let Some(met) = coll::board::blocking::meet(process, world, call) {
         met?;
     } else {

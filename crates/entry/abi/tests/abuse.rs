@@ -111,14 +111,6 @@ fn wrong_requests() {
 }
 
 #[test]
-fn what_is_not_written_says_so() {
-    begin();
-    // SAFETY: the body does not exist, so nothing is looked at.
-    let code = unsafe { mpi_abi::generated::dynamic::MPI_Close_port(std::ptr::null()) };
-    assert_eq!(code, MPI_ERR_UNSUPPORTED_OPERATION);
-}
-
-#[test]
 fn wrong_windows() {
     begin();
     for handle in

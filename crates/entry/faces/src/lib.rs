@@ -74,6 +74,8 @@ pub struct Services {
     /// Finishes an `MPI_Waitall` after its first requests are complete: how many these are, and the
     /// arguments of the call.
     pub waitall_rest: unsafe extern "C" fn(usize, c_int, *mut usize, *mut standard::Status) -> c_int,
+    /// The number of error codes that the last call of the calling thread to spawn has set.
+    pub spawned: extern "C" fn() -> i64,
 }
 
 /// Functions of `libmpi.so.12` for what [`Entries::calls`] decline: what needs many instructions.

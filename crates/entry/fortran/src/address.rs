@@ -6,7 +6,7 @@ use crate::calls::no_conversion;
 use crate::generated::constants as mpi;
 use crate::status::Status;
 use std::cell::UnsafeCell;
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 
 /// A common block no larger than a status.
 #[repr(C, align(16))]
@@ -87,6 +87,16 @@ pub fn status(status: *mut Status) -> *mut Status {
 #[inline]
 pub fn statuses(statuses: *mut Status) -> *mut Status {
     if is(statuses, &verbena_statuses_ignore_) { std::ptr::null_mut() } else { statuses }
+}
+
+/// An array of error codes for C, null for `MPI_ERRCODES_IGNORE`.
+pub fn errcodes(codes: *mut c_int) -> *mut c_int {
+    if is(codes, &verbena_errcodes_ignore_) { std::ptr::null_mut() } else { codes }
+}
+
+/// Returns whether this is `MPI_ARGV_NULL` or `MPI_ARGVS_NULL`: no arguments.
+pub fn is_without_arguments(argv: *const c_char) -> bool {
+    is(argv, &verbena_argv_null_) || is(argv, &verbena_argvs_null_)
 }
 
 /// Weights for C, possibly `MPI_UNWEIGHTED` or `MPI_WEIGHTS_EMPTY`.

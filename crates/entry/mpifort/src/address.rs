@@ -8,7 +8,7 @@ use crate::generated::constants as mpi;
 use crate::modules;
 use crate::status::Status;
 use std::cell::UnsafeCell;
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 
 /// A block of default INTEGERs that nobody reads or writes.
 #[repr(C)]
@@ -62,16 +62,29 @@ blocks! {
     "__mpi_f08_link_constants_MOD_mpi_weights_empty" F08_WEIGHTS_EMPTY 1;
     /// `MPI_ERRCODES_IGNORE` of `mpi_f08`.
     "__mpi_f08_link_constants_MOD_mpi_errcodes_ignore" F08_ERRCODES_IGNORE 1;
-    /// `MPI_ARGV_NULL` of `mpi_f08`, a character.
-    "__mpi_f08_link_constants_MOD_mpi_argv_null" F08_ARGV_NULL 1;
-    /// `MPI_ARGVS_NULL` of `mpi_f08`, a character.
-    "__mpi_f08_link_constants_MOD_mpi_argvs_null" F08_ARGVS_NULL 1;
 }
+
+/// A character that nobody reads or writes.
+#[repr(transparent)]
+pub struct Character(UnsafeCell<c_char>);
+
+// SAFETY: nobody reads or writes the character.
+unsafe impl Sync for Character {}
+
+/// `MPI_ARGV_NULL` of `mpi_f08`.
+#[unsafe(export_name = "__mpi_f08_link_constants_MOD_mpi_argv_null")]
+pub static F08_ARGV_NULL: Character = Character(UnsafeCell::new(0));
+/// `MPI_ARGVS_NULL` of `mpi_f08`.
+#[unsafe(export_name = "__mpi_f08_link_constants_MOD_mpi_argvs_null")]
+pub static F08_ARGVS_NULL: Character = Character(UnsafeCell::new(0));
 
 /// The place of `MPI_IN_PLACE` in its common block.
 const IN_PLACE: usize = 1;
 /// The place of `MPI_STATUS_IGNORE` in its common block.
 const STATUS_IGNORE: usize = 2;
+
+/// The place of `MPI_ERRCODES_IGNORE` in its common block.
+const ERRCODES_IGNORE: usize = 5;
 
 /// A variable of C that holds an address.
 #[repr(transparent)]
@@ -139,6 +152,19 @@ pub fn statuses(statuses: *mut Status) -> *mut Status {
     let is_ignored = SECOND.has(statuses, 0) || F08_STATUSES_IGNORE.has(statuses, 0);
     // Both are the same in this ABI.
     if is_ignored { mpi::MPI_STATUS_IGNORE as *mut Status } else { statuses }
+}
+
+/// An array of error codes for C, null for `MPI_ERRCODES_IGNORE`.
+pub fn errcodes(codes: *mut c_int) -> *mut c_int {
+    let is_ignored = SECOND.has(codes, ERRCODES_IGNORE) || F08_ERRCODES_IGNORE.has(codes, 0);
+    if is_ignored { std::ptr::null_mut() } else { codes }
+}
+
+/// Returns whether this is `MPI_ARGV_NULL` or `MPI_ARGVS_NULL`: no arguments.
+pub fn is_without_arguments(argv: *const c_char) -> bool {
+    let both = CHARACTERS.0.get().cast::<c_char>().cast_const();
+    let is_old = argv == both || argv == both.wrapping_add(1);
+    is_old || [&F08_ARGV_NULL, &F08_ARGVS_NULL].into_iter().any(|own| argv == own.0.get().cast_const())
 }
 
 /// Weights for C, possibly `MPI_UNWEIGHTED` or `MPI_WEIGHTS_EMPTY`.

@@ -1,5 +1,6 @@
 //! The conversations with a launcher: PMI-1, PMI-2, PMI-1 with our extension, and PMIx.
 
+mod names;
 mod ours;
 mod pmi1;
 mod pmi2;
@@ -32,14 +33,16 @@ impl Client {
     pub fn open(launched: Launched) -> Result<(Client, Process), BootError> {
         let (link, rank, size) = take_up(&launched.line)?;
         match launched.speech {
-            Speech::Verbena { job, appnum } => {
-                let process = Process { rank, size, universe_size: Some(size), appnum: Some(appnum), job };
+            Speech::Verbena { job, appnum, universe_size, parent } => {
+                // Cores that this job fills anyhow say nothing about how many processes may come.
+                let universe_size = universe_size.filter(|cores| *cores > size);
+                let process = Process { rank, size, universe_size, appnum: Some(appnum), job, parent };
                 Ok((Client::Ours(ours::Ours::greet(link)?), process))
             }
             Speech::Pmi2 => Client::open_pmi2(link, rank, launched.job),
             Speech::Pmi1 => match pmi1::Pmi1::greet(link)? {
                 pmi1::Greeting::Accepted(mut client) => {
-                    let process = client.process(rank, size)?;
+                    let process = client.process(rank, size, launched.is_spawned)?;
                     Ok((Client::Pmi1(client), process))
                 }
                 pmi1::Greeting::WantsPmi2(link) => Client::open_pmi2(link, rank, launched.job),
@@ -81,6 +84,39 @@ impl Client {
             Client::Pmi2(client) => exchange_by_keys(client, process, mine),
             Client::Ours(client) => client.exchange(process, mine),
             Client::Pmix(client) => client.exchange(process, mine),
+        }
+    }
+
+    /// See [`crate::Boot::publish`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn publish(&mut self, service: &str, port: &str) -> Result<bool, BootError> {
+        self.naming().map_or(Ok(false), |link| names::publish(link, service, port))
+    }
+
+    /// See [`crate::Boot::unpublish`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn unpublish(&mut self, service: &str) -> Result<bool, BootError> {
+        self.naming().map_or(Ok(false), |link| names::unpublish(link, service))
+    }
+
+    /// See [`crate::Boot::lookup`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn lookup(&mut self, service: &str) -> Result<Option<String>, BootError> {
+        self.naming().map_or(Ok(None), |link| names::lookup(link, service))
+    }
+
+    /// The line to a launcher with a name service that we speak.
+    fn naming(&mut self) -> Option<&mut Link> {
+        match self {
+            Client::Pmi1(client) => Some(client.link()),
+            Client::Ours(client) => Some(client.link()),
+            Client::Pmi2(_) | Client::Pmix(_) => None,
         }
     }
 

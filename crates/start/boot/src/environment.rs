@@ -7,6 +7,9 @@
 //! | `PMI_JOBID` | Slurm | the job's name, to be told back in PMI-2 |
 //! | `PMI_PORT`, `PMI_ID` | Hydra with `-pmi-port` | an address to connect to, and who we are there |
 //! | `VERBENA_JOB`, `VERBENA_APPNUM` | our `mpiexec` | it knows our extension |
+//! | `VERBENA_UNIVERSE_SIZE` | our `mpiexec` | the cores of its host, or more |
+//! | `VERBENA_PARENT` | our `mpiexec` | the port of the program that spawned this one |
+//! | `PMI_SPAWNED` | Hydra, Slurm | another program spawned this one |
 //! | `VERBENA_LAUNCHER_PID` | our `mpiexec` | the process on this host that started the ranks here |
 //! | `VERBENA_PMI_SOCKET` | our `mpiexec` | `PMI_FD:INODE`, by which a rank knows its own socket |
 //! | `PMIX_NAMESPACE`, `PMIX_RANK`, `PMIX_SERVER_URI*` | PRRTE, `srun --mpi=pmix` | a server to connect to, and who we are there |
@@ -18,6 +21,7 @@ mod pmix;
 
 use crate::error::BootError;
 use crate::link;
+use crate::spawn::PARENT;
 pub use pmix::Place;
 use verbena_fault::Fault;
 use verbena_settings::LAUNCHER_PID;
@@ -79,6 +83,8 @@ pub struct Launched {
     pub speech: Speech,
     /// `PMI_JOBID`, which Slurm's PMI-2 wants to be told back.
     pub job: Option<String>,
+    /// True if another program spawned this one (`PMI_SPAWNED`).
+    pub is_spawned: bool,
 }
 
 /// The way to reach the launcher.
@@ -115,6 +121,10 @@ pub enum Speech {
         job: String,
         /// `MPI_APPNUM`.
         appnum: u32,
+        /// The cores of the allocation.
+        universe_size: Option<u32>,
+        /// The port of the program that spawned this one.
+        parent: Option<String>,
     },
 }
 
@@ -131,6 +141,8 @@ pub struct Process {
     pub appnum: Option<u32>,
     /// The job's name.
     pub job: String,
+    /// The port of the program that spawned this one, if one did.
+    pub parent: Option<String>,
 }
 
 /// Decides how to start.
@@ -201,7 +213,8 @@ pub fn known_size(around: &Surroundings<'_>) -> Option<u32> {
 
 fn launched(get: Lookup<'_>, line: Line) -> Result<Plan, BootError> {
     let job = get("PMI_JOBID").filter(|job| !job.is_empty());
-    Ok(Plan::Launched(Launched { line, speech: speech(get)?, job }))
+    let is_spawned = get("PMI_SPAWNED").is_some_and(|value| value.trim() == "1");
+    Ok(Plan::Launched(Launched { line, speech: speech(get)?, job, is_spawned }))
 }
 
 fn place(get: Lookup<'_>) -> Result<Option<(u32, u32)>, BootError> {
@@ -239,7 +252,9 @@ fn speech(get: Lookup<'_>) -> Result<Speech, BootError> {
     match get("VERBENA_JOB").filter(|_| !other) {
         Some(job) => {
             let appnum = number(get, "VERBENA_APPNUM", "a number")?.unwrap_or(0);
-            Ok(Speech::Verbena { job, appnum })
+            let universe_size = number(get, "VERBENA_UNIVERSE_SIZE", "a number of cores")?;
+            let parent = get(PARENT).filter(|port| !port.is_empty());
+            Ok(Speech::Verbena { job, appnum, universe_size, parent })
         }
         None => Ok(Speech::Pmi1),
     }
@@ -339,10 +354,16 @@ mod tests {
     fn a_descriptor_with_rank_and_size() {
         let line = Line::Descriptor { fd: 7, rank: 1, size: 2 };
         let base = [("PMI_FD", "7"), ("PMI_RANK", "1"), ("PMI_SIZE", "2")];
-        assert_eq!(with(&base).unwrap(), Plan::Launched(Launched { line, speech: Speech::Pmi1, job: None }));
+        assert_eq!(
+            with(&base).unwrap(),
+            Plan::Launched(Launched { line, speech: Speech::Pmi1, job: None, is_spawned: false })
+        );
         for (extra, speech) in [
             (vec![("VERBENA_PMI", "2")], Speech::Pmi2),
-            (vec![("VERBENA_JOB", "j")], Speech::Verbena { job: "j".into(), appnum: 0 }),
+            (
+                vec![("VERBENA_JOB", "j")],
+                Speech::Verbena { job: "j".into(), appnum: 0, universe_size: None, parent: None },
+            ),
             (vec![("VERBENA_JOB", "j"), ("VERBENA_PMI", "1")], Speech::Pmi1),
         ] {
             match with(&[&base[..], &extra].concat()).unwrap() {
@@ -365,7 +386,10 @@ mod tests {
     fn a_port_with_an_id() {
         let line = Line::Port { address: "host:99".into(), id: 3 };
         let plan = with(&[("PMI_PORT", "host:99"), ("PMI_ID", "3")]).unwrap();
-        assert_eq!(plan, Plan::Launched(Launched { line, speech: Speech::Pmi1, job: None }));
+        assert_eq!(
+            plan,
+            Plan::Launched(Launched { line, speech: Speech::Pmi1, job: None, is_spawned: false })
+        );
     }
 
     #[test]

@@ -14,6 +14,8 @@
 //! | [`card`] | binary cards as text that any launcher carries, in parts |
 //! | [`link`](mod@link) | the descriptor: blocking send and receive of one message |
 //! | [`client`] | the conversations: PMI-1, PMI-2, our extension, PMIx |
+//! | [`port`] | how programs that were started apart meet |
+//! | [`spawn`] | how a program starts others |
 //! | [`status`] | memory that a rank shares with its launcher, for reports of hangs |
 //!
 //! What must never be here: anything about communicators, channels or messages between ranks.
@@ -24,6 +26,8 @@ pub mod environment;
 mod error;
 pub mod link;
 pub mod pmix;
+pub mod port;
+pub mod spawn;
 pub mod status;
 pub mod wire;
 
@@ -32,6 +36,9 @@ pub use error::BootError;
 use client::Client;
 use client::pmix::ANSWER_TIME_MAX;
 use environment::{Plan, Process, Surroundings};
+use spawn::{Children, Order, SpawnError, Status};
+use std::path::Path;
+use std::time::Duration;
 
 /// The place of one process in its job, and its line to the launcher. There is one per process: the
 /// line is a descriptor that only one owner may read.
@@ -68,7 +75,7 @@ impl Boot {
         let job = format!("singleton-{}", std::process::id());
         Boot {
             client: None,
-            process: Process { rank: 0, size: 1, universe_size: None, appnum: None, job },
+            process: Process { rank: 0, size: 1, universe_size: None, appnum: None, job, parent: None },
             warning,
         }
     }
@@ -98,6 +105,11 @@ impl Boot {
     /// its ranks.
     pub fn job(&self) -> &str {
         &self.process.job
+    }
+
+    /// The port of the program that spawned this one, if one did (MPI-5.0, 11.8.2).
+    pub fn parent(&self) -> Option<&str> {
+        self.process.parent.as_deref()
     }
 
     /// Returns how this process was started: `singleton`, `pmi-1`, `pmi-2` or `pmix`.
@@ -159,6 +171,58 @@ impl Boot {
     /// The launcher went away or refused.
     pub fn finalize(mut self) -> Result<(), BootError> {
         self.client.take().map_or(Ok(()), Client::finalize)
+    }
+
+    /// Starts programs, and returns once all their processes run: by the launcher if it can, else
+    /// by an `mpiexec` of this process's own.
+    ///
+    /// # Errors
+    /// Why none runs.
+    pub fn spawn(&mut self, order: &Order, mpiexec: Option<&Path>) -> Result<Children, SpawnError> {
+        match &mut self.client {
+            Some(Client::Ours(client)) => client.spawn(order).map(Children::OfLauncher),
+            Some(Client::Pmi1(client)) => client.spawn(order).map(|()| Children::Unwatched),
+            _ => spawn::own_children(order, mpiexec.ok_or(SpawnError::NoMpiexec)?).map(Children::Own),
+        }
+    }
+
+    /// Returns whether all processes of these programs have ended, as far as can be known.
+    ///
+    /// # Errors
+    /// The launcher went away.
+    pub fn have_ended(&mut self, children: &mut Children) -> Result<bool, BootError> {
+        match (children, &mut self.client) {
+            (Children::Own(spawned), _) => {
+                Ok(!matches!(spawned.status(Duration::ZERO), Status::Running | Status::Starting))
+            }
+            (Children::OfLauncher(number), Some(Client::Ours(client))) => client.have_ended(*number),
+            _ => Ok(false),
+        }
+    }
+
+    /// Tells the launcher the port of a service (MPI-5.0, 11.9.4). Returns whether it has a name
+    /// service and took it.
+    ///
+    /// # Errors
+    /// The launcher went away.
+    pub fn publish(&mut self, service: &str, port: &str) -> Result<bool, BootError> {
+        self.client.as_mut().map_or(Ok(false), |client| client.publish(service, port))
+    }
+
+    /// Takes back [`Boot::publish`]; returns whether the launcher knew the service.
+    ///
+    /// # Errors
+    /// The launcher went away.
+    pub fn unpublish(&mut self, service: &str) -> Result<bool, BootError> {
+        self.client.as_mut().map_or(Ok(false), |client| client.unpublish(service))
+    }
+
+    /// The port of a service, if the launcher knows it.
+    ///
+    /// # Errors
+    /// The launcher went away.
+    pub fn lookup(&mut self, service: &str) -> Result<Option<String>, BootError> {
+        self.client.as_mut().map_or(Ok(None), |client| client.lookup(service))
     }
 
     /// Returns a four-part warning when a launcher that we cannot talk to started this process as

@@ -203,17 +203,26 @@ impl Link {
         self.expect(&message.cmd, answer)
     }
 
+    /// Waits for the message called `answer`, be it a refusal or not.
+    ///
+    /// # Errors
+    /// Those of [`Link::receive`]; another answer.
+    pub fn answer(&mut self, command: &str, answer: &str) -> Result<Message, BootError> {
+        let message = self.receive(command)?;
+        if message.cmd == answer {
+            return Ok(message);
+        }
+        let (command, expected) = (command.to_owned(), format!("'{answer}'"));
+        Err(BootError::Unexpected { command, expected, got: shorten(&format!("{message:?}")) })
+    }
+
     /// Waits for the message called `answer`, which must not be a refusal.
     ///
     /// # Errors
     /// As [`Link::ask`].
     pub fn expect(&mut self, command: &str, answer: &str) -> Result<Message, BootError> {
-        let message = self.receive(command)?;
+        let message = self.answer(command, answer)?;
         let command = command.to_owned();
-        if message.cmd != answer {
-            let expected = format!("'{answer}'");
-            return Err(BootError::Unexpected { command, expected, got: shorten(&format!("{message:?}")) });
-        }
         match message.get("rc") {
             None | Some("0") => Ok(message),
             Some(rc) => {

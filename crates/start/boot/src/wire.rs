@@ -12,8 +12,10 @@
 //!
 //! Our own `mpiexec` adds, in PMI-1 framing: `verbena_hello` and `verbena_bye` (no answer), and
 //! `verbena_exchange card=C`, answered to all when all have given theirs by
-//! `verbena_cards cards=C0,C1,...`; and `call=C text=C` in `abort`, for a process that an error
-//! ended: `mpiexec` shows the text.
+//! `verbena_cards cards=C0,C1,...`; `verbena_spawn words=W parent=PORT`, answered by
+//! `verbena_spawned rc=0 number=N` or `rc=1 ranks=R,... text=T`; `verbena_spawn_state number=N`,
+//! answered by `verbena_spawn_state_is over=0` or `1`. W and T are base64. It also adds `call=C
+//! text=C` to `abort`, for a process that an error ended: `mpiexec` shows the text.
 
 use thiserror::Error;
 

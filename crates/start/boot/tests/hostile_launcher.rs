@@ -26,7 +26,7 @@ fn against(answers: Vec<&'static [u8]>, speech: Speech) -> Result<(Client, Proce
         let _ = theirs.read_to_end(&mut Vec::new());
     });
     let line = Line::Descriptor { fd: ours.into_raw_fd(), rank: 0, size: 2 };
-    Client::open(Launched { line, speech, job: None })
+    Client::open(Launched { line, speech, job: None, is_spawned: false })
 }
 
 const INIT: &[u8] = b"cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n";
@@ -44,7 +44,10 @@ fn a_good_launcher_tells_all() {
     let (client, process) = good_start(&[]);
     assert_eq!(client.kind(), "pmi-1");
     let job = "space".to_owned();
-    assert_eq!(process, Process { rank: 0, size: 2, universe_size: Some(8), appnum: Some(3), job });
+    assert_eq!(
+        process,
+        Process { rank: 0, size: 2, universe_size: Some(8), appnum: Some(3), job, parent: None }
+    );
 }
 
 #[test]
@@ -59,7 +62,10 @@ fn a_launcher_that_only_has_pmi2_gets_pmi2() {
     let (client, process) = against(answers, Speech::Pmi1).unwrap();
     assert_eq!(client.kind(), "pmi-2");
     let job = "space".to_owned();
-    assert_eq!(process, Process { rank: 1, size: 2, universe_size: None, appnum: Some(0), job });
+    assert_eq!(
+        process,
+        Process { rank: 1, size: 2, universe_size: None, appnum: Some(0), job, parent: None }
+    );
 }
 
 #[test]
@@ -107,7 +113,7 @@ fn refusals_and_bad_cards_in_the_exchange() {
 
 #[test]
 fn our_own_launcher_with_the_wrong_number_of_cards() {
-    let speech = || Speech::Verbena { job: "j".into(), appnum: 0 };
+    let speech = || Speech::Verbena { job: "j".into(), appnum: 0, universe_size: None, parent: None };
     for cards in [&b"cmd=verbena_cards cards=AA\n"[..], b"cmd=verbena_cards cards=AA,AA,AA\n"] {
         // The greeting gets no answer of its own, so the cards come before the client has given its
         // card.

@@ -47,6 +47,8 @@ pub struct Order {
     pub launcher: Launcher,
     /// The installation on other hosts; `None`: in the same place as ours.
     pub prefix: Option<PathBuf>,
+    /// The variables for all programs, which those have that ranks spawn, too.
+    pub variables: Vec<(OsString, OsString)>,
     /// The part of our environment that other hosts get.
     pub exports: Exports,
     /// The processors that ranks are bound to.
@@ -77,6 +79,11 @@ pub struct Stop {
 impl Stop {
     fn wrong(fault: &Fault) -> Stop {
         Stop { code: 2, text: format!("mpiexec: {fault}\n") }
+    }
+
+    /// The text.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// Shows the text (help on standard output, the rest on standard error); returns the exit code.
@@ -156,6 +163,7 @@ pub fn read(arguments: Vec<OsString>) -> Result<Order, Stop> {
         parts,
         launcher: placement.launcher,
         prefix: options.iter().find_map(|part| part.get_one::<PathBuf>("prefix").cloned()),
+        variables: globals(&options),
         exports: exports(&options),
         binding: orders.binding,
         outputs: output::read(&options)?,

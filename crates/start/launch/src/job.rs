@@ -81,7 +81,7 @@ pub enum Failure {
     },
     /// Ranks could not be started.
     NotStarted(Fault),
-    /// The connection to a host is lost.
+    /// The connection to a host is lost, or to the program that the job was started for.
     Lost(Fault),
     /// A rank wrote more than the reader of our output was ready to read.
     NoReader {
@@ -316,6 +316,11 @@ impl Job {
     /// Handles the loss of these ranks' host. Those that have not ended count as killed.
     pub fn handle_lost(&mut self, ranks: &[u32], fault: Fault) {
         self.handle_gone(ranks);
+        self.suspects.push(Failure::Lost(fault));
+    }
+
+    /// Handles the end of the program that the job was started for.
+    pub fn handle_orphaned(&mut self, fault: Fault) {
         self.suspects.push(Failure::Lost(fault));
     }
 

@@ -40,6 +40,18 @@ impl Launcher {
         }
     }
 
+    /// The text that names it ([`Launcher::named`]).
+    pub fn to_text(&self) -> String {
+        match self {
+            Launcher::Ssh => "ssh".into(),
+            Launcher::Srun => "srun".into(),
+            Launcher::Fork => "fork".into(),
+            Launcher::Command(words) => {
+                shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
+            }
+        }
+    }
+
     /// The words of the command that runs `agent` on `host`.
     pub fn words(&self, host: &str, agent: &[OsString]) -> Vec<OsString> {
         let fixed = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();

@@ -17,6 +17,7 @@
 //! | [`launcher`] | the command that starts an agent on a host | no |
 //! | [`resolve`] | waits for the address of a host | yes |
 //! | [`export`] | the variables and the directory that other hosts get | a little |
+//! | `preparation` | the name, the files and the means of a job | a little |
 //! | [`pmi`] | the launcher's side of PMI-1, PMI-2 and our extension | no |
 //! | [`job`] | when the job ends, why, and with which exit code | no |
 //! | [`lines`] | the ranks' output in whole lines | no |
@@ -26,6 +27,8 @@
 //! | [`local_ranks`] | the ranks of one host: started, listened to, ended | yes |
 //! | [`agent`] | the ranks of another host | yes |
 //! | [`remote`] | an agent as `mpiexec` sees it | yes |
+//! | [`children`] | the jobs that ranks have started | yes |
+//! | [`spawned`] | what an `mpiexec` that was started for a program tells it | a little |
 //! | [`job_hosts`] | all hosts of a job | yes |
 //! | [`output`] | standard output and error, without ever blocking | yes |
 //! | [`files`] | files that take the ranks' output | yes |
@@ -44,6 +47,7 @@
 
 pub mod agent;
 pub mod binding;
+pub mod children;
 pub mod cli;
 pub mod defect;
 pub mod explain;
@@ -60,11 +64,13 @@ pub mod local_ranks;
 pub mod output;
 pub mod plan;
 pub mod pmi;
+mod preparation;
 pub mod process_facts;
 pub mod rank_errors;
 pub mod remote;
 pub mod resolve;
 pub mod screen;
+pub mod spawned;
 pub mod stillness;
 pub mod supervise;
 pub mod symbols;

@@ -1,9 +1,9 @@
 //! The command `mpiexec`, and its agent on other hosts.
 
-use verbena_launch::{agent, cli, defect, resolve, supervise};
+use verbena_launch::{agent, cli, defect, resolve, spawned, supervise};
 
 fn main() {
-    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    let mut arguments: Vec<_> = std::env::args_os().skip(1).collect();
     if arguments.first().is_some_and(|word| word == agent::AGENT_OPTION) {
         defect::install(format!("mpiexec --agent on {}", cli::hostname()));
         std::process::exit(agent::run());
@@ -14,9 +14,14 @@ fn main() {
     {
         std::process::exit(resolve::run(words));
     }
-    let code = match cli::read(arguments) {
-        Ok(order) => supervise::run(order),
-        Err(stop) => stop.print(),
+    let starter = spawned::take(&mut arguments);
+    let code = match (cli::read(arguments), starter) {
+        (Ok(order), starter) => supervise::run(order, starter),
+        (Err(stop), None) => stop.print(),
+        (Err(stop), Some(starter)) => {
+            starter.say_stop(&stop);
+            stop.code
+        }
     };
     std::process::exit(code);
 }

@@ -9,6 +9,7 @@ mod commands2;
 
 use crate::layout::process_mapping;
 use std::collections::{HashMap, VecDeque};
+use std::ffi::OsString;
 use std::rc::Rc;
 use verbena_boot::card;
 use verbena_boot::wire::{Dialect, Inbox, Message, WireError};
@@ -53,6 +54,22 @@ pub enum Event {
         rank: u32,
         /// The error in its message.
         error: WireError,
+    },
+    /// A rank wants programs started; it waits for [`Server::answer_spawn`].
+    Spawn {
+        /// The rank.
+        rank: u32,
+        /// The words of a command line.
+        words: Vec<OsString>,
+        /// The port at which the new processes find the rank.
+        parent: String,
+    },
+    /// A rank asks about such programs; it waits for [`Server::answer_spawn_state`].
+    SpawnState {
+        /// The rank.
+        rank: u32,
+        /// The number of the programs.
+        number: u32,
     },
 }
 

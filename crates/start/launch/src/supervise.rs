@@ -2,8 +2,8 @@
 //! carries out what [`crate::job`] and [`crate::pmi`] decide.
 
 mod inquiry;
-mod prepare;
 
+use crate::children::ChildJobs;
 use crate::cli::{Order, hostname};
 use crate::explain::{Place, explain, signal_name};
 use crate::export;
@@ -15,15 +15,16 @@ use crate::layout::{HostRanks, host_of_rank};
 use crate::local_ranks::LocalRanks;
 use crate::plan::{Assignment, Exit};
 use crate::pmi::{About, Event, RankError, Server, Stage};
+use crate::preparation::{files, hang_limit, job_name, means, term_grace};
 use crate::rank_errors::RankErrors;
 use crate::remote::News;
 use crate::screen::Screen;
+use crate::spawned::Starter;
 use crate::stillness::Stillness;
 use crate::sys::{self, Poll, Signals};
 use crate::top::TopSocket;
 use crate::wire::{Command, Report, Stdin, Work};
 use inquiry::{Inquiries, Purpose};
-use prepare::{files, hang_limit, job_name, means, term_grace};
 use std::collections::HashMap;
 use std::io;
 use std::time::{Duration, Instant};
@@ -42,8 +43,9 @@ const FAREWELL_TIME_MAX: Duration = Duration::from_secs(5);
 /// The time that launchers have to end after their agents.
 const LAUNCHER_TIME_MAX: Duration = Duration::from_secs(1);
 
-/// Starts a job, stays with it, and returns its exit code.
-pub fn run(order: Order) -> i32 {
+/// Starts a job, stays with it, and returns its exit code. `starter` is the program that it was
+/// started for, if one did.
+pub fn run(order: Order, starter: Option<Starter>) -> i32 {
     let own = [
         &verbena_settings::TERM_GRACE_SECONDS.about,
         &verbena_settings::RESOLVE_SECONDS.about,
@@ -65,7 +67,7 @@ pub fn run(order: Order) -> i32 {
         sys::complain(&format!("mpiexec: {note}"));
     }
     let size = order.size();
-    let supervisor = Signals::take().and_then(|signals| Supervisor::new(order, files, signals));
+    let supervisor = Signals::take().and_then(|signals| Supervisor::new(order, files, signals, starter));
     match supervisor {
         Ok(mut supervisor) => supervisor.run(),
         Err(error) => {
@@ -85,6 +87,12 @@ struct Supervisor {
     job: Job,
     server: Server,
     hosts: JobHosts,
+    /// The jobs that ranks have started.
+    children: ChildJobs,
+    /// The program that this job was started for.
+    starter: Option<Starter>,
+    /// The number of ranks that run, or have run.
+    started: u32,
     /// The process id of each rank, on its own host.
     pids: Vec<i32>,
     keyboard: Keyboard,
@@ -106,7 +114,7 @@ struct Supervisor {
 }
 
 impl Supervisor {
-    fn new(order: Order, files: Files, signals: Signals) -> io::Result<Supervisor> {
+    fn new(order: Order, files: Files, signals: Signals, starter: Option<Starter>) -> io::Result<Supervisor> {
         let size = order.size();
         let appnums =
             order.parts.iter().zip(0..).flat_map(|(part, n)| vec![n; part.count as usize]).collect();
@@ -122,6 +130,9 @@ impl Supervisor {
                 .with_explanation(hang_limit().is_some()),
             server: Server::new(about),
             hosts: JobHosts::new(local, hostname(), size),
+            children: ChildJobs::of(&order),
+            starter,
+            started: 0,
             pids: vec![0; size as usize],
             keyboard: Keyboard::new(false),
             stdin: Stdin::Inherited,
@@ -144,7 +155,10 @@ impl Supervisor {
         self.start_all();
         self.stay();
         self.end();
-        self.job.exit_code()
+        match self.job.exit_code() {
+            0 => self.children.exit_code(),
+            code => code,
+        }
     }
 
     /// Starts the agents, since they take longer, and then the ranks of this host.
@@ -153,7 +167,7 @@ impl Supervisor {
         let (near, far): (Vec<_>, Vec<_>) = hosts.into_iter().partition(|host| host.name.is_none());
         if let Err((fault, ranks)) = self.start_agents(&far) {
             let near = near.iter().flat_map(|host| &host.assignments).map(|assignment| assignment.rank);
-            return self.job.handle_not_started(&ranks.into_iter().chain(near).collect::<Vec<_>>(), fault);
+            return self.not_started(&ranks.into_iter().chain(near).collect::<Vec<_>>(), fault);
         }
         for host in near {
             let stdin = if sys::is_terminal(0) { Stdin::Piped } else { Stdin::Inherited };
@@ -189,7 +203,9 @@ impl Supervisor {
         }
         let (job, size) = (self.server.job().to_owned(), self.order.size());
         let (parts, binding) = (self.order.parts.clone(), self.order.binding);
-        Work { job, size, parts, assignments, environment: Vec::new(), stdin, binding }
+        let parent = self.starter.as_ref().map(|starter| starter.port.clone());
+        let universe_size = size.max(sys::affinity().len() as u32);
+        Work { job, size, parts, assignments, environment: Vec::new(), stdin, binding, universe_size, parent }
     }
 
     /// Serves the ranks until all have ended.
@@ -205,7 +221,7 @@ impl Supervisor {
             if self.job.cause().is_some() {
                 self.tell_errors();
             }
-            if self.job.is_over() {
+            if self.job.is_over() && self.children.are_over() {
                 // The results of the actions are judged too: they may have given up on the last
                 // ranks.
                 return self.job.settle(self.started_at.elapsed(), false);
@@ -233,6 +249,9 @@ impl Supervisor {
         let keyboard = self.keyboard.readable().map(|fd| self.poll.add(fd, true, false));
         self.screen.gather(&mut self.poll);
         self.hosts.gather(&mut self.poll, !self.screen.is_congested(1));
+        self.children.gather(&mut self.poll);
+        let starter = self.starter.as_ref().and_then(Starter::watched);
+        let starter = starter.map(|socket| self.poll.add(socket, true, false));
         let signals = self.poll.add(self.signals.fd(), true, false);
         let top = self.top.fd().map(|fd| self.poll.add(fd, true, false));
         let until = [self.hosts.deadline(), self.patience].into_iter().flatten().min();
@@ -246,6 +265,10 @@ impl Supervisor {
         // Signals come last: a rank's last messages are handled before its death.
         self.hosts.serve(&self.poll);
         self.hear();
+        self.tell_of_children();
+        if starter.is_some_and(|place| self.poll.is_ready(place)) {
+            self.hear_starter();
+        }
         if self.poll.is_ready(signals) {
             self.take_signals();
         }
@@ -288,7 +311,7 @@ impl Supervisor {
             match news {
                 News::Report(report) => self.note(report),
                 News::Words(words) => self.screen.say(&words),
-                News::Lost { fault, started: false } => self.job.handle_not_started(&ranks, fault),
+                News::Lost { fault, started: false } => self.not_started(&ranks, fault),
                 News::Lost { fault, started: true } => self.job.handle_lost(&ranks, fault),
             }
         }
@@ -299,6 +322,10 @@ impl Supervisor {
         match report {
             Report::Started { rank, pid } => {
                 self.pids[rank as usize] = pid;
+                self.started += 1;
+                if let Some(starter) = self.starter.as_ref().filter(|_| self.started == self.order.size()) {
+                    starter.say_started();
+                }
                 if rank == 0 {
                     self.keyboard = Keyboard::new(self.stdin == Stdin::Piped);
                 }
@@ -309,7 +336,7 @@ impl Supervisor {
             }
             Report::NotStarted { ranks, why } => {
                 let fault = self.on_its_host(ranks[0], why.into());
-                self.job.handle_not_started(&ranks, fault);
+                self.not_started(&ranks, fault);
             }
             Report::Said { rank, bytes } => self.talk(rank, &bytes),
             Report::Wrote { rank, stream, bytes } => self.screen.write(rank, stream, &bytes),
@@ -323,6 +350,36 @@ impl Supervisor {
             Report::Seen(rank) => self.inquiries.handle_seen(*rank),
             Report::Done => {}
         }
+    }
+
+    /// Ranks will never start; the program that wanted them hears of it.
+    fn not_started(&mut self, ranks: &[u32], fault: Fault) {
+        if let Some(starter) = &self.starter {
+            starter.say_refused(ranks, &fault.to_string());
+        }
+        self.job.handle_not_started(ranks, fault);
+    }
+
+    fn hear_starter(&mut self) {
+        if let Some(Err(fault)) = self.starter.as_mut().map(Starter::hear) {
+            self.job.handle_orphaned(fault);
+        }
+    }
+
+    /// Tells ranks what became of the jobs that they have started.
+    fn tell_of_children(&mut self) {
+        while let Some(answer) = self.children.poll_answer() {
+            self.server.answer_spawn(answer.rank, &answer.outcome);
+        }
+        self.children.tidy();
+        self.post_answers();
+    }
+
+    fn post_answers(&mut self) {
+        while let Some((to, bytes)) = self.server.poll_output() {
+            self.hosts.post(to, bytes);
+        }
+        self.hosts.send_mail();
     }
 
     /// Names the rank's host in the message if there are several hosts.
@@ -350,8 +407,18 @@ impl Supervisor {
                     self.hosts.tell(rank, Command::HangUp(rank));
                     self.job.handle_garbled(rank, error.to_string());
                 }
+                Event::Spawn { rank, words, parent } => {
+                    if let Some(answer) = self.children.start(rank, &words, &parent) {
+                        self.server.answer_spawn(rank, &answer.outcome);
+                    }
+                }
+                Event::SpawnState { rank, number } => {
+                    let is_over = self.children.is_over(number);
+                    self.server.answer_spawn_state(rank, is_over);
+                }
             }
         }
+        self.post_answers();
     }
 
     fn take_signals(&mut self) {
@@ -361,7 +428,9 @@ impl Supervisor {
             }
         }
         while let Some(reaped) = sys::reap() {
-            self.hosts.handle_death(reaped);
+            if !self.children.handle_death(&reaped) {
+                self.hosts.handle_death(reaped);
+            }
         }
         self.hear();
     }
@@ -387,6 +456,7 @@ impl Supervisor {
                     self.patience = Some(Instant::now() + KILL_TIME_MAX);
                 }
                 self.hosts.tell_all(&Command::Signal(signal));
+                self.children.signal(signal);
             }
         }
     }
@@ -457,6 +527,8 @@ impl Supervisor {
                 "The job was ended by {}, which was passed on to all ranks.",
                 signal_name(signal)
             )),
+            // The program that wanted it says so.
+            (Some(Failure::NotStarted(_)), _) if self.starter.is_some() => None,
             (Some(failure), _) => Some(explain(failure, place).to_string()),
             (None, _) => self
                 .job

@@ -109,19 +109,25 @@ impl Module {
         let mut places = Vec::new();
         if let Ok(mut frames) = self.loader.find_frames(address) {
             while let Ok(Some(frame)) = frames.next() {
-                let function = frame.function.as_ref().and_then(|name| name.demangle().ok());
+                let named = frame.function.as_ref().and_then(|name| name.demangle().ok());
+                // With line tables alone only the symbols tell the function.
+                let function = named.map(|name| name.into_owned()).or_else(|| self.symbol(address));
                 let Some(function) = function else { continue };
                 let line = frame.location.and_then(|at| Some((at.file?.to_owned(), at.line?)));
-                places.push(Place { function: function.into_owned(), line });
+                places.push(Place { function, line });
             }
         }
         if places.is_empty()
-            && let Some(name) = self.loader.find_symbol(address)
+            && let Some(function) = self.symbol(address)
         {
-            let function = addr2line::demangle_auto(name.into(), None).into_owned();
             places.push(Place { function, line: None });
         }
         places
+    }
+
+    fn symbol(&self, address: u64) -> Option<String> {
+        let name = self.loader.find_symbol(address)?;
+        Some(addr2line::demangle_auto(name.into(), None).into_owned())
     }
 }
 

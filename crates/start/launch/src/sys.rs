@@ -248,6 +248,24 @@ pub fn tie_to_parent(parent: i32, keep: [Option<RawFd>; 2]) -> io::Result<()> {
     if now == parent { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
 }
 
+/// Lets no program that this process starts have a descriptor.
+pub fn close_on_exec(fd: RawFd) {
+    // SAFETY: fcntl with this command touches no memory; a bad number is only refused.
+    unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) };
+}
+
+/// Goes on in a new process, which is no child of our parent, and ends this one with 0. If there
+/// may be no more processes, this one goes on.
+pub fn leave_parent() {
+    // SAFETY: `mpiexec` has one thread, so no lock can be held by another one in the copy. The old
+    // process ends without running anything more.
+    unsafe {
+        if libc::fork() > 0 {
+            libc::_exit(0);
+        }
+    }
+}
+
 /// Makes a descriptor non-blocking; nobody else may share it.
 pub fn set_nonblocking(fd: RawFd) {
     // SAFETY: fcntl with these commands touches no memory.

@@ -208,6 +208,10 @@ pub struct Work {
     pub stdin: Stdin,
     /// The processors that the ranks are bound to.
     pub binding: Binding,
+    /// The cores of this host, at least the number of ranks (`MPI_UNIVERSE_SIZE`).
+    pub universe_size: u32,
+    /// The port of the program that this job was started for.
+    pub parent: Option<String>,
 }
 
 /// The standard input of rank 0.

@@ -80,7 +80,9 @@ fn absent(parameter: &Parameter) -> &'static str {
 
 fn insignificant(parameter: &Parameter) -> &'static str {
     match parameter.kind.base.as_str() {
-        "transfer" | "op" => "None",
+        "transfer" | "op" | "info" => "None",
+        "string" => "c\"\"",
+        "ints" | "infos" => "&[]",
         "transfers" => "Vec::new()",
         "counts" | "displs" => "Counts::NONE",
         _ => "0",

@@ -109,10 +109,7 @@ pub fn in_tree(root: &Path) -> Result<Vec<Output>> {
         Output::new("crates/entry/abi/src/generated/types.rs", types::write(&table, IN_TREE, |_| "usize")?),
         Output::new("bindings/fortran/mpif.h", fortran::include::write(&table)),
         Output::new("crates/entry/abi/src/generated/mod.rs", entry::write_module(&table)),
-        Output::new(
-            "docs/COVERAGE.md",
-            coverage::write(&table, &bodies, &fortran::names(root, &table, &bodies)?),
-        ),
+        Output::new("docs/COVERAGE.md", coverage::write(&table, &fortran::names(root, &table, &bodies)?)),
     ];
     for family in &table.families {
         let path = format!("crates/entry/abi/src/generated/{}.rs", family.name);

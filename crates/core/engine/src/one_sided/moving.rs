@@ -62,7 +62,7 @@ impl Engine {
     /// Returns whether the peer can use now what it was shown before. `None` if it never can again,
     /// since the channel has lost it.
     pub fn still_shows(&mut self, peer: Peer, shown: &Shown) -> Option<bool> {
-        let channel = self.state.channel_named(shown.channel)?;
+        let channel = self.state.channel_named(peer, shown.channel)?;
         let is_lost = |state: &PeerState| state.broken.is_some() || state.has_lost(channel);
         if self.state.peers.look(peer).is_some_and(is_lost) {
             return None;
@@ -78,7 +78,7 @@ impl Engine {
     /// Ends what [`Engine::show`] began: the peer has no operation under way there, and begins no
     /// other.
     pub fn hide(&mut self, peer: Peer, shown: &Shown) {
-        if let Some(channel) = self.state.channel_named(shown.channel) {
+        if let Some(channel) = self.state.channel_named(peer, shown.channel) {
             self.conceal(channel, peer, &shown.key);
         }
     }
@@ -100,7 +100,7 @@ impl Engine {
         motion: Motion,
         parts: &[Part],
     ) -> Result<OneSidedId, Refused> {
-        let channel = self.state.channel_named(shown.channel).ok_or(Refused::NoWay)?;
+        let channel = self.state.channel_named(peer, shown.channel).ok_or(Refused::NoWay)?;
         self.far_ns(channel, peer).ok_or(Refused::NoWay)?;
         if !self.state.one_sided.has_room(peer, parts.len()) {
             return Err(Refused::Full);

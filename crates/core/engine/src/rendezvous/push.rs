@@ -25,7 +25,7 @@ impl EngineState {
         let route = self.peers.look(peer)?.route?;
         self.requests.get(id)?.buffer.region()?;
         let channel = self.memory_channel(peer, memory.channel)?;
-        let on_rail = |other: &Memory| Some((self.channel_named(other.channel)?, other.key));
+        let on_rail = |other: &Memory| Some((self.channel_named(peer, other.channel)?, other.key));
         let others = others.iter().filter_map(on_rail).filter(|(channel, _)| self.is_shown_on(id, *channel));
         let rails: Vec<_> = [(channel, memory.key)].into_iter().chain(others).collect();
         match &rails[..] {

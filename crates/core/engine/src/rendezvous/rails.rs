@@ -68,8 +68,10 @@ impl Engine {
             return joined;
         }
         for memory in offered {
-            let channel =
-                self.state.channel_named(memory.channel).filter(|channel| route.rails.contains(*channel));
+            let channel = self
+                .state
+                .channel_named(peer, memory.channel)
+                .filter(|channel| route.rails.contains(*channel));
             let Some(channel) = channel else { continue };
             let mine = self.show_on_rail(peer, channel, region, Access::WRITE);
             joined.extend(mine.map(|mine| Joined { channel, mine, theirs: memory.key }));

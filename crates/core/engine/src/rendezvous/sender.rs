@@ -71,12 +71,15 @@ impl EngineState {
     pub(super) fn memory_channel(&self, peer: Peer, name: u32) -> Option<usize> {
         let used = self.peers.look(peer).and_then(|state| state.route?.memory);
         used.filter(|channel| name_hash(self.tally[*channel].name) == name)
-            .or_else(|| self.channel_named(name))
+            .or_else(|| self.channel_named(peer, name))
     }
 
-    /// The channel whose hashed name a peer has sent.
-    pub(crate) fn channel_named(&self, name: u32) -> Option<usize> {
-        self.tally.iter().position(|counters| name_hash(counters.name) == name)
+    /// The channel whose hashed name the peer has sent.
+    pub(crate) fn channel_named(&self, peer: Peer, name: u32) -> Option<usize> {
+        let home = self.homes.of_peer(peer);
+        let mut all = self.tally.iter().enumerate();
+        let found = all.find(|(at, it)| name_hash(it.name) == name && self.homes.of_channel(*at) == home);
+        found.map(|(channel, _)| channel)
     }
 
     /// Returns whether the name is that of the channel that moves memory here.

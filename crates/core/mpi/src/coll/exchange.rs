@@ -143,6 +143,10 @@ impl Exchange for Process {
         Process::new_context(self)
     }
 
+    fn process(&self) -> Option<&Process> {
+        Some(self)
+    }
+
     fn allgather(&self, comm: &Comm, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
         Making(self, Kind::Creation).allgather(comm, mine)
     }
@@ -163,6 +167,10 @@ impl Exchange for Process {
 impl Exchange for Making<'_> {
     fn new_context(&self) -> u64 {
         self.0.new_context()
+    }
+
+    fn process(&self) -> Option<&Process> {
+        Some(self.0)
     }
 
     fn allgather(&self, comm: &Comm, mine: &[u8]) -> Result<Vec<Vec<u8>>> {

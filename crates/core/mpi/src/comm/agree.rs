@@ -9,7 +9,7 @@ use super::{Comm, Exchange};
 use crate::error::{Class, Error, Result};
 
 /// Writes a contribution, or why there is none, for the wire.
-fn said(mine: &Result<Vec<u8>>) -> Vec<u8> {
+pub(super) fn said(mine: &Result<Vec<u8>>) -> Vec<u8> {
     match mine {
         Ok(bytes) => [&0_i32.to_le_bytes(), &bytes[..]].concat(),
         Err(error) => error.class.to_le_bytes().to_vec(),
@@ -17,7 +17,7 @@ fn said(mine: &Result<Vec<u8>>) -> Vec<u8> {
 }
 
 /// Reads what another process [`said`]; its rank is told if it is known.
-fn heard(rank: Option<usize>, bytes: &[u8]) -> Result<Vec<u8>> {
+pub(super) fn heard(rank: Option<usize>, bytes: &[u8]) -> Result<Vec<u8>> {
     let (class, rest) = bytes.split_first_chunk::<4>().ok_or_else(|| garbled(bytes.len()))?;
     match Class::from_le_bytes(*class) {
         0 => Ok(rest.to_vec()),

@@ -5,6 +5,7 @@
 
 use super::Comm;
 use crate::error::Result;
+use crate::process::Process;
 
 /// Collective exchanges of short byte strings. The collectives implement it over schedules; tests
 /// fake it.
@@ -13,6 +14,12 @@ use crate::error::Result;
 pub trait Exchange {
     /// Returns a context that no other communicator has, anywhere in the job: a multiple of 4.
     fn new_context(&self) -> u64;
+
+    /// The process behind the exchanges, which may know processes of other jobs; `None` if there is
+    /// only one job.
+    fn process(&self) -> Option<&Process> {
+        None
+    }
 
     /// Gathers everybody's contribution in rank order. Lengths may differ.
     fn allgather(&self, comm: &Comm, mine: &[u8]) -> Result<Vec<Vec<u8>>>;

@@ -3,12 +3,14 @@
 //! the library's own communicator of all processes.
 
 use super::inter::no_leader;
+use super::introduce::{ByRank, Far};
 use super::words::{fingerprint, join, pack, part, unpack};
 use super::{Comm, Exchange};
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use crate::group::Group;
 use std::sync::Arc;
+use verbena_channel::Peer;
 
 /// The other side of an intercommunicator made from groups. Only the leader's counts.
 pub struct Other<'a> {
@@ -25,6 +27,9 @@ impl Comm {
     pub fn create_from_group(&self, group: &Arc<Group>, tag: &[u8], exchange: &dyn Exchange) -> Result<Comm> {
         if group.rank().is_none() {
             return Err(not_a_member());
+        }
+        if let Some(foreign) = group.members().iter().find(|peer| **peer >= self.size() as u32) {
+            return Err(of_another_job(*foreign));
         }
         let members: Vec<i32> = group.members().iter().map(|&peer| peer as i32).collect();
         let number = tag_number(tag, &members);
@@ -56,9 +61,11 @@ impl Comm {
         let reach = other.map_or(Err(no_leader(leader, 0)), |other| {
             let peer =
                 usize::try_from(other.leader).ok().and_then(|leader| other.group.members().get(leader));
-            peer.map(|&peer| (self, peer as i32)).ok_or_else(|| no_leader(other.leader, other.group.size()))
+            let tag = tag_number(tag, &[]);
+            let far = peer.map(|&peer| ByRank { exchange, comm: self, rank: peer as i32, tag });
+            far.ok_or_else(|| no_leader(other.leader, other.group.size()))
         });
-        local.bridge(leader, reach, tag_number(tag, &[]), exchange)
+        local.bridge(leader, reach.map(|far| Box::new(far) as Box<dyn Far>), exchange)
     }
 }
 
@@ -78,6 +85,17 @@ fn not_a_member() -> Error {
         "the group of a communicator to be made",
         "a process outside of the group made the call, too",
         "let only the members call",
+    )
+}
+
+#[cold]
+fn of_another_job(peer: Peer) -> Error {
+    Error::new(
+        mpi::MPI_ERR_GROUP,
+        "a communicator without a parent cannot have members of another job",
+        format!("process {peer}, as this process numbers those of other jobs"),
+        "the group was made from a communicator with processes that were spawned or connected",
+        "use MPI_Comm_create_group of that communicator",
     )
 }
 

@@ -1,42 +1,38 @@
 //! Intercommunicators: making and merging (MPI-5.0, 7.6).
 
+use super::introduce::{ByRank, Far, Introduction, Met, Roster, identity};
 use super::words::{pack, unpack, unpack_all};
 use super::{Comm, Exchange, Remote};
 use crate::error::{Class, Error, Result};
 use crate::generated::constants as mpi;
+use crate::tie::Identity;
 use std::collections::HashSet;
 use std::sync::Arc;
-use verbena_channel::Peer;
 
 /// One side of a new intercommunicator, as its leader tells the leader of the other side.
 struct Side {
     /// Context for the intercommunicator, if this side turns out to be the first.
     context: u64,
-    leader: Peer,
-    members: Vec<Peer>,
+    leader: Identity,
+    members: Roster,
 }
 
 impl Side {
     fn pack(&self) -> Vec<u8> {
-        let head = [self.context, u64::from(self.leader)];
-        let words: Vec<u64> =
-            head.into_iter().chain(self.members.iter().map(|&peer| u64::from(peer))).collect();
-        pack(&words)
+        let head = [&[self.context][..], &self.leader.words()].concat();
+        pack(&[head, self.members.words()].concat())
     }
 
     fn unpack(bytes: &[u8]) -> Result<Side> {
         let words = unpack_all(bytes)?;
-        let (&[context, leader], members) = words.split_first_chunk::<2>().ok_or_else(overlap)?;
-        Ok(Side {
-            context,
-            leader: leader as Peer,
-            members: members.iter().map(|&peer| peer as Peer).collect(),
-        })
+        let (&[context, leader @ ..], members) = words.split_first_chunk::<4>().ok_or_else(overlap)?;
+        let leader = Identity::of_words(leader).ok_or_else(overlap)?;
+        Ok(Side { context, leader, members: Roster::of_words(members)? })
     }
 }
 
 /// The words of a leader to its own side: an error's class (0 if none), context, inner context,
-/// whether the local side is first, and the remote members.
+/// whether the local side is first, whether all are of one job, and the remote members.
 type Verdict = Vec<u64>;
 
 impl Comm {
@@ -52,74 +48,97 @@ impl Comm {
         tag: i32,
         exchange: &dyn Exchange,
     ) -> Result<Comm> {
-        let reach = peer_comm.ok_or_else(no_peer_comm).and_then(|peer_comm| {
-            let ranks = 0..peer_comm.targets().size();
-            if ranks.contains(&remote_leader) {
-                Ok((peer_comm, remote_leader))
-            } else {
-                Err(no_leader(remote_leader, ranks.end))
+        let reach = peer_comm.ok_or_else(no_peer_comm).and_then(|comm| {
+            let ranks = 0..comm.targets().size();
+            match ranks.contains(&remote_leader) {
+                true => Ok(ByRank { exchange, comm, rank: remote_leader, tag }),
+                false => Err(no_leader(remote_leader, ranks.end)),
             }
         });
-        self.bridge(local_leader, reach, tag, exchange)
+        self.bridge(local_leader, reach.map(|far| Box::new(far) as Box<dyn Far>), exchange)
     }
 
-    /// Like [`Comm::intercomm_create`], but given the way to the other leader: a communicator and a
-    /// rank in it, or why there is none.
+    /// The intercommunicator of this group and one whose leader is reached by `far`, which counts
+    /// only at this side's leader; or why there is none.
+    pub fn connect(
+        &self,
+        leader: i32,
+        far: Result<Box<dyn Far + '_>>,
+        exchange: &dyn Exchange,
+    ) -> Result<Comm> {
+        if let Some(process) = exchange.process() {
+            process.go_abroad()?;
+        }
+        self.bridge(leader, far, exchange)
+    }
+
+    /// Makes one as [`Comm::intercomm_create`] does, given the way to the other leader, or why
+    /// there is none.
     pub(super) fn bridge(
         &self,
         local_leader: i32,
-        reach: Result<(&Comm, i32)>,
-        tag: i32,
+        far: Result<Box<dyn Far + '_>>,
         exchange: &dyn Exchange,
     ) -> Result<Comm> {
         self.check_intra()?;
         let mut failure = None;
         let mut verdict = Verdict::new();
+        let mut way = None;
         if self.rank == local_leader {
-            let agreed = reach.and_then(|reach| self.agree_with(reach, tag, exchange));
+            let agreed = far.and_then(|far| self.agree_with(&mut **way.insert(far), exchange));
             // The others of this side wait for the verdict, whatever it is.
             verdict = agreed.unwrap_or_else(|error| vec![failure.insert(error).class as u64]);
         }
         let verdict = unpack_all(&exchange.bcast(self, local_leader, pack(&verdict))?)?;
-        match failure {
-            Some(error) => Err(error),
-            None => self.intercomm_from(&verdict),
+        if let Some(error) = failure {
+            return Err(error);
         }
+        let [_, context, inner, first, is_one_job, members @ ..] = &verdict[..] else {
+            return Err(leader_failed(verdict.first().map_or(mpi::MPI_ERR_INTERN, |&class| class as Class)));
+        };
+        let (is_first, theirs) = (*first == 1, Roster::of_words(members)?);
+        let met = match *is_one_job == 1 {
+            true => Met {
+                members: theirs.0.iter().map(|member| member.rank).collect(),
+                ties: Vec::new(),
+                context: *context,
+                inner: *inner,
+            },
+            false => {
+                let ours = Roster::of(self.local.members(), exchange);
+                let far = way.as_mut().map(|far| &mut **far as &mut dyn Far);
+                Introduction { local: self, leader: local_leader, far, exchange, is_first, ours, theirs }
+                    .run()?
+            }
+        };
+        Ok(self.intercomm_with(met, is_first))
     }
 
     /// Does the leader's part: both sides' leaders tell each other their groups.
-    fn agree_with(
-        &self,
-        (peer_comm, remote_leader): (&Comm, i32),
-        tag: i32,
-        exchange: &dyn Exchange,
-    ) -> Result<Verdict> {
+    fn agree_with(&self, far: &mut dyn Far, exchange: &dyn Exchange) -> Result<Verdict> {
         let ours = Side {
             context: exchange.new_context(),
-            leader: self.me(),
-            members: self.local.members().to_vec(),
+            leader: identity(self.me(), exchange),
+            members: Roster::of(self.local.members(), exchange),
         };
-        let theirs = Side::unpack(&exchange.sendrecv(peer_comm, remote_leader, tag, &ours.pack())?)?;
-        let mine: HashSet<Peer> = ours.members.iter().copied().collect();
-        if theirs.members.iter().any(|peer| mine.contains(peer)) {
+        let theirs = Side::unpack(&far.swap(&ours.pack())?)?;
+        let mine: HashSet<Identity> = ours.members.0.iter().copied().collect();
+        if theirs.members.0.iter().any(|member| mine.contains(member)) {
             return Err(overlap());
         }
         let first = ours.leader < theirs.leader;
         let context = if first { ours.context } else { theirs.context };
-        let mut verdict = vec![0, context, exchange.new_context(), u64::from(first)];
-        verdict.extend(theirs.members.iter().map(|&peer| u64::from(peer)));
+        let is_one_job = ours.members.job().is_some() && ours.members.job() == theirs.members.job();
+        let mut verdict = vec![0, context, exchange.new_context(), u64::from(first), u64::from(is_one_job)];
+        verdict.extend(theirs.members.words());
         Ok(verdict)
     }
 
-    fn intercomm_from(&self, verdict: &[u64]) -> Result<Comm> {
-        let [_, context, inner, first, members @ ..] = verdict else {
-            return Err(leader_failed(verdict.first().map_or(mpi::MPI_ERR_INTERN, |&class| class as Class)));
-        };
-        let members = members.iter().map(|&peer| peer as Peer).collect();
-        let inner = Arc::new(self.child(*inner, self.local.clone(), None));
-        let group = Arc::new(self.group_of(members));
-        let remote = Remote { group, inner, is_local_first: *first == 1 };
-        Ok(self.child(*context, self.local.clone(), Some(remote)))
+    fn intercomm_with(&self, met: Met, is_local_first: bool) -> Comm {
+        let inner = Arc::new(self.child(met.inner, self.local.clone(), None));
+        let group = Arc::new(self.group_of(met.members).tied_too(met.ties));
+        let remote = Remote { group, inner, is_local_first };
+        self.child(met.context, self.local.clone(), Some(remote))
     }
 
     /// The intracommunicator of both groups (`MPI_Intercomm_merge`). The side that gave `high`
@@ -136,7 +155,8 @@ impl Comm {
             false => (&remote.group, &self.local, their_context),
         };
         let members = [low.members(), high.members()].concat();
-        Ok(self.child(context, Arc::new(self.group_of(members)), None))
+        let group = self.local.derive(&remote.group, members);
+        Ok(self.child(context, Arc::new(group), None))
     }
 }
 

@@ -100,7 +100,7 @@ impl Comm {
         };
         let context = if remote.is_local_first { ours[leader].context } else { theirs[other].context };
         let local = Arc::new(self.group_of(peers(&self.local, &local_ranks)));
-        let group = Arc::new(self.group_of(peers(&remote.group, &remote_ranks)));
+        let group = Arc::new(remote.group.derive(&self.local, peers(&remote.group, &remote_ranks)));
         let inner = Arc::new(self.child(ours[leader].inner, local.clone(), None));
         let new = Remote { group, inner, is_local_first: remote.is_local_first };
         Ok(Some(self.child(context, local, Some(new))))
@@ -131,7 +131,8 @@ impl Comm {
         if self.is_inter() {
             return self.create_inter(group, ranks, exchange);
         }
-        let row = Choice { group: identity(group), context: exchange.new_context() };
+        let number = ranks.as_ref().map_or(0, |ranks| identity(ranks));
+        let row = Choice { group: number, context: exchange.new_context() };
         let table = self.gather(ranks.clone().map(|_| row.pack()), exchange)?;
         if group.rank().is_none() {
             return Ok(None);
@@ -173,20 +174,21 @@ impl Comm {
     }
 
     /// Creates an intercommunicator. The first member of the group speaks for it: it tells the
-    /// members and two contexts. All tell which group they mean.
+    /// members' ranks in the parent and two contexts. All tell which group they mean.
     fn create_inter(
         &self,
         group: &Arc<Group>,
         ranks: Result<Vec<i32>>,
         exchange: &dyn Exchange,
     ) -> Result<Option<Comm>> {
-        let mut mine = vec![identity(group)];
+        let number = ranks.as_ref().map_or(0, |ranks| identity(ranks));
+        let mut mine = vec![number];
         if group.rank() == Some(0) {
             mine.extend([exchange.new_context(), exchange.new_context()]);
-            mine.extend(group.members().iter().map(|&peer| u64::from(peer)));
+            mine.extend(ranks.iter().flatten().map(|&rank| rank as u64));
         }
         let table = self.gather(ranks.map(|_| pack(&mine)), exchange);
-        let spoken = table.and_then(|table| words_of_group(identity(group), &table));
+        let spoken = table.and_then(|table| words_of_group(number, &table));
         let (ours, theirs) = self.swap(spoken.map(|spoken| pack(&spoken)), exchange)?;
         let (ours, theirs) = (unpack_all(&ours)?, unpack_all(&theirs)?);
         let ([ours, inner, _, ..], [theirs, _, members @ ..]) = (&ours[..], &theirs[..]) else {
@@ -197,9 +199,12 @@ impl Comm {
         }
         let is_local_first = self.remote()?.is_local_first;
         let context = if is_local_first { *ours } else { *theirs };
-        let members = members.iter().map(|&peer| peer as Peer).collect();
+        let theirs = &self.remote()?.group;
+        let member = |&rank: &u64| theirs.members().get(rank as usize).copied();
+        let members: Option<Vec<Peer>> = members.iter().map(member).collect();
+        let members = members.ok_or_else(groups_differ)?;
         let inner = Arc::new(self.child(*inner, group.clone(), None));
-        let remote = Remote { group: Arc::new(self.group_of(members)), inner, is_local_first };
+        let remote = Remote { group: Arc::new(theirs.derive(&self.local, members)), inner, is_local_first };
         Ok(Some(self.child(context, group.clone(), Some(remote))))
     }
 }
@@ -223,9 +228,9 @@ impl Choice {
     }
 }
 
-/// A number for the members of a group and their order.
-fn identity(group: &Group) -> u64 {
-    fingerprint(group.members().iter().flat_map(|peer| peer.to_le_bytes()))
+/// A number for the members of a group and their order, by their ranks in the parent.
+fn identity(ranks: &[i32]) -> u64 {
+    fingerprint(ranks.iter().flat_map(|rank| rank.to_le_bytes()))
 }
 
 /// The words of the rank that speaks for a group: its contexts and members; empty if nobody does.

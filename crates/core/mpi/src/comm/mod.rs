@@ -9,6 +9,7 @@
 //! | `idup` | the nonblocking form as a task |
 //! | `make` | communicators from groups and by splitting |
 //! | `hint` | info keys that are hints to the channels |
+//! | `introduce` | processes that do not know each other yet |
 //! | `inter` | intercommunicators: making and merging |
 //! | `from_group` | communicators without a parent (sessions) |
 //! | `split_type` | splitting by hardware and resources |
@@ -20,12 +21,14 @@ pub mod from_group;
 pub mod hint;
 pub mod idup;
 mod inter;
+mod introduce;
 mod make;
 mod split_type;
 pub(crate) mod words;
 pub mod world;
 
 pub use exchange::Exchange;
+pub use introduce::Far;
 pub use split_type::{HARDWARE, Places, SplitType};
 
 use crate::attribute::Attributes;

@@ -1,5 +1,6 @@
 //! Splitting by hardware and resources (`MPI_Comm_split_type`; MPI-5.0, 7.4.2).
 
+use super::introduce::identity;
 use super::words::{pack, unpack_all};
 use super::{Comm, Exchange};
 use crate::error::{Error, Result};
@@ -76,12 +77,12 @@ impl Comm {
                 let level = next_level(&table);
                 (Ok(level.and_then(|level| places[level])), level.map(|level| HARDWARE[level]))
             }
-            _ => (Ok(self.color(&wanted, places)), None),
+            _ => (Ok(self.color(&wanted, places, exchange)), None),
         };
         Ok(self.split_by(color, key, 0, exchange)?.map(|new| (new, found)))
     }
 
-    fn color(&self, wanted: &SplitType, places: &Places) -> Option<u64> {
+    fn color(&self, wanted: &SplitType, places: &Places, exchange: &dyn Exchange) -> Option<u64> {
         match wanted {
             SplitType::Out | SplitType::NextLevel => None,
             SplitType::Shared => places[0],
@@ -90,8 +91,8 @@ impl Comm {
                 name => places[HARDWARE.iter().position(|known| known.as_bytes() == name)?],
             },
             SplitType::ProcessSet(name) => match &name[..] {
-                crate::process_sets::WORLD => Some(0),
-                crate::process_sets::SELF => Some(u64::from(self.me())),
+                crate::process_sets::WORLD => Some(identity(self.me(), exchange).job as u64),
+                crate::process_sets::SELF => Some(self.rank() as u64),
                 _ => None,
             },
         }

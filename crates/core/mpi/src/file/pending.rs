@@ -11,7 +11,7 @@ use crate::error::Result;
 use std::sync::{Arc, LazyLock};
 use verbena_settings::{FILE_JOBS_MAX, FILE_THREADS_MAX};
 use verbena_storage::Pool;
-use verbena_waiting::Waiter;
+use verbena_waiting::current::CurrentWaiter;
 
 /// The threads that carry operations out.
 static POOL: LazyLock<Pool> = LazyLock::new(|| Pool::new(FILE_THREADS_MAX.get(), FILE_JOBS_MAX.get()));
@@ -42,7 +42,7 @@ impl Drop for Duty {
 /// Runs `work` beside the program, or at once if as much waits already as may.
 pub(super) fn run_beside(
     file: Arc<File>,
-    waker: Arc<dyn Waiter>,
+    waker: CurrentWaiter,
     work: impl FnOnce(&File) -> Result<usize> + Send + 'static,
 ) -> Operation {
     let operation = Operation::new(waker);
@@ -68,7 +68,7 @@ impl File {
     /// Those of [`File::access`] that can be told at once.
     pub fn start(
         self: &Arc<Self>,
-        waker: Arc<dyn Waiter>,
+        waker: CurrentWaiter,
         direction: Direction,
         place: Place,
         data: &Data,
@@ -79,7 +79,7 @@ impl File {
 
     /// Starts an access that knows where it goes. Functions of the program run in its own thread
     /// only, so an access that calls them is complete at once.
-    pub(super) fn start_prepared(self: &Arc<Self>, waker: Arc<dyn Waiter>, access: Access) -> Active {
+    pub(super) fn start_prepared(self: &Arc<Self>, waker: CurrentWaiter, access: Access) -> Active {
         if access.bytes == 0 || access.view.representation.calls_program() {
             return Active::Done(outcome_of(self.carry_out(&access).map(|moved| moved.memory)));
         }

@@ -11,7 +11,7 @@ use crate::comm::words::{pack, unpack};
 use crate::error::Result;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use verbena_waiting::Waiter;
+use verbena_waiting::current::CurrentWaiter;
 
 /// The shared file pointer: bytes of the stream.
 pub(super) struct SharedPointer {
@@ -105,7 +105,7 @@ impl File {
     /// Starts [`File::access_ordered`]; the bytes move beside the program.
     pub fn start_ordered(
         self: &Arc<Self>,
-        waker: Arc<dyn Waiter>,
+        waker: CurrentWaiter,
         direction: Direction,
         data: Result<Data>,
         exchange: &dyn Exchange,

@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use verbena_engine::{Completion, Plain, Posted, RequestId, Taken};
 use verbena_hang::Awaited;
 use verbena_waiting::Step;
+use verbena_waiting::current::InUse;
 use verbena_waiting::lock::{SingleThread, is_shared};
 
 impl Process {
@@ -109,31 +110,34 @@ impl Process {
         if round == 0 {
             self.give_sign_of_life();
         }
-        if self.pass(round) == Step::Again {
-            return ControlFlow::Continue(round.saturating_add(1));
+        match self.pass(round) {
+            None => ControlFlow::Continue(round.saturating_add(1)),
+            Some(waiter) => ControlFlow::Break(self.wait_slowly(waiter, round, done, awaited)),
         }
-        ControlFlow::Break(self.wait_slowly(round, done, awaited))
     }
 
-    fn pass(&self, round: u32) -> Step {
-        if is_shared() && !self.shares_cores && threads::several() {
-            self.waiter.step_aside();
+    /// Passes an idle round; returns the waiter if it is armed now.
+    fn pass(&self, round: u32) -> Option<InUse<'_>> {
+        let waiter = self.waiter.get();
+        if is_shared() && !self.shares_cores() && threads::several() {
+            waiter.step_aside();
         }
-        self.waiter.idle(round)
+        (waiter.idle(round) == Step::Armed).then_some(waiter)
     }
 
     /// Does the rest of a wait that has come to its first sleep; the waiter is armed.
     #[cold]
     #[inline(never)]
-    fn wait_slowly<T>(
-        &self,
+    fn wait_slowly<'p, T>(
+        &'p self,
+        mut waiter: InUse<'p>,
         mut round: u32,
         done: &mut impl FnMut(&Process) -> Option<T>,
         awaited: &impl Fn(&Process) -> Awaited,
     ) -> T {
         let mut long_wait = LongWait::begin(self);
         loop {
-            match self.sleep(round, done) {
+            match self.sleep(&waiter, round, done) {
                 ControlFlow::Break(value) => return value,
                 ControlFlow::Continue(next) => round = next,
             }
@@ -146,7 +150,8 @@ impl Process {
                     round = 0;
                     continue;
                 }
-                if self.pass(round) == Step::Armed {
+                if let Some(armed) = self.pass(round) {
+                    waiter = armed;
                     break;
                 }
                 round = round.saturating_add(1);
@@ -155,18 +160,23 @@ impl Process {
     }
 
     /// Sleeps once, unless something has happened since the waiter was armed.
-    fn sleep<T>(&self, round: u32, done: &mut impl FnMut(&Process) -> Option<T>) -> ControlFlow<T, u32> {
+    fn sleep<T>(
+        &self,
+        waiter: &InUse<'_>,
+        round: u32,
+        done: &mut impl FnMut(&Process) -> Option<T>,
+    ) -> ControlFlow<T, u32> {
         // Counted before the last look: a thread that completes our request after it will ring.
         self.sleepers.fetch_add(1, Ordering::SeqCst);
         let longest = self.engine.lock().arm();
         let mut moved = self.progress();
         let value = done(self);
         if moved || value.is_some() {
-            self.waiter.disarm();
+            waiter.disarm();
             self.engine.lock().disarm();
         } else {
             self.slept.fetch_add(1, Ordering::Relaxed);
-            self.waiter.sleep(longest.min(self.sleep_max));
+            waiter.sleep(longest.min(self.sleep_max));
             self.engine.lock().disarm();
             // What woke it may be in a channel whose turn would come later.
             moved = self.progress();

@@ -10,6 +10,7 @@ use std::ffi::{CStr, c_int};
 use std::sync::Arc;
 use verbena_mpi::coll::{Kind, Making};
 use verbena_mpi::comm::{SplitType, idup};
+use verbena_mpi::dynamic::spawn;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Comm, Error, Group, Info, Result};
 
@@ -76,12 +77,6 @@ pub fn comm_remote_size(comm: &Arc<Comm>, size: Out<'_, c_int>) -> Result<()> {
 /// `MPI_Comm_remote_group` (7.6.1).
 pub fn comm_remote_group(comm: &Arc<Comm>, group: Out<'_, MPI_Group>) -> Result<()> {
     group.set(GROUPS.insert(comm.remote_group()?.clone()));
-    Ok(())
-}
-
-/// `MPI_Comm_get_parent` (11.8.2): no process is spawned yet, so none has a parent.
-pub fn comm_get_parent(parent: Out<'_, MPI_Comm>) -> Result<()> {
-    parent.set(mpi::MPI_COMM_NULL);
     Ok(())
 }
 
@@ -249,13 +244,11 @@ pub fn comm_free(comm: InOut<'_, MPI_Comm>) -> Result<()> {
     object.attributes().clear(handle)?;
     COMMS.remove(handle)?;
     comm.set(mpi::MPI_COMM_NULL);
+    drop(object);
+    // What cannot be parted from now is tried again later.
+    process().part();
+    spawn::part(false);
     Ok(())
-}
-
-/// `MPI_Comm_disconnect` (11.10.4). Operations still under way inside the library keep the object
-/// and end by themselves; waiting for them here would wait for other communicators, too.
-pub fn comm_disconnect(comm: InOut<'_, MPI_Comm>) -> Result<()> {
-    comm_free(comm)
 }
 
 #[cold]

@@ -19,6 +19,7 @@ pub mod collective;
 pub mod completion;
 pub mod datarep;
 pub mod datatype;
+pub mod dynamic;
 pub mod elements;
 pub mod envelope;
 pub mod extent;

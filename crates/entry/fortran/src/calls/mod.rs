@@ -6,6 +6,7 @@
 //! | [`attribute`], [`keyval`] | attributes, and procedures that copy and delete them |
 //! | [`op`], [`errhandler`], [`grequest`] | other procedures of the program |
 //! | [`datarep`], [`no_conversion`] | procedures that convert the elements of files |
+//! | [`spawn`] | arrays of strings |
 //! | [`string`] | strings whose length goes both ways |
 //! | [`values`] | functions, and what has no IERROR |
 //! | [`removed`] | MPI-1's INTEGERs that hold addresses |
@@ -22,5 +23,6 @@ pub mod keyval;
 pub mod no_conversion;
 pub mod op;
 pub mod removed;
+pub mod spawn;
 pub mod string;
 pub mod values;

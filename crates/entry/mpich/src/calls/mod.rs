@@ -11,4 +11,5 @@ pub mod environment;
 pub mod file;
 pub mod keyval;
 pub mod rest;
+pub mod spawn;
 pub mod tool;

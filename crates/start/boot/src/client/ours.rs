@@ -5,7 +5,8 @@ use crate::card;
 use crate::environment::Process;
 use crate::error::BootError;
 use crate::link::Link;
-use crate::wire::Message;
+use crate::spawn::{Order, SpawnError, join};
+use crate::wire::{Message, shorten};
 
 /// Our own `mpiexec` at the other end.
 #[derive(Debug)]
@@ -34,6 +35,43 @@ impl Ours {
         }
         let decode = |(rank, text)| card::decode(text).map_err(|why| BootError::BadCard { rank, why });
         (0..).zip(texts).map(decode).collect()
+    }
+
+    /// The line.
+    pub(super) fn link(&mut self) -> &mut Link {
+        &mut self.link
+    }
+
+    /// Has programs started; returns their number at the launcher.
+    ///
+    /// # Errors
+    /// Why none runs.
+    pub fn spawn(&mut self, order: &Order) -> Result<u32, SpawnError> {
+        let words = order.words().map_err(|why| SpawnError::Refused(Vec::new(), why))?;
+        let spawn = Message::new("verbena_spawn").with("words", card::encode(&join(&words)));
+        let spawn = spawn.with("parent", &order.parent);
+        self.link.send(&spawn)?;
+        let answer = self.link.answer(&spawn.cmd, "verbena_spawned")?;
+        let unexpected = || BootError::Unexpected {
+            command: spawn.cmd.clone(),
+            expected: "a number, or a reason".into(),
+            got: shorten(&format!("{answer:?}")),
+        };
+        if answer.get("rc") == Some("0") {
+            return answer.number("number").ok_or_else(|| unexpected().into());
+        }
+        let text = answer.get("text").and_then(|text| card::decode(text).ok()).ok_or_else(unexpected)?;
+        let ranks = answer.get("ranks").unwrap_or("").split(',').filter_map(|rank| rank.parse().ok());
+        Err(SpawnError::Refused(ranks.collect(), String::from_utf8_lossy(&text).into_owned()))
+    }
+
+    /// Returns whether the programs with this number have ended.
+    ///
+    /// # Errors
+    /// The launcher went away.
+    pub fn have_ended(&mut self, number: u32) -> Result<bool, BootError> {
+        let ask = Message::new("verbena_spawn_state").with("number", number);
+        Ok(self.link.ask(&ask, "verbena_spawn_state_is")?.get("over") == Some("1"))
     }
 
     /// See [`crate::Boot::barrier`].

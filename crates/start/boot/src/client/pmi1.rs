@@ -4,10 +4,15 @@ use super::KeyValues;
 use crate::environment::Process;
 use crate::error::BootError;
 use crate::link::Link;
+use crate::spawn::{Order, Program, SpawnError};
 use crate::wire::{Message, shorten};
+use std::ffi::OsStr;
 
 /// The longest line that every launcher takes, in bytes.
 const LINE_LENGTH_MAX: usize = 1000;
+
+/// The key under which a spawned program finds the port of the one that spawned it.
+const PARENT_KEY: &str = "verbena-parent";
 
 /// A launcher that accepted PMI-1.
 #[derive(Debug)]
@@ -60,7 +65,7 @@ impl Pmi1 {
     }
 
     /// Asks for all that is to know.
-    pub fn process(&mut self, rank: u32, size: u32) -> Result<Process, BootError> {
+    pub fn process(&mut self, rank: u32, size: u32, is_spawned: bool) -> Result<Process, BootError> {
         let maxes = self.link.ask(&Message::new("get_maxes"), "maxes")?;
         self.value_length_max = maxes.number("vallen_max").unwrap_or(256);
         let appnum = self.link.ask(&Message::new("get_appnum"), "appnum")?.number("appnum");
@@ -68,7 +73,40 @@ impl Pmi1 {
         let space = self.link.ask(&Message::new("get_my_kvsname"), "my_kvsname")?;
         let named = space.get("kvsname").ok_or_else(|| unexpected("get_my_kvsname", "kvsname", "none"))?;
         self.space = named.to_owned();
-        Ok(Process { rank, size, universe_size: universe.number("size"), appnum, job: self.space.clone() })
+        let parent = if is_spawned { self.parent()? } else { None };
+        let (universe_size, job) = (universe.number("size"), self.space.clone());
+        Ok(Process { rank, size, universe_size, appnum, job, parent })
+    }
+
+    /// The port of the program that spawned this one, if that was one of ours.
+    fn parent(&mut self) -> Result<Option<String>, BootError> {
+        let get = Message::new("get").with("kvsname", &self.space).with("key", PARENT_KEY);
+        self.link.send(&get)?;
+        let answer = self.link.answer("get", "get_result")?;
+        let found = answer.get("value").filter(|_| answer.get("rc").is_none_or(|rc| rc == "0"));
+        Ok(found.map(str::to_owned))
+    }
+
+    /// The line.
+    pub(super) fn link(&mut self) -> &mut Link {
+        &mut self.link
+    }
+
+    /// Has programs started.
+    ///
+    /// # Errors
+    /// Why none runs.
+    pub fn spawn(&mut self, order: &Order) -> Result<(), SpawnError> {
+        let text = spawn_text(order).map_err(|why| SpawnError::Refused(Vec::new(), why))?;
+        self.link.send_bytes(text.as_bytes(), "spawn")?;
+        let answer = self.link.answer("spawn", "spawn_result")?;
+        match answer.get("rc") {
+            Some("0") | None => Ok(()),
+            Some(_) => {
+                let why = format!("the launcher refused: {}", shorten(&format!("{answer:?}")));
+                Err(SpawnError::Refused(Vec::new(), why))
+            }
+        }
     }
 
     /// See [`crate::Boot::abort`].
@@ -113,6 +151,92 @@ impl KeyValues for Pmi1 {
     }
 }
 
+/// The multi-line command that starts programs.
+///
+/// # Errors
+/// Says what such lines cannot carry.
+fn spawn_text(order: &Order) -> Result<String, String> {
+    let total = order.programs.len();
+    let one = |(at, program): (usize, &Program)| {
+        let mut lines = vec![
+            "mcmd=spawn".to_owned(),
+            format!("nprocs={}", program.count),
+            format!("execname={}", line_of(&program.program)?),
+            format!("totspawns={total}"),
+            format!("spawnssofar={}", at + 1),
+        ];
+        for (number, argument) in (1..).zip(&program.arguments) {
+            lines.push(format!("arg{number}={}", line_of(argument)?));
+        }
+        lines.push(format!("argcnt={}", program.arguments.len()));
+        lines.extend([
+            "preput_num=1".to_owned(),
+            format!("preput_key_0={PARENT_KEY}"),
+            format!("preput_val_0={}", order.parent),
+        ]);
+        let info = [("wdir", &program.directory), ("host", &program.hosts), ("hostfile", &program.host_file)];
+        let info = info.into_iter().filter_map(|(key, value)| Some((key, value.as_ref()?)));
+        let info: Vec<_> = info.collect();
+        lines.push(format!("info_num={}", info.len()));
+        for (number, (key, value)) in info.iter().enumerate() {
+            lines.push(format!("info_key_{number}={key}"));
+            lines.push(format!("info_val_{number}={}", line_of(value)?));
+        }
+        if !program.environment.is_empty() {
+            return Err("PMI-1 cannot set variables (the info key env)".to_owned());
+        }
+        lines.push("endcmd\n".to_owned());
+        Ok(lines.join("\n"))
+    };
+    order.programs.iter().enumerate().map(one).collect()
+}
+
+/// A word as a part of a line. Hydra ends at an empty one.
+fn line_of(word: &OsStr) -> Result<&str, String> {
+    let text = word.to_str().filter(|text| !text.is_empty() && !text.contains('\n'));
+    text.ok_or_else(|| {
+        format!("PMI-1 cannot carry the word {word:?}: it is empty, has a line break, or is no text")
+    })
+}
+
 fn unexpected(command: &str, expected: &str, got: &str) -> BootError {
     BootError::Unexpected { command: command.to_owned(), expected: expected.to_owned(), got: shorten(got) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spawn_is_told_line_by_line() {
+        let program = Program {
+            count: 2,
+            program: "x".into(),
+            arguments: vec!["a b".into(), "-n".into()],
+            directory: Some("/tmp".into()),
+            ..Program::default()
+        };
+        let order = Order { programs: vec![program.clone(), program], parent: "port".into() };
+        let text = spawn_text(&order).expect("lines");
+        let wanted = "mcmd=spawn\nnprocs=2\nexecname=x\ntotspawns=2\nspawnssofar=2\narg1=a b\narg2=-n\n\
+                      argcnt=2\npreput_num=1\npreput_key_0=verbena-parent\npreput_val_0=port\n\
+                      info_num=1\ninfo_key_0=wdir\ninfo_val_0=/tmp\nendcmd\n";
+        assert!(text.ends_with(wanted), "{text}");
+        assert_eq!(text.matches("endcmd\n").count(), 2);
+    }
+
+    #[test]
+    fn what_lines_cannot_carry_is_refused() {
+        let program = |argument: &str| Program {
+            count: 1,
+            program: "x".into(),
+            arguments: vec![argument.into()],
+            ..Program::default()
+        };
+        let text = |program| spawn_text(&Order { programs: vec![program], parent: "port".into() });
+        assert!(text(program("a b")).is_ok());
+        assert!(text(program("")).is_err() && text(program("a\nb")).is_err());
+        let environment = vec![("A".into(), "1".into())];
+        assert!(text(Program { environment, ..program("a") }).is_err());
+    }
 }

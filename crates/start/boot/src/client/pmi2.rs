@@ -34,7 +34,10 @@ impl Pmi2 {
         let job = job.get("jobid").unwrap_or("pmi2").to_owned();
         let mut client = Pmi2 { link, job: job.clone(), round: 0 };
         let universe_size = client.attribute("universeSize")?.and_then(|value| value.parse().ok());
-        Ok((client, Process { rank, size, universe_size, appnum: answer.number("appnum"), job }))
+        Ok((
+            client,
+            Process { rank, size, universe_size, appnum: answer.number("appnum"), job, parent: None },
+        ))
     }
 
     /// A job attribute, if the launcher has it.

@@ -52,7 +52,7 @@ impl Pmix {
         // PRRTE counts slots, of which an oversubscribed job has fewer than processes.
         let universe_size = data.universe_size.map(|slots| slots.max(size));
         let (rank, appnum) = (place.rank, data.appnum);
-        Ok((client, Process { rank, size, universe_size, appnum, job }))
+        Ok((client, Process { rank, size, universe_size, appnum, job, parent: None }))
     }
 
     fn introduce(&mut self, place: &Place) -> Result<(), BootError> {

@@ -12,6 +12,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{ChildStdin, Command, Stdio};
 use verbena_boot::environment::PMI_SOCKET;
+use verbena_boot::spawn::PARENT;
 use verbena_boot::status::{self, StatusMemory};
 use verbena_fault::Fault;
 use verbena_settings::LAUNCHER_PID;
@@ -108,6 +109,12 @@ fn set_environment(command: &mut Command, work: &Work, assignment: Assignment, l
         .env(PMI_SOCKET, format!("{fd}:{}", sys::inode(fd)))
         .env(LAUNCHER_PID, sys::process_id().to_string());
     command.env("PMI_RANK", assignment.rank.to_string()).env("PMI_SIZE", work.size.to_string());
+    command.env("VERBENA_UNIVERSE_SIZE", work.universe_size.to_string());
+    match &work.parent {
+        Some(port) => command.env(PARENT, port),
+        // That of a rank which ran this mpiexec is not meant.
+        None => command.env_remove(PARENT),
+    };
     command.env("VERBENA_JOB", &work.job).env("VERBENA_APPNUM", assignment.part.to_string());
     let (local, locals) = (local.to_string(), work.assignments.len().to_string());
     command.env("VERBENA_LOCAL_RANK", &local).env("VERBENA_LOCAL_SIZE", &locals);

@@ -1,6 +1,8 @@
 //! The PMI-1 commands, and our extension.
 
-use super::{KEY_LENGTH_MAX, Server, Stage, VALUE_LENGTH_MAX, Waiting};
+use super::{Event, KEY_LENGTH_MAX, Server, Stage, VALUE_LENGTH_MAX, Waiting};
+use verbena_boot::card;
+use verbena_boot::spawn::split;
 use verbena_boot::wire::{Dialect, Message};
 
 /// The error for a value that finds no room.
@@ -33,6 +35,11 @@ impl Server {
                     self.refuse1(rank, "spawn_result");
                 }
             }
+            "verbena_spawn" => self.spawn(rank, message),
+            "verbena_spawn_state" => {
+                let number = message.number("number").unwrap_or(0);
+                self.events.push_back(Event::SpawnState { rank, number });
+            }
             "verbena_hello" => self.peers[rank as usize].stage = Stage::Initialised,
             "verbena_bye" => self.peers[rank as usize].stage = Stage::Finalised,
             "verbena_exchange" => {
@@ -41,6 +48,35 @@ impl Server {
             }
             other => self.refuse1(rank, &format!("{other}_result")),
         }
+    }
+
+    fn spawn(&mut self, rank: u32, message: &Message) {
+        let words = message.get("words").and_then(|words| card::decode(words).ok());
+        let parent = message.get("parent").unwrap_or("").to_owned();
+        match words.map(|words| split(&words)).filter(|words| !words.is_empty()) {
+            Some(words) => self.events.push_back(Event::Spawn { rank, words, parent }),
+            None => self.answer_spawn(rank, &Err((Vec::new(), "the order cannot be read".into()))),
+        }
+    }
+
+    /// Tells a rank how the start of its programs went: their number, or the processes that could
+    /// not be started, and why.
+    pub fn answer_spawn(&mut self, rank: u32, outcome: &Result<u32, (Vec<u32>, String)>) {
+        let answer = Message::new("verbena_spawned");
+        let answer = match outcome {
+            Ok(number) => answer.with("rc", 0).with("number", number),
+            Err((ranks, text)) => {
+                let ranks: Vec<String> = ranks.iter().map(u32::to_string).collect();
+                let answer = answer.with("rc", 1).with("ranks", ranks.join(","));
+                answer.with("text", card::encode(text.as_bytes()))
+            }
+        };
+        self.answer(rank, &answer);
+    }
+
+    /// Tells a rank whether its programs have ended.
+    pub fn answer_spawn_state(&mut self, rank: u32, is_over: bool) {
+        self.answer(rank, &ok("verbena_spawn_state_is").with("over", u32::from(is_over)));
     }
 
     /// Handles a line inside a multi-line command. The only such command, `spawn`, is not

@@ -20,6 +20,8 @@ fn work() -> Work {
         environment: vec![],
         stdin: Stdin::Piped,
         binding: Binding { each: Some(2), reported: true, ..Binding::default() },
+        universe_size: 9,
+        parent: Some("port".into()),
     }
 }
 

@@ -6,12 +6,12 @@ use std::process::Command;
 #[test]
 fn mpmd_counts_ranks_through_all_parts() {
     let outcome = run(&["-n", "2", CLIENT, "who", "finalize", ":", "-n", "1", CLIENT, "who", "finalize"]);
-    let expected = [
-        "rank 0 of 3 kind pmi-1 universe Some(3) appnum Some(0)",
-        "rank 1 of 3 kind pmi-1 universe Some(3) appnum Some(0)",
-        "rank 2 of 3 kind pmi-1 universe Some(3) appnum Some(1)",
-    ];
-    assert_eq!((outcome.code, outcome.lines()), (Some(0), expected.to_vec()), "{outcome:?}");
+    // There are more processes to be had only where there are more cores.
+    let universe = Some(verbena_launch::sys::affinity().len()).filter(|cores| *cores > 3);
+    let line =
+        |(rank, part)| format!("rank {rank} of 3 kind pmi-1 universe {universe:?} appnum Some({part})");
+    let expected: Vec<String> = [(0, 0), (1, 0), (2, 1)].map(line).into();
+    assert_eq!((outcome.code, outcome.lines()), (Some(0), expected.iter().map(String::as_str).collect()));
 }
 
 #[test]

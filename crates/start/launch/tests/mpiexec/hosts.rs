@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::time::Duration;
 use verbena_fault::Fault;
 use verbena_launch::plan::Exit;
-use verbena_launch::wire::{Outbox, Report, SentFault};
+use verbena_launch::wire::{Outbox, Report, SentFault, VERSION};
 use verbena_testing::{Lack, skip};
 
 const FORK: [&str; 2] = ["--launcher", "fork"];
@@ -287,7 +287,8 @@ fn a_login_shell_may_greet() {
 fn an_agent_of_another_version_is_refused() {
     let other = Script::new("other", "read name version key job; echo verbena-agent 99 $key; exec sleep 25");
     let outcome = other.run(&["-host", "a", "true"]);
-    assert_told(&outcome, 127, &["another version", "version 99, this mpiexec 2", "host a"]);
+    let versions = format!("version 99, this mpiexec {VERSION}");
+    assert_told(&outcome, 127, &["another version", &versions, "host a"]);
 }
 
 #[test]
@@ -424,7 +425,7 @@ fn the_key_is_on_no_command_line() {
     let tells = Script::new("tells", "echo \"args $*\" >&2; read line; echo \"line $line\" >&2; exit 3");
     let outcome = tells.run(&["-host", "a", "true"]);
     let line = outcome.err.lines().find(|line| line.contains("line verbena-mpiexec")).unwrap();
-    let key = line.split("verbena-mpiexec 2 ").nth(1).unwrap().split(' ').next().unwrap();
+    let key = line.split(&format!("verbena-mpiexec {VERSION} ")).nth(1).unwrap().split(' ').next().unwrap();
     assert_eq!((key.len(), outcome.err.matches(key).count()), (32, 1), "{outcome:?}");
 }
 

@@ -56,6 +56,10 @@ pub(super) enum What {
     Status,
     Statuses,
     Text,
+    /// Strings, up to a blank one or as many as the call says.
+    Texts,
+    /// Such lists, one for each of `count`, side by side.
+    TextLists,
     /// A procedure, by the name of the C type.
     Procedure(String),
 }
@@ -209,6 +213,8 @@ fn special(text: &str) -> Result<Special> {
         "index" => What::Index,
         "indices" => What::Indices,
         "weights" => What::Weights,
+        "texts" => What::Texts,
+        "text_lists" => What::TextLists,
         _ => return Ok(Special { kind: Some(Kind::parse(text)?), ..Special::default() }),
     };
     Ok(Special { kind: None, what: Some(what), direction, length })

@@ -61,6 +61,9 @@ pub(super) fn piece(p: &Parameter, binding: &Binding<'_>, side: Side) -> Piece {
                 after: vec![],
             }
         }
+        What::Texts | What::TextLists => {
+            Piece { takes: "*const c_char".into(), passes: p.name.clone(), ..Piece::default() }
+        }
         // The address of a procedure; the body decides how to call it.
         What::Procedure(_) => Piece { takes: "usize".into(), passes: p.name.clone(), ..Piece::default() },
         What::Address if p.direction == Direction::In => {

@@ -42,6 +42,8 @@ pub(super) fn declaration(p: &Parameter, module: Module) -> (String, &'static st
         What::Handles(word) => (format!("{}, {intent}", handle(word, new)), "(*)"),
         What::Status | What::Statuses => status(p, new),
         What::Text => (format!("character(len=*), {intent}"), ""),
+        What::Texts => (format!("character(len=*), {intent}"), "(*)"),
+        What::TextLists => (format!("character(len=*), {intent}"), "(count,*)"),
         What::Procedure(of_c) if new => (format!("procedure({of_c})"), ""),
         What::Procedure(_) => ("external".into(), ""),
     }

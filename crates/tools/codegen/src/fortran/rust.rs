@@ -84,7 +84,8 @@ fn entry(binding: &Binding<'_>, side: Side, symbols: &[String], bodies: &Bodies)
 
 /// The hidden lengths of character arguments.
 fn lengths(binding: &Binding<'_>, side: Side) -> Vec<String> {
-    let hidden = |p: &&Parameter| p.what == What::Text && !(side == Side::New && binding.has_buffer());
+    let is_text = |p: &&Parameter| matches!(p.what, What::Text | What::Texts | What::TextLists);
+    let hidden = |p: &&Parameter| is_text(p) && !(side == Side::New && binding.has_buffer());
     binding.parameters.iter().filter(hidden).map(|p| format!("{}_length: usize", p.name)).collect()
 }
 

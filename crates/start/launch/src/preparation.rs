@@ -1,4 +1,5 @@
-//! The things that a supervisor needs before it starts anything.
+//! The needs of a job before it starts: its name, the files of its output, the means to start
+//! agents.
 
 use crate::agent::AGENT_OPTION;
 use crate::cli::{Order, hostname};
@@ -12,7 +13,7 @@ use std::time::Duration;
 use verbena_fault::Fault;
 
 /// Creates the files for the ranks' output.
-pub(super) fn files(order: &Order) -> Result<Files, Fault> {
+pub(crate) fn files(order: &Order) -> Result<Files, Fault> {
     let here = hostname();
     let name = |number: u32| order.hosts[number as usize].name.as_deref().unwrap_or(&here);
     let numbers = host_of_rank(&order.hosts);
@@ -21,7 +22,7 @@ pub(super) fn files(order: &Order) -> Result<Files, Fault> {
 }
 
 /// The means to start agents: our own program, at its path on this host or under `--prefix`.
-pub(super) fn means(order: &Order) -> Result<Means, Fault> {
+pub(crate) fn means(order: &Order) -> Result<Means, Fault> {
     let no_way = |error: io::Error| {
         let what = "Could not prepare the start on other hosts.";
         Fault::new(what, error.to_string(), "/proc or /dev is missing here", "mount them, or give --prefix")
@@ -34,18 +35,18 @@ pub(super) fn means(order: &Order) -> Result<Means, Fault> {
 }
 
 /// A name that no other job has and nobody can guess: it also marks the job's processes.
-pub(super) fn job_name() -> io::Result<String> {
+pub(crate) fn job_name() -> io::Result<String> {
     Ok(format!("verbena-{}", Key::new(sys::random_bytes()?)))
 }
 
 /// The time without progress after which the user is told; `None`: never.
-pub(super) fn hang_limit() -> Option<Duration> {
+pub(crate) fn hang_limit() -> Option<Duration> {
     let seconds = verbena_settings::HANG_SECONDS.get() as u64;
     (seconds > 0).then(|| Duration::from_secs(seconds))
 }
 
 /// The time that ranks have to end after a SIGTERM to `mpiexec`; `None`: no limit.
-pub(super) fn term_grace() -> Option<Duration> {
+pub(crate) fn term_grace() -> Option<Duration> {
     let seconds = verbena_settings::TERM_GRACE_SECONDS.get() as u64;
     (seconds > 0).then(|| Duration::from_secs(seconds))
 }

@@ -1,14 +1,14 @@
 //! The event loop: one thread waits for the hosts, our own output, signals and deadlines, and
 //! carries out what [`crate::job`] and [`crate::pmi`] decide.
 
+mod ending;
 mod inquiry;
 
 use crate::children::ChildJobs;
 use crate::cli::{Order, hostname};
-use crate::explain::{Place, explain, signal_name};
 use crate::export;
 use crate::files::Files;
-use crate::job::{Action, Failure, Job};
+use crate::job::{Action, Job};
 use crate::job_hosts::JobHosts;
 use crate::keyboard::Keyboard;
 use crate::layout::{HostRanks, host_of_rank};
@@ -37,11 +37,6 @@ const DEATH_NEWS_DELAY: Duration = Duration::from_millis(10);
 const DEATH_NEWS_DELAY_FAR: Duration = Duration::from_millis(50);
 /// The time that agents have to report the ends of killed ranks, before the agents count as lost.
 const KILL_TIME_MAX: Duration = Duration::from_secs(3);
-/// The time that agents have to go after all ranks have ended.
-const FAREWELL_TIME_MAX: Duration = Duration::from_secs(5);
-
-/// The time that launchers have to end after their agents.
-const LAUNCHER_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// Starts a job, stays with it, and returns its exit code. `starter` is the program that it was
 /// started for, if one did.
@@ -458,87 +453,6 @@ impl Supervisor {
                 self.hosts.tell_all(&Command::Signal(signal));
                 self.children.signal(signal);
             }
-        }
-    }
-
-    /// Ends the job after its last rank: ends leftovers, writes the last of the output, and says
-    /// why the job has ended.
-    fn end(&mut self) {
-        self.dismiss_agents();
-        self.hosts.local.handle(Command::Finish);
-        self.take_signals();
-        // From now on signals act as usual: if nobody reads our output, the user can still end us.
-        self.signals.before().set();
-        while !self.hosts.local.is_drained() {
-            self.serve(Some(Duration::from_millis(20)));
-        }
-        self.hear();
-        self.screen.close_all();
-        self.hosts.local.dismiss_watcher();
-        self.screen.write_all();
-        self.note_loss();
-        self.conclude();
-        self.screen.write_all();
-        self.note_loss();
-        self.hosts.local.reap_watcher();
-    }
-
-    /// Lets all agents end. A slow reader of our output is waited for, unless the user sends a
-    /// signal.
-    fn dismiss_agents(&mut self) {
-        self.hosts.tell_others(&Command::Finish);
-        let until = Instant::now() + FAREWELL_TIME_MAX;
-        while !self.hosts.others_are_gone() && (Instant::now() < until || self.held != [false; 2]) {
-            self.serve(Some(Duration::from_millis(20)));
-            if self.job.poll_action().is_some() {
-                break;
-            }
-        }
-        self.hosts.abandon();
-        let until = Instant::now() + LAUNCHER_TIME_MAX;
-        while !self.hosts.launchers_have_ended() && Instant::now() < until {
-            self.serve(Some(Duration::from_millis(20)));
-        }
-    }
-
-    /// Writes the errors that ended ranks, as if the ranks had done so.
-    fn tell_errors(&mut self) {
-        while let Some((rank, text)) = self.errors.poll_text() {
-            self.screen.write(rank, 1, format!("{text}\n").as_bytes());
-        }
-    }
-
-    fn conclude(&mut self) {
-        self.tell_errors();
-        for text in self.errors.repeated() {
-            self.screen.say(&format!("mpiexec: {text}"));
-        }
-        let place = |rank: u32| {
-            let part = self.server.appnum(rank) as usize;
-            let (pid, host) = (self.pids[rank as usize], self.hosts.host(rank));
-            let crash = self.crashes.get(&rank).map(String::as_str);
-            Place { pid, host, program: &self.order.parts[part].program, crash }
-        };
-        let text = match (self.job.cause(), self.job.user_signal()) {
-            (
-                Some(Failure::Killed { .. } | Failure::Failed { .. } | Failure::NotFinalised { .. }),
-                Some(signal),
-            ) => Some(format!(
-                "The job was ended by {}, which was passed on to all ranks.",
-                signal_name(signal)
-            )),
-            // The program that wanted it says so.
-            (Some(Failure::NotStarted(_)), _) if self.starter.is_some() => None,
-            (Some(failure), _) => Some(explain(failure, place).to_string()),
-            (None, _) => self
-                .job
-                .failed_after_finalize()
-                .map(|(rank, code)| format!("Rank {rank} exited with code {code} after MPI_Finalize.")),
-        };
-        let told = matches!(self.job.cause(), Some(Failure::Unwritable(_)));
-        let loss = self.job.unwritable().filter(|_| !told).map(Fault::to_string);
-        for text in text.into_iter().chain(loss) {
-            self.screen.say(&format!("mpiexec: {text}"));
         }
     }
 }

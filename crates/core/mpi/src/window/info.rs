@@ -70,8 +70,8 @@ pub(super) fn in_use(given: Option<&Info>, allocates: bool) -> Result<Info> {
 }
 
 /// Takes over the valid hints of `given` (`MPI_Win_set_info`), but for the alignment of memory that
-/// is there. Others that decide how a window is made have no effect any more, but are told as given,
-/// as MPICH does.
+/// is there. Others that decide how a window is made have no effect any more, but are told as
+/// given, as MPICH does.
 pub(super) fn update(hints: &Info, given: &Info) -> Result<()> {
     for (key, _, valid, _) in KNOWN.into_iter().filter(|hint| hint.3 == When::Always) {
         if let Some(value) = text(given, key)?

@@ -49,6 +49,28 @@ static void talk(MPI_Comm inter, int high) {
     }
     free(out);
     free(in);
+    /* One-sided, in memory of the program's and of the library's. */
+    for (int allocated = 0; allocated < 2; allocated++) {
+        int own[2] = {-1, -1}, *base = own, got = -1, next = (rank + 1) % size;
+        MPI_Win win;
+        if (allocated)
+            MPI_Win_allocate(sizeof own, sizeof(int), MPI_INFO_NULL, all, &base, &win);
+        else
+            MPI_Win_create(own, sizeof own, sizeof(int), MPI_INFO_NULL, all, &win);
+        MPI_Win_fence(0, win);
+        MPI_Put(&rank, 1, MPI_INT, next, 0, 1, MPI_INT, win);
+        MPI_Win_fence(0, win);
+        CHECK(base[0] == (rank + size - 1) % size);
+        MPI_Get(&got, 1, MPI_INT, next, 0, 1, MPI_INT, win);
+        MPI_Win_fence(0, win);
+        CHECK(got == rank);
+        MPI_Win_lock_all(0, win);
+        MPI_Fetch_and_op(&rank, &got, MPI_INT, next, 0, MPI_SUM, win);
+        MPI_Win_flush(next, win);
+        MPI_Win_unlock_all(win);
+        CHECK(got == rank);
+        MPI_Win_free(&win);
+    }
     MPI_Comm part, twin;
     MPI_Comm_split(all, rank % 2, -rank, &part);
     MPI_Comm_dup(part, &twin);

@@ -218,6 +218,9 @@ impl Engine {
     /// a connection.
     pub(crate) fn met(&mut self, peer: Peer) {
         let Some(ConnectionChoice { channel, is_closing: false, .. }) = self.connections else { return };
+        if self.state.homes.is_foreign(peer) {
+            return;
+        }
         let has_room = self.connections(channel).count() < self.state.settings.connected_peers_max;
         if has_room && self.is_quicker_with_connection(peer) {
             self.connections(channel).meet(peer);

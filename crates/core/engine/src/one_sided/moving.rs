@@ -156,8 +156,12 @@ impl Engine {
     }
 
     /// The latency of a channel that leads to memory of the peer, in nanoseconds; `None` if this
-    /// one does not, or has lost the peer, or is giving its connection back.
+    /// one does not, or has lost the peer, or is giving its connection back, or the peer is one of
+    /// another job, with whom connections are not chosen.
     fn far_ns(&mut self, channel: usize, peer: Peer) -> Option<u32> {
+        if self.state.homes.is_foreign(peer) {
+            return None;
+        }
         let state = self.state.peers.look(peer);
         let is_shut =
             state.is_some_and(|it| it.broken.is_some() || it.has_lost(channel) || it.is_leaving(channel));

@@ -193,7 +193,7 @@ impl Representation {
             }
             Representation::Registered(registered) => {
                 let each = registered.bytes(&data.datatype)?;
-                let count = if each == 0 { 0 } else { (file.len() / each).min(data.count) };
+                let count = file.len().checked_div(each).unwrap_or(0).min(data.count);
                 if count > 0 {
                     registered.conversion.convert(
                         Direction::Read,

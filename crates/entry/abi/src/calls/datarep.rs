@@ -58,7 +58,7 @@ impl Conversion for Functions {
             code = unsafe { function(handle, &raw mut extent, self.state) };
         });
         checked(code)?;
-        Ok(extent as i64)
+        Ok(extent)
     }
 
     fn converts(&self, direction: Direction) -> bool {

@@ -32,8 +32,8 @@ macro_rules! targets {
 
 targets! {
     packet rc_frame rc_talk rc_elided_header ud_frame ud_header ud_card pipe_talk pipe_inbox ofi_frame ofi_card shm_card
-    assembly incoming outgoing boot_card pmi_text pmi_server pmix_answer agent snapshot hosts command_line settings
-    engine datatype datatype_wire view window_request window_service
+    assembly incoming outgoing boot_card port_name pmi_text pmi_server pmix_answer agent snapshot hosts command_line settings
+    engine datatype datatype_wire view window_request window_answer window_service
 }
 
 #[test]

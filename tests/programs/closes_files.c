@@ -73,7 +73,8 @@ int main(int argc, char **argv) {
     MPI_File_set_errhandler(file, !strcmp(argv[2], "fatal") ? MPI_ERRORS_ARE_FATAL : counting);
     CHECK_CLASS(MPI_File_write_at(file, 0, bytes, 8, MPI_CHAR, MPI_STATUS_IGNORE), MPI_ERR_IO);
     CHECK_CLASS(MPI_File_write_all(file, bytes, 8, MPI_CHAR, MPI_STATUS_IGNORE), MPI_ERR_IO);
-    CHECK_CLASS(MPI_File_iwrite(file, bytes, 8, MPI_CHAR, &request), MPI_ERR_IO);
+    CHECK_CLASS(MPI_File_iwrite(file, bytes, 8, MPI_CHAR, &request), MPI_SUCCESS);
+    CHECK_CLASS(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_ERR_IO);
     CHECK_CLASS(MPI_File_read_at(file, 0, bytes, 8, MPI_CHAR, MPI_STATUS_IGNORE), MPI_ERR_IO);
     CHECK_CLASS(MPI_File_set_size(file, 4), MPI_ERR_IO);
     CHECK_CLASS(MPI_File_preallocate(file, 4000), MPI_ERR_IO);

@@ -14,10 +14,12 @@ thread_local! {
     static LAST: RefCell<VecDeque<(Class, String)>> = const { RefCell::new(VecDeque::new()) };
 }
 
-/// Keeps the words for an error of `call`, with its arguments.
+/// Keeps the words for an error of `call`, with its arguments. A code of the program has words of
+/// its own (`MPI_Add_error_string`).
 #[cold]
 pub(crate) fn keep(class: Class, call: &str, fault: &Fault) {
-    let text = text(class, call, fault);
+    let Some(name) = class_text(class).and_then(|text| text.split(':').next()) else { return };
+    let text = text(name, call, fault);
     // A thread that is ending keeps nothing.
     let _ = LAST.try_with(|last| {
         let mut last = last.borrow_mut();
@@ -36,8 +38,7 @@ pub(crate) fn of(class: Class) -> Option<String> {
 }
 
 /// The parts in one line that fits where an error string goes.
-fn text(class: Class, call: &str, fault: &Fault) -> String {
-    let name = class_text(class).and_then(|text| text.split(':').next()).unwrap_or("MPI error");
+fn text(name: &str, call: &str, fault: &Fault) -> String {
     let mut text = format!("{name}: {call} failed: {}", fault.what);
     let rest = [("on", &fault.on), ("likely cause", &fault.cause), ("what to do", &fault.remedy)];
     for (label, part) in rest.into_iter().filter(|(_, part)| !part.is_empty()) {
@@ -68,9 +69,16 @@ mod tests {
     }
 
     #[test]
+    fn a_code_of_the_program_keeps_its_own_words() {
+        let code = mpi::MPI_ERR_LASTCODE + 2;
+        keep(code, "MPI_Comm_dup", &Fault::new("the callback failed", "", "", ""));
+        assert_eq!(of(code), None);
+    }
+
+    #[test]
     fn a_long_text_is_cut_between_letters() {
         let fault = Fault::new("ü".repeat(600), "", "", "");
-        assert!(text(mpi::MPI_ERR_OTHER, "MPI_Send", &fault).len() < STRING_BYTES_MAX);
+        assert!(text("MPI_ERR_OTHER", "MPI_Send", &fault).len() < STRING_BYTES_MAX);
     }
 
     #[test]

@@ -115,7 +115,8 @@ impl Supervisor {
     /// Makes a step of the inquiry; returns whether there may be another one now.
     fn step_once(&mut self) -> bool {
         let now = Instant::now();
-        let running = self.job.running() as usize;
+        let has_started = |&rank: &u32| self.pids[rank as usize] != 0 && !self.job.has_ended(rank);
+        let asked = (0..self.order.size()).filter(has_started).count();
         match &mut self.inquiries.current {
             None => {
                 let Some(purpose) = self.inquiries.waiting.pop_front() else { return false };
@@ -131,9 +132,7 @@ impl Supervisor {
                 self.hear();
                 true
             }
-            Some(inquiry)
-                if inquiry.has_looked && (inquiry.seen.len() >= running || now >= inquiry.until) =>
-            {
+            Some(inquiry) if inquiry.has_looked && (inquiry.seen.len() >= asked || now >= inquiry.until) => {
                 let Inquiry { purpose, seen, .. } = self.inquiries.current.take().expect("it is there");
                 self.conclude_inquiry(purpose, seen);
                 true

@@ -41,6 +41,7 @@ fn runs(peer: Peer, name: &str, ranks: &[u32]) {
 #[test]
 fn programs_built_with_mpich_s_header() {
     let names = [
+        "abi_version",
         "point",
         "collectives",
         "collective_forms",
@@ -75,6 +76,11 @@ fn programs_built_with_mpich_s_header_spawn() {
         let ended = on_ours(ranks, &program).arg(way).env("VERBENA_CONNECT_SECONDS", "2").run().ok();
         assert!(ended.stdout.contains(&format!("connects: ok with {ranks} ranks")), "{way}: {ended:?}");
     }
+}
+
+#[test]
+fn programs_that_ask_for_gpus_get_a_no() {
+    runs(MPICH, "gpu_support", &[2]);
 }
 
 #[test]

@@ -124,6 +124,11 @@ fn topologies() {
 }
 
 #[test]
+fn the_version_of_the_standard_abi() {
+    passes("abi_version", &[1, 2]);
+}
+
+#[test]
 fn sessions_beside_the_world_model() {
     passes("sessions_and_world", &[1, 2, 4]);
 }

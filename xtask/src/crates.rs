@@ -127,6 +127,13 @@ impl Graph {
         all.map(|p| ((&p.name, &p.version), p)).collect::<BTreeMap<_, _>>().into_values().collect()
     }
 
+    /// The crates of others that a package links itself, by name and version.
+    pub(crate) fn linked_by(&self, package: &Package) -> Vec<&Package> {
+        let ids = self.links.get(&package.id).into_iter().flatten();
+        let linked = ids.filter_map(|id| self.packages.get(id));
+        linked.filter(|other| other.source.is_some() && !other.is_macro()).collect()
+    }
+
     /// Every crate of others that the workspace builds or runs, tests included.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Package> {
         self.packages.values().filter(|package| package.source.is_some())

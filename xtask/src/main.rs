@@ -6,9 +6,11 @@ mod conformance;
 mod crates;
 mod generate;
 mod instructions;
+mod package;
 mod papers;
 mod passed;
 mod peers;
+mod release;
 mod sanitize;
 mod soak;
 mod softroce;
@@ -43,11 +45,16 @@ enum Task {
     },
     /// Count the instructions of calls with small messages, and compare with those agreed on.
     Instructions(instructions::Args),
+    /// Make packages for pip, Debian, Fedora and others, and an archive that runs where it is
+    /// unpacked; with --check each is tried in an environment that has nothing else.
+    Package(package::Args),
     /// Measure every figure and table of the five papers, here and between virtual nodes, and write
     /// one report.
     Papers(papers::Args),
     /// Install MPICH, Open MPI and Intel MPI and measure them against Verbena.
     Peers(peers::Args),
+    /// Release a version: CHANGELOG, versions, commit, tag, packages, checksums, SBOM.
+    Release(release::Args),
     /// Look for undefined behaviour: Miri, AddressSanitizer, ThreadSanitizer and valgrind's
     /// memcheck.
     Sanitize(sanitize::Args),
@@ -67,8 +74,10 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Conformance(args) => return conformance::run(&args),
         Task::Generate { check } => generate::run(check)?,
         Task::Instructions(args) => instructions::run(&args)?,
+        Task::Package(args) => return package::run(&args),
         Task::Papers(args) => papers::run(&args)?,
         Task::Peers(args) => peers::run(&args)?,
+        Task::Release(args) => release::run(&args)?,
         Task::Sanitize(args) => sanitize::run(&args)?,
         Task::Soak(args) => return soak::run(&args),
         Task::Softroce(args) => return Ok(softroce::run(&args)),

@@ -13,6 +13,7 @@
 //! | [`addresses`] | addresses that mean something, such as `MPI_IN_PLACE` |
 //! | [`text`] | strings for which the program has less room here |
 //! | [`fortran`], [`data`] | integers of handles, and variables that this ABI exports |
+//! | [`gpu`] | nothing: MPICH's questions about GPUs |
 
 #[macro_use]
 mod entry;
@@ -30,6 +31,7 @@ pub mod fortran;
 pub mod generated {
     include!(concat!(env!("OUT_DIR"), "/generated/mod.rs"));
 }
+pub mod gpu;
 pub mod handles;
 pub mod library;
 pub mod status;

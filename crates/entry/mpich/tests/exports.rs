@@ -9,8 +9,12 @@ use std::process::Command;
 /// The functions of the MPI-5.0 standard ABI, one per line: independent of the API table.
 const STANDARD: &str = include_str!("../../abi/tests/mpi50-symbols.txt");
 
-/// Further functions that MPICH 5.0.2 exports with an `MPI_` name and a `PMPI_` twin.
-const MORE: [&str; 38] = [
+/// Further functions that MPICH 5.0.2 exports with an `MPI_` or `MPIX_` name and a twin for tools.
+const MORE: [&str; 42] = [
+    "MPIX_GPU_query_support",
+    "MPIX_Query_cuda_support",
+    "MPIX_Query_hip_support",
+    "MPIX_Query_ze_support",
     "MPI_Address",
     "MPI_Comm_c2f",
     "MPI_Comm_f2c",

@@ -179,19 +179,20 @@ fn open(path: &Path) -> Result<&'static Library> {
     Ok(Box::leak(Box::new(opened)))
 }
 
-/// Finds the ABI by the symbols that the library exports.
+/// Finds the ABI by the symbols that the library exports. MPICH's `libmpi.so.12`, and ours, have
+/// the function that asks for the standard ABI as well, and answer that they are not it.
 fn detect(library: &Library) -> Result<Abi> {
     // SAFETY: only presence is asked; nothing is called or read.
     let has = |name: &str| unsafe { library.get::<*mut c_void>(name) }.is_ok();
     if has("ompi_mpi_comm_world") {
         return Ok(Abi::OpenMpi);
     }
-    if has("MPI_Abi_get_version") {
+    if has("MPI_Abi_get_version") && abi_version(library)?.0 > 0 {
         return Ok(Abi::Standard);
     }
     bail!(
-        "the MPI library has no ABI that this program speaks\n  on: it exports neither MPI_Abi_get_version nor \
-         ompi_mpi_comm_world\n  likely cause: it is an MPI library of an older ABI (such as MPICH's libmpi.so.12)\n  \
+        "the MPI library has no ABI that this program speaks\n  on: MPI_Abi_get_version is missing or says -1, and \
+         ompi_mpi_comm_world is missing\n  likely cause: it is an MPI library of an older ABI (such as MPICH's libmpi.so.12)\n  \
          what to do: give --library the same package's libmpi_abi.so.1"
     )
 }
@@ -311,6 +312,11 @@ pub fn describe(path: &Path) -> Result<(Identity, Option<(i32, i32)>)> {
     if abi == Abi::OpenMpi {
         return Ok((identity, None));
     }
+    Ok((identity, Some(abi_version(library)?)))
+}
+
+/// Asks a library which version of the standard ABI it has; -1 if none.
+fn abi_version(library: &Library) -> Result<(i32, i32)> {
     type GetVersion = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
     // SAFETY: the type is the C signature of MPI-5.0 section 20.2.
     let get = unsafe { library.get::<GetVersion>("MPI_Abi_get_version") }?;
@@ -318,7 +324,7 @@ pub fn describe(path: &Path) -> Result<(Identity, Option<(i32, i32)>)> {
     // SAFETY: both results are valid integers; the call is allowed before MPI_Init.
     let code = unsafe { get(&mut major, &mut minor) };
     check(code, "MPI_Abi_get_version")?;
-    Ok((identity, Some((major, minor))))
+    Ok((major, minor))
 }
 
 /// Point-to-point. `bytes` may not exceed the buffer's length; `peer` is a rank.

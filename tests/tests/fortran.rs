@@ -22,15 +22,17 @@ fn build(compiler: &Path, file: &str, name: &str, flags: &[&str]) -> PathBuf {
     program
 }
 
-fn run(job: Job) -> Ended {
-    // For the one program that makes files.
-    job.env("FORTRAN_TEST_DIR", build_dir()).run().ok()
+/// Runs a job of this program. Files and published names are in its own folder: other tests have
+/// the same at this time.
+fn run(job: Job, program: &Path) -> Ended {
+    let own = program.parent().expect("a folder");
+    job.env("FORTRAN_TEST_DIR", own).env("VERBENA_NAMES", own.join("names")).run().ok()
 }
 
 #[track_caller]
 fn passes(program: &Path, name: &str) {
     for ranks in [1, 2, 4] {
-        let ended = run(job(ranks, program));
+        let ended = run(job(ranks, program), program);
         assert!(ended.stdout.contains(&format!("{name}: ok with {ranks} ranks")), "{ended:?}");
     }
 }
@@ -73,7 +75,7 @@ fn handles_and_statuses_pass_between_fortran_and_c() {
     shell(Command::new(staged("bin/mpicc")).args(strict).arg(&object).arg(source));
     let program = fortran("integers.f90", "integers", &[object.to_str().expect("utf-8")]);
     passes(&program, "integers");
-    let ended = run(MPICH.job(2).arg(&program));
+    let ended = run(MPICH.job(2).arg(&program), &program);
     assert!(ended.stdout.contains("integers: ok with 2 ranks"), "{ended:?}");
 }
 
@@ -99,10 +101,10 @@ fn results_of_a_fixed_form_program_are_those_of_other_libraries() {
     let ours = fortran("fixed.f", "fixed", &[]);
     let theirs = built_by_intel("fixed.f");
     for ranks in [1, 2, 4] {
-        let result = run(job(ranks, &ours)).stdout;
+        let result = run(job(ranks, &ours), &ours).stdout;
         assert!(result.contains(&format!("fixed: ok with {ranks} ranks")), "{result}");
-        assert_eq!(result, run(MPICH.job(ranks).arg(&ours)).stdout, "on MPICH, {ranks} ranks");
-        assert_eq!(result, run(INTEL.job(ranks).arg(&theirs)).stdout, "of Intel, {ranks} ranks");
+        assert_eq!(result, run(MPICH.job(ranks).arg(&ours), &ours).stdout, "on MPICH, {ranks} ranks");
+        assert_eq!(result, run(INTEL.job(ranks).arg(&theirs), &theirs).stdout, "of Intel, {ranks} ranks");
     }
 }
 
@@ -127,7 +129,7 @@ fn our_companion_library_works_on_mpich() {
     let older = OLDER.into_iter().flat_map(|name| [(name, vec![lost]), (name, vec![lost, "-DSTYLE_MPI"])]);
     for (at, (name, flags)) in older.chain([("modern", vec![lost])]).enumerate() {
         let program = fortran(&format!("{name}.F90"), &format!("{name}-mpich{at}"), &flags);
-        let ended = run(MPICH.job(2).arg(&program));
+        let ended = run(MPICH.job(2).arg(&program), &program);
         assert!(ended.stdout.contains(&format!("{name}: ok with 2 ranks")), "{name} {flags:?}: {ended:?}");
     }
 }

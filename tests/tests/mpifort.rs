@@ -51,7 +51,8 @@ fn passes(program: &Path, name: &str) {
     let lib = staged("lib/libmpifort.so.12");
     for ranks in [1, 2, 4] {
         let job = job(ranks, program).env("LD_LIBRARY_PATH", lib.parent().expect("a folder"));
-        let ended = job.env("FORTRAN_TEST_DIR", build_dir()).run().ok();
+        let own = program.parent().expect("a folder");
+        let ended = job.env("FORTRAN_TEST_DIR", own).env("VERBENA_NAMES", own.join("names")).run().ok();
         assert!(ended.stdout.contains(&format!("{name}: ok with {ranks} ranks")), "{ended:?}");
         // The dynamic linker would say so if a variable had another size.
         assert!(!ended.stderr.contains("different size"), "{ended:?}");

@@ -277,6 +277,12 @@ fn concluded(row: Row, sides: &Sides<'_>, counter: &str) -> Row {
             let row = with_remark(row, "every counter is alike on both sides");
             return Row { outcome: Outcome::Identical, ..row };
         }
+        Some(Proof::Overlapping(what)) => {
+            return cannot_tell(
+                row,
+                &format!("it is not proved that the two differ: {what}, and jobs overlap"),
+            );
+        }
         Some(Proof::Unknown) => {
             return cannot_tell(row, "nothing was counted that proves that the two differ");
         }

@@ -2,7 +2,9 @@
 //!
 //! Counts are those of an iteration that nobody timed ([`verbena_lab::witness`]). Two variants
 //! differ if the counts of one of the counters do: no job of one lies within the jobs of the other,
-//! and the medians are further apart than what a credit or an acknowledgement more makes.
+//! and the medians are further apart than what a credit or an acknowledgement more makes. They are
+//! identical if no counter's medians are that far apart. Else the jobs of a variant differ as much
+//! among themselves, and nothing is known.
 //!
 //! The number of looks at a channel tells how long somebody waited. How the looks are shared out
 //! among the channels tells how they are polled: that is compared in place of the number. It is the
@@ -16,6 +18,18 @@ use verbena_lab::witness::Witness;
 
 /// Counters that tell of time, not of traffic: they differ between two jobs of one variant.
 const OF_TIME: [&str; 2] = ["matching_steps", "waits_slept"];
+/// Counters of the device that tell of packets that were lost, late or doubled.
+const OF_LOSSES: [&str; 9] = [
+    "device ack_deferred",
+    "device completer_retry_err",
+    "device duplicate_request",
+    "device out_of_seq_request",
+    "device rcvd_rnr_err",
+    "device rcvd_seq_err",
+    "device retry_exceeded_err",
+    "device retry_rnr_exceeded_err",
+    "device send_rnr_err",
+];
 /// The end of the names of counters of looks, and the parts of a channel that are looked at.
 const LOOKS: &str = "_looks";
 const LOOKS_OF_PARTS: [&str; 2] = ["_ring_looks", "_queue_looks"];
@@ -29,6 +43,8 @@ pub(super) enum Proof {
     Differ(String),
     /// Every counter is alike.
     Identical,
+    /// This counter differs, but between the jobs of one variant too.
+    Overlapping(String),
     /// Nothing was counted on one side.
     Unknown,
 }
@@ -44,15 +60,24 @@ pub(super) fn compare(one: &Measured, other: &Measured) -> Proof {
     if [one, other].into_iter().any(|side| counters(side).next().is_none()) {
         return Proof::Unknown;
     }
-    let traffic = names.into_iter().filter(|name| !OF_TIME.contains(name));
+    let traffic = names.into_iter().filter(|name| !OF_TIME.contains(name) && !OF_LOSSES.contains(name));
     let differing =
         traffic.filter_map(|name| Some((name, differ(&counts(one, name), &counts(other, name))?)));
-    // The clearest one is told.
-    let clearest = differing.max_by(|(_, one), (_, other)| one.apart.total_cmp(&other.apart));
-    clearest.map_or(Proof::Identical, |(name, pair)| {
+    let (overlapping, apart): (Vec<_>, Vec<_>) = differing.partition(|(_, pair)| pair.overlaps);
+    match (clearest(apart), clearest(overlapping)) {
+        (Some(text), _) => Proof::Differ(text),
+        (None, Some(text)) => Proof::Overlapping(text),
+        (None, None) => Proof::Identical,
+    }
+}
+
+/// The counter that differs most, in words.
+fn clearest(all: Vec<(&str, Pair)>) -> Option<String> {
+    let most = all.into_iter().max_by(|(_, one), (_, other)| one.apart.total_cmp(&other.apart));
+    most.map(|(name, pair)| {
         let [one, other] = [pair.one, pair.other].map(format_value);
         let unit = if sort_of_looks(name).is_some() { "% of all looks" } else { "an iteration" };
-        Proof::Differ(format!("{name} {one} to {other} {unit}"))
+        format!("{name} {one} to {other} {unit}")
     })
 }
 
@@ -88,6 +113,8 @@ struct Pair {
     one: f64,
     other: f64,
     apart: f64,
+    /// Set if some job of one lies within the jobs of the other.
+    overlaps: bool,
 }
 
 fn differ(one: &[f64], other: &[f64]) -> Option<Pair> {
@@ -98,8 +125,7 @@ fn differ(one: &[f64], other: &[f64]) -> Option<Pair> {
     let ((low, high), (least, most)) = (range(one)?, range(other)?);
     let (one, other) = (median(one)?, median(other)?);
     let apart = (one - other).abs() / one.abs().max(other.abs());
-    (low > most || least > high).then_some(())?;
-    (apart > PART).then_some(Pair { one, other, apart })
+    (apart > PART).then_some(Pair { one, other, apart, overlaps: low <= most && least <= high })
 }
 
 #[cfg(test)]
@@ -171,6 +197,13 @@ mod tests {
     fn overlapping_counts_prove_nothing() {
         let one = side(&[("rc_full", &[0.0, 9.0, 3.0])]);
         let other = side(&[("rc_full", &[4.0, 5.0, 6.0])]);
+        assert!(matches!(compare(&one, &other), Proof::Overlapping(text) if text.contains("3.00 to 5.00")));
+    }
+
+    #[test]
+    fn lost_packets_prove_nothing() {
+        let one = side(&[("device duplicate_request", &[0.0, 1.0]), ("rc_packets_sent", &[2.0, 2.0])]);
+        let other = side(&[("device duplicate_request", &[19.0, 20.0]), ("rc_packets_sent", &[2.0, 2.0])]);
         assert_eq!(compare(&one, &other), Proof::Identical);
     }
 

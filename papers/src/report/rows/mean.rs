@@ -85,7 +85,8 @@ fn each((of, to): (Pick, Pick), results: &Results) -> Result<Each, String> {
         ratio.ok_or_else(|| format!("{}: a ratio of what is not positive says nothing", of.metric))?;
     let thrown = sides.jobs().map(|jobs| jobs.thrown.len()).sum();
     let proof = sides.proof();
-    let (is_identical, is_unknown) = (proof == Some(Proof::Identical), proof == Some(Proof::Unknown));
+    let is_identical = proof == Some(Proof::Identical);
+    let is_unknown = matches!(proof, Some(Proof::Unknown | Proof::Overlapping(_)));
     Ok(Each { name: of.metric, ratio, noise: sides.noise(results), thrown, is_identical, is_unknown })
 }
 

@@ -83,7 +83,6 @@ impl File {
         if access.bytes == 0 || access.view.representation.calls_program() {
             return Active::Done(outcome_of(self.carry_out(&access).map(|moved| moved.memory)));
         }
-        self.note_written(access.direction);
         let work = move |file: &File| file.carry_out(&access).map(|moved| moved.memory);
         Active::File(run_beside(self.clone(), waker, work))
     }

@@ -251,8 +251,8 @@ fn write_sieved(disk: &dyn Disk, group: &Group, from: Region) -> std::result::Re
 impl File {
     /// Moves the bytes of an access.
     pub(super) fn carry_out(&self, access: &Access) -> Result<Moved> {
-        self.note_written(access.direction);
         let moved = self.in_turn(access, || self.carry_out_unlocked(access))?;
+        self.note_written(access.direction);
         counts::moved(access.direction, moved.file);
         Ok(moved)
     }

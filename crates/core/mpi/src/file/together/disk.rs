@@ -16,7 +16,6 @@ impl File {
     /// Writes the bytes of a stretch that some process gave, and no others: the gaps may belong to
     /// an access that is no part of this one. Returns how many.
     pub(super) fn write_stretch(&self, memory: Region, start: u64, coverage: &Coverage) -> Result<usize> {
-        self.note_written(Direction::Write);
         let (mut outcome, mut written) = (Ok(()), 0);
         coverage.for_each_run(0, |at, len| {
             if outcome.is_ok() {
@@ -26,6 +25,7 @@ impl File {
             }
         });
         outcome?;
+        self.note_written(Direction::Write);
         counts::moved(Direction::Write, written);
         Ok(written)
     }

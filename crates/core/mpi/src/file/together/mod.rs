@@ -244,7 +244,6 @@ impl Together {
             let operation = Operation::ended(Ok(moved.memory));
             return Ok(Stage::Alone(Some(operation)));
         }
-        file.note_written(self.direction);
         let access = access.clone();
         let work = move |file: &File| file.carry_out(&access).map(|moved| moved.memory);
         Ok(Stage::Alone(Some(run_beside(file.clone(), process.waker().clone(), work))))

@@ -15,9 +15,10 @@ pub mod softroce;
 pub mod sources;
 pub mod world;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The top of the source tree.
@@ -102,16 +103,20 @@ pub fn staged_build(folder: &Path) {
     }
 }
 
-/// Compiles `tests/programs/NAME.c` with the staged `mpicc` and returns the program.
+/// Compiles `tests/programs/NAME.c` with the staged `mpicc`, once for all tests of this process.
+/// Returns the program.
 pub fn program(name: &str) -> PathBuf {
-    let source = top().join("tests/programs").join(format!("{name}.c"));
-    // Several tests may build the same source at once: each renames its own whole file into place.
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let out = build_dir().join(format!("{name}.{}.{count}", std::process::id()));
-    compile(&staged("bin/mpicc"), &source, &out, &[]);
+    static BUILT: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
     let program = build_dir().join(name);
-    std::fs::rename(&out, &program).expect("rename");
+    if !built.contains(name) {
+        let source = top().join("tests/programs").join(format!("{name}.c"));
+        // Other processes may run the one that is there: a whole file takes its place.
+        let out = build_dir().join(format!("{name}.{}", std::process::id()));
+        compile(&staged("bin/mpicc"), &source, &out, &[]);
+        std::fs::rename(&out, &program).expect("rename");
+        built.insert(name.into());
+    }
     program
 }
 

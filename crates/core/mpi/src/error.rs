@@ -52,15 +52,15 @@ impl Error {
         Error { class: mpi::MPI_ERR_OTHER, fault: Box::new(error.fault()) }
     }
 
-    /// Makes an error of something that Verbena does not do yet.
+    /// Makes an error of something that Verbena cannot do in this place.
     #[cold]
     pub fn unsupported(what: &str) -> Error {
         Error::new(
             mpi::MPI_ERR_UNSUPPORTED_OPERATION,
             format!("{what} is not supported"),
             "this build of Verbena",
-            "it has not been written yet; COVERAGE.md, which is installed in share/doc/verbena, lists what is",
-            "use another call, or a later version",
+            "what the call asks for is not there in this place",
+            "use another call",
         )
     }
 }

@@ -107,12 +107,14 @@ impl File {
     /// the file if it was opened so. Collective (`MPI_File_close`).
     pub fn close(&self, exchange: &dyn Exchange) -> Result<()> {
         self.check_no_split()?;
-        let outcome = match (self.mode.has(mpi::MPI_MODE_DELETE_ON_CLOSE), self.comm.rank()) {
-            (false, _) => self.flush(),
-            (true, 0) => delete_if_there(&self.path),
-            (true, _) => Ok(()),
-        };
-        self.agree(outcome, 0, exchange)?;
+        let is_deleted = self.mode.has(mpi::MPI_MODE_DELETE_ON_CLOSE);
+        let flushed = if is_deleted { Ok(()) } else { self.flush() };
+        self.agree(flushed, 0, exchange)?;
+        if is_deleted {
+            // All are here: nobody uses the file by its name any more.
+            let outcome = if self.comm.rank() == 0 { delete_if_there(&self.path) } else { Ok(()) };
+            self.agree(outcome, 0, exchange)?;
+        }
         self.shared.free(exchange)
     }
 }

@@ -161,6 +161,8 @@ fn a_file_is_deleted_when_the_last_process_closes_it() {
     let folder = Folder::new("delete");
     run(2, |world, fake| {
         let file = open(world, &folder.file(), NEW | MPI_MODE_DELETE_ON_CLOSE, fake).unwrap();
+        // The others close it long after the first process.
+        std::thread::sleep(std::time::Duration::from_millis(30 * world.rank() as u64));
         assert!(folder.file().exists());
         file.close(fake).unwrap();
         assert!(!folder.file().exists());

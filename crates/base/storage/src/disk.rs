@@ -112,7 +112,7 @@ pub struct Cut {
     pub error: Error,
 }
 
-/// A list of pieces of which one failed.
+/// The failure of one piece of a list.
 #[derive(Debug)]
 pub struct ListCut {
     /// The number of the piece.

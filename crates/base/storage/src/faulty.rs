@@ -76,7 +76,7 @@ impl Disk for MemoryDisk {
     }
 }
 
-/// The faults that a [`FaultyDisk`] makes, each of them once in so many calls; 0 for never.
+/// The faults that a [`FaultyDisk`] makes. A number of 10 means one call in ten, and 0 never.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Faults {
     /// A read or write that moves fewer bytes than it was asked for.

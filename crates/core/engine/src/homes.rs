@@ -1,4 +1,4 @@
-//! The table of which peers and channels belong together: those of the job, and those of each other
+//! The table of peers and channels that belong together: those of the job, and those of each other
 //! job that the process has met (`foreign.rs`).
 
 use std::collections::HashMap;

@@ -25,8 +25,8 @@ pub const PARTS_WAITING_MAX: usize = 4096;
 /// The most parts on the memory of one peer that a channel has at a time.
 const UNDER_WAY_MAX: usize = 64;
 
-/// The bit that tells tokens of one-sided operations from those of messages. It is one of a place
-/// in a table, which has never so many.
+/// The bit that tells tokens of one-sided operations from those of messages. Tokens hold a place in
+/// a table, and no table is so long that a place needs this bit.
 const BESIDE: u64 = 1 << 31;
 
 /// Returns whether a channel's token stands for a one-sided operation.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Ranges of bytes, none of which touches another one.
+/// Ranges of bytes that do not touch each other.
 #[derive(Debug, Default)]
 pub(super) struct Opened {
     /// The byte after the last, by the first byte.

@@ -307,9 +307,9 @@ settings! {
     /// unexpected messages held for one peer before it is asked to send by rendezvous only
     UNEXPECTED_BYTES_MAX: Number(4 << 20, 0..=1 << 40), Engine, Bytes, Process, Anytime, "MPI-5.0, 3.5";
     /// how long messages go: auto (what the channels' costs make the quickest), copy (all copied
-    /// into the ring, then transferred), pipeline (copied and transferred chunk by chunk), read
-    /// (the receiver reads the sender's memory), write (the sender writes the receiver's); what
-    /// neither can be read nor written goes by pipeline
+    /// into the ring, then transferred: over rc; elsewhere as pipeline), pipeline (copied and
+    /// transferred chunk by chunk), read (the receiver reads the sender's memory), write (the
+    /// sender writes the receiver's); what can be neither read nor written goes by pipeline
     LARGE: Choice(&["auto", "copy", "pipeline", "read", "write"], 0), Engine, None, Process, Anytime, "paper 2, 4 to 6";
     /// 0 lets no message be read or written by RDMA between nodes: long ones go in packets
     BULK: Flag(true), Engine, None, Process, Anytime, "paper 5, 2 and 4 (bulkxfer)";

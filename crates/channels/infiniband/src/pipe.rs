@@ -72,8 +72,6 @@ use writer::Begun;
 /// The estimated one-way time of a packet in nanoseconds: above that of `rc`, so that the engine
 /// prefers that where both are open.
 const LATENCY_NS: u32 = 3000;
-/// The estimated time of a poll that finds nothing, in nanoseconds.
-const EMPTY_NS: u32 = 300;
 
 /// The channel over an adapter: the engine's packets as bytes of pipes.
 pub struct PipeChannel<A: Adapter> {
@@ -139,8 +137,9 @@ impl<A: Adapter> Channel for PipeChannel<A> {
         events + self.report_broken(sink)
     }
 
+    /// That of the completion queue, which each round looks at (paper 3, 3.1.1).
     fn poll_cost(&self) -> Option<PollCost> {
-        Some(PollCost { latency_ns: LATENCY_NS, empty_ns: EMPTY_NS })
+        Some(PollCost { latency_ns: LATENCY_NS, empty_ns: self.pipes.look_ns()? })
     }
 
     fn is_quiet(&mut self) -> bool {

@@ -1,6 +1,6 @@
 //! Each setting of paper 3 acts on every network that it is said to act on: it shows in how often a
-//! rank that waits looks at shared memory and at the network, here with the real channels `rc` and
-//! `ud`. Over `ofi` the same is tested between real processes (`tests/tests/polling.rs`).
+//! rank that waits looks at shared memory and at the network, here with the real channels `rc`,
+//! `ud` and `pipe`. Over `ofi` the same is tested between real processes (`tests/tests/polling.rs`).
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -10,9 +10,10 @@ use verbena_channel::{Channel, Payload, Peer, PollCost, Reach, SendError, Sink};
 use verbena_engine::{
     ANY_SOURCE, Engine, Mode, Plain, Polling, ReceiveRequest, Scheme, SendRequest, Settings,
 };
+use verbena_infiniband::pipe::Design;
 use verbena_memory::{Buffer, Owned, Region};
 use verbena_sim::verbs::{Costs, DeviceFaults, Subnet};
-use verbena_sim::{over_rc, over_ud};
+use verbena_sim::{over_pipe, over_rc, over_ud};
 
 /// Ranks 0 and 1 share memory, rank 2 is beyond the network.
 const RANKS: u32 = 3;
@@ -95,9 +96,12 @@ impl Channel for Near {
 /// Makes the channels of a network, by rank.
 type Network = fn(&Subnet) -> Vec<Box<dyn Channel>>;
 
-const NETWORKS: [(&str, Network); 2] = [
+const NETWORKS: [(&str, Network); 3] = [
     ("rc", |subnet| boxed(over_rc::channels(subnet, |_| over_rc::paper_settings(), RANKS))),
     ("ud", |subnet| boxed(over_ud::channels(subnet, over_ud::LIMITS, |_| over_ud::settings(), RANKS))),
+    ("pipe", |subnet| {
+        boxed(over_pipe::channels(subnet, |_| over_pipe::paper_settings(Design::Piggyback), RANKS))
+    }),
 ];
 
 fn boxed<C: Channel + 'static>(channels: Vec<C>) -> Vec<Box<dyn Channel>> {

@@ -11,7 +11,7 @@ use crate::device::Address;
 use crate::rc::adapter::{Adapter, Limits};
 use crate::rc::keepalive::Pace;
 use std::collections::BTreeMap;
-use verbena_channel::{Payload, Peer, Registrations};
+use verbena_channel::{Payload, Peer, Registrations, look};
 use verbena_fault::Fault;
 use verbena_memory::Region;
 
@@ -188,6 +188,11 @@ impl<A: Adapter> Pipes<A> {
         self.unkept = Some(reason);
     }
 
+    /// Returns what a look that finds nothing takes, if the adapter measured it.
+    pub(super) fn look_ns(&self) -> Option<u32> {
+        self.adapter.look_ns()
+    }
+
     pub(super) fn registrations(&self) -> Registrations {
         self.cache.counts()
     }
@@ -206,6 +211,7 @@ impl<A: Adapter> Pipes<A> {
         };
         vec![
             format!("pipe: {}", self.adapter.place()),
+            format!("pipe: {}", look::finding(self.look_ns())),
             format!(
                 "pipe: design {design:?} of paper 2, {} chunks of {chunk_bytes} bytes, memory read from \
                  {zero_copy_bytes_min} bytes on; registrations are {kept}",

@@ -67,7 +67,8 @@ impl Seen {
     /// Returns the registrations of the program's memory by rank 0 and rank 1.
     pub(crate) fn registrations(&self) -> [Registrations; 2] {
         let of = |counters: &Counters| {
-            counters.channels.iter().find(|channel| channel.name == NAMES[0]).expect("rc").registrations
+            let moves = |name| name == NAMES[0] || name == "pipe";
+            counters.channels.iter().find(|channel| moves(channel.name)).expect("rc or pipe").registrations
         };
         [of(&self.first), of(&self.second)]
     }
@@ -105,7 +106,10 @@ impl Ranks {
             .then(|| channels_on(&subnet, ud_rail, LIMITS, |_| ud::Settings::current(), ranks));
         let mut uds = uds.into_iter().flatten();
         let pipes = traffic.pipe.then(|| over_pipe::channels(&subnet, |_| pipe::Settings::current(), ranks));
-        let mut pipes = pipes.into_iter().flatten();
+        let mut pipes = pipes.into_iter().flatten().map(|mut pipe| {
+            over_pipe::keep_registrations(&mut pipe);
+            pipe
+        });
         let mut rails: Vec<_> =
             (0..traffic.rails).map(|rail| channels(&subnet, rail, traffic.ranks)).collect();
         let engine = |me| {

@@ -62,7 +62,7 @@ fn rounds(between: &Between, budget: &Budget, record: &mut Record) -> Result<()>
         for ((_, experiment, unit), table) in SUBJECTS.iter().zip(&tables) {
             record.jobs(experiment, "", unit, table)?;
         }
-        let lacking = || SUBJECTS.iter().any(|(_, experiment, _)| disturbed(experiment, record) > 0);
+        let lacking = || SUBJECTS.iter().any(|(_, experiment, _)| disturbed(experiment, "", record) > 0);
         if round + 1 >= budget.rounds && !lacking() {
             break;
         }

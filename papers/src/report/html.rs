@@ -40,6 +40,9 @@ fn head(out: &mut String, page: &Page) {
         let emulated = if machine.contains("QEMU") { " (an emulated machine with Soft-RoCE)" } else { "" };
         let _ = writeln!(out, "<p class=\"machine\">Measured on: {}{emulated}</p>", text(machine));
     }
+    for build in &page.builds {
+        let _ = writeln!(out, "<p class=\"machine\">Measured was: {}</p>", text(build));
+    }
     let _ = writeln!(
         out,
         "<p>A ratio holds within one machine only: the papers' hardware of 2003 to 2007 is not here. The paper's picture has the \

@@ -10,6 +10,8 @@ pub(super) struct JobTable {
     title: String,
     /// The meaning of the rows.
     rows_are: String,
+    /// The ranks of a job; 0 where there are none.
+    ranks: usize,
     columns: Vec<String>,
     rows: Vec<Row>,
 }
@@ -23,7 +25,13 @@ struct Row {
 impl JobTable {
     /// An empty one.
     pub(super) fn new(title: &str, rows_are: &str) -> JobTable {
-        JobTable { title: title.into(), rows_are: rows_are.into(), columns: Vec::new(), rows: Vec::new() }
+        let (title, rows_are) = (title.into(), rows_are.into());
+        JobTable { title, rows_are, ranks: 0, columns: Vec::new(), rows: Vec::new() }
+    }
+
+    /// Returns the table for jobs of so many ranks.
+    pub(super) fn of_ranks(self, ranks: usize) -> JobTable {
+        JobTable { ranks, ..self }
     }
 
     /// Adds the value of one job.
@@ -46,7 +54,7 @@ impl JobTable {
         let columns: Vec<&String> = std::iter::once(&self.rows_are).chain(&self.columns).collect();
         let rows: Vec<Value> = self.rows.iter().map(|row| self.of_row(row)).collect();
         json!({"experiment": experiment, "title": self.title, "metric": metric, "unit": unit,
-               "columns": columns, "rows": rows, "machine": machine})
+               "ranks": self.ranks, "columns": columns, "rows": rows, "machine": machine})
     }
 
     fn of_row(&self, row: &Row) -> Value {

@@ -15,6 +15,9 @@ pub(super) fn render(page: &Page, folder: &str) -> (String, Vec<(String, String)
     for machine in &page.machines {
         let _ = writeln!(out, "- Measured on: {machine}");
     }
+    for build in &page.builds {
+        let _ = writeln!(out, "- Measured was: {build}");
+    }
     let _ = writeln!(out, "\n{} rows; {} jobs were thrown out:\n", page.rows(), page.thrown());
     for kind in Kind::ALL {
         let _ = writeln!(out, "- {}", page.sum(kind));

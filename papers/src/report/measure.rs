@@ -120,7 +120,7 @@ fn whole(
             measured.series[at].round(between)?;
         }
         record.measured(&measured)?;
-        if round + 1 >= budget.rounds && disturbed(name, record) == 0 {
+        if round + 1 >= budget.rounds && disturbed(name, "", record) == 0 {
             break;
         }
     }
@@ -128,8 +128,9 @@ fn whole(
     unreached(&mut measured, record)
 }
 
-/// The number of places of an experiment whose jobs do not suffice since some were disturbed.
-pub(super) fn disturbed(experiment: &str, record: &Record) -> usize {
+/// The number of places of an experiment whose jobs do not suffice since some were disturbed; only
+/// of those of this name, if one is given.
+pub(super) fn disturbed(experiment: &str, label: &str, record: &Record) -> usize {
     let mut results = Results::default();
     results.add(&record.document());
     let of_experiment = results.series.iter().filter(|series| series.experiment == experiment);
@@ -137,7 +138,9 @@ pub(super) fn disturbed(experiment: &str, record: &Record) -> usize {
         let jobs = jobs::of(&results, series, point, false);
         !jobs.suffice() && !jobs.thrown.is_empty()
     };
-    of_experiment.map(|series| series.points.iter().filter(|point| lacks(series, point)).count()).sum()
+    let is_here = |point: &Place| label.is_empty() || point.label == label;
+    let points = of_experiment.flat_map(|series| series.points.iter().map(move |point| (series, point)));
+    points.filter(|(series, point)| is_here(point) && lacks(series, point)).count()
 }
 
 /// Notes for places that were never measured why not.

@@ -17,6 +17,8 @@ pub(super) struct Page {
     pub made_unix_s: u64,
     /// The machines that measured.
     pub machines: Vec<String>,
+    /// The versions and commits of what was measured.
+    pub builds: Vec<String>,
     /// Each item with its rows and pictures.
     pub parts: Vec<Part>,
 }
@@ -49,7 +51,7 @@ impl Page {
         machines.sort();
         machines.dedup();
         let parts = inventory::all().into_iter().map(part).collect::<Result<_>>()?;
-        Ok(Page { command, made_unix_s: started_unix_s, machines, parts })
+        Ok(Page { command, made_unix_s: started_unix_s, machines, builds: results.builds.clone(), parts })
     }
 
     /// The number of rows of a kind that ended so.

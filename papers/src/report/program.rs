@@ -2,11 +2,12 @@
 
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use verbena_lab::devices;
 use verbena_lab::experiment::between::Between;
 use verbena_lab::experiment::variant::How;
+use verbena_lab::observer::Observer;
 use verbena_lab::witness::Witness;
 
 /// The program.
@@ -25,8 +26,8 @@ pub(super) struct Program {
 pub(super) struct Ran {
     /// The standard output.
     pub text: String,
-    /// The counts of the verbs devices that are seen from here, which a program of somebody else
-    /// leaves behind too; nothing without devices.
+    /// The waits of its processes, and the counts of the verbs devices that are seen from here,
+    /// which a program of somebody else leaves behind too; no counts without devices.
     pub witness: Witness,
 }
 
@@ -46,9 +47,12 @@ impl Program {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let before = devices::counts();
         let child = command.spawn().with_context(|| format!("cannot start {}", launch.mpiexec.display()))?;
-        let text = finished(child, self.limit)?;
+        let mut observer = Observer::begin(&self.path);
+        let text = finished(child, self.limit, || observer.look())?;
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let witness = Witness { processors, counted: devices::since(&before), ..Witness::default() };
+        let (waited, stolen) = observer.end();
+        let counted = devices::since(&before);
+        let witness = Witness { processors, waited, stolen, counted, ..Witness::default() };
         Ok(Ran { text, witness })
     }
 }
@@ -62,8 +66,9 @@ fn libraries(library: &Path) -> Result<std::ffi::OsString> {
     std::env::join_paths(own.into_iter().chain(others)).context("a folder's name has a colon")
 }
 
-/// The standard output of a process that ends in time and with success.
-fn finished(mut child: std::process::Child, limit: Duration) -> Result<String> {
+/// The standard output of a process that ends in time and with success; `look` is called now and
+/// then until it does.
+fn finished(mut child: Child, limit: Duration, mut look: impl FnMut()) -> Result<String> {
     let deadline = Instant::now() + limit;
     while child.try_wait()?.is_none() {
         if Instant::now() > deadline {
@@ -73,6 +78,7 @@ fn finished(mut child: std::process::Child, limit: Duration) -> Result<String> {
             child.wait()?;
             bail!("not done after {} s", limit.as_secs());
         }
+        look();
         std::thread::sleep(Duration::from_millis(20));
     }
     let output = child.wait_with_output()?;
@@ -89,7 +95,7 @@ mod tests {
     fn shell(script: &str, limit: Duration) -> Result<String> {
         let mut command = Command::new("sh");
         command.args(["-c", script]).stdout(Stdio::piped()).stderr(Stdio::piped());
-        finished(command.spawn().expect("sh starts"), limit)
+        finished(command.spawn().expect("sh starts"), limit, || ())
     }
 
     #[test]

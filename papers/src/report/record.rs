@@ -13,6 +13,8 @@ use verbena_sim::figures::Table;
 /// The measurements so far, and the file.
 pub(super) struct Record {
     path: PathBuf,
+    /// The version and commit of the library that is measured, if it is known.
+    build: Option<String>,
     experiments: Vec<Value>,
     skipped: Vec<Value>,
 }
@@ -20,7 +22,7 @@ pub(super) struct Record {
 impl Record {
     /// An empty one.
     pub(super) fn new(path: PathBuf) -> Record {
-        Record { path, experiments: Vec::new(), skipped: Vec::new() }
+        Record { path, build: verbena_lab::place::build(), experiments: Vec::new(), skipped: Vec::new() }
     }
 
     /// Adds a table, whose columns are series.
@@ -109,7 +111,7 @@ impl Record {
     pub(super) fn document(&self) -> Value {
         let Report { command, started_unix_s, machine, .. } = Report::of_this_command();
         json!({"command": command, "written_unix_s": started_unix_s, "machine": machine,
-               "experiments": self.experiments, "skipped": self.skipped})
+               "build": self.build, "experiments": self.experiments, "skipped": self.skipped})
     }
 
     fn write(&self) -> Result<()> {

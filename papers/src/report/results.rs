@@ -19,6 +19,8 @@ pub(super) struct Results {
     pub series: Vec<Series>,
     /// Experiments that were not run, and why.
     pub skipped: Vec<(String, String)>,
+    /// The versions and commits of what was measured.
+    pub builds: Vec<String>,
 }
 
 /// The measurements of one variant.
@@ -99,6 +101,8 @@ impl Results {
         let machine = document["machine"].as_str().unwrap_or("").to_string();
         let scope = Scope { experiment: word.clone(), prefix: word, name: String::new(), command, machine };
         walk(document, &scope, &mut self.series);
+        let build = document["build"].as_str().map(String::from);
+        self.builds.extend(build.filter(|build| !self.builds.contains(build)));
         for skipped in document["skipped"].as_array().into_iter().flatten() {
             let text = |key: &str| skipped[key].as_str().unwrap_or("").to_string();
             self.skipped.push((text("skipped"), text("reason")));
@@ -221,7 +225,7 @@ fn table(value: &Value, scope: &Scope) -> Vec<Series> {
         unit: unit.clone(),
         label: text(&row["name"]),
         x: number(row["name"].as_str().unwrap_or("")),
-        ranks: 0,
+        ranks: value["ranks"].as_u64().unwrap_or(0) as usize,
         value: row["values"][column].as_f64(),
         jobs: jobs(&row["jobs"][column]),
         failure: None,

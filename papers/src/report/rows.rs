@@ -161,11 +161,14 @@ impl<'a> Sides<'a> {
         std::iter::once(&self.of_jobs).chain(&self.to_jobs)
     }
 
-    /// Returns the place of one side, where both are of one series: the name does not tell them
-    /// apart.
-    fn place(&self, pick: &Pick) -> String {
+    /// Returns the place of one side, where both are of one series, since the name does not tell
+    /// them apart, and where `what` names no size.
+    fn place(&self, pick: &Pick, what: &str) -> String {
         match &self.to {
-            Some(to) if to.series.name != self.of.series.name => String::new(),
+            Some(to) if to.series.name != self.of.series.name => match pick.at {
+                At::Size(_) if !what.contains(&pick.place()) => format!(" at {}", pick.place()),
+                _ => String::new(),
+            },
             Some(to) if to.measured.metric != self.of.measured.metric => format!(" ({})", pick.metric),
             Some(_) => format!(" at {}", pick.place()),
             None => String::new(),
@@ -237,13 +240,13 @@ fn twins(results: &Results, found: &Found<'_>) -> Option<f64> {
 fn measured(row: Row, seen: &Seen, sides: &Sides<'_>, results: &Results) -> Row {
     let beside = match (&seen.to, &sides.to) {
         (Some(To::Ours(pick)), Some(to)) => {
-            sides.to_jobs.as_ref().map(|jobs| spread(pick, to, jobs, &sides.place(pick)))
+            sides.to_jobs.as_ref().map(|jobs| spread(pick, to, jobs, &sides.place(pick, &row.what)))
         }
         (Some(To::Paper(paper)), _) => Some(format!("paper: {}", in_unit(*paper, &sides.of))),
         _ => None,
     };
     let row = with_class(row, &sides.of);
-    let of = spread(&seen.of, &sides.of, &sides.of_jobs, &sides.place(&seen.of));
+    let of = spread(&seen.of, &sides.of, &sides.of_jobs, &sides.place(&seen.of, &row.what));
     let ours = std::iter::once(of).chain(beside);
     let thrown = sides.jobs().map(|jobs| jobs.thrown.len()).sum();
     let row = Row { ours: ours.collect::<Vec<_>>().join("; "), thrown, ..row };

@@ -3,7 +3,7 @@
 //! counted, since the job is timed as a whole too.
 
 use super::job_table::JobTable;
-use super::measure::{Budget, order};
+use super::measure::{Budget, ROUNDS_MORE, disturbed, order};
 use super::plan;
 use super::program::Program;
 use super::record::Record;
@@ -32,23 +32,30 @@ pub(super) fn run(path: &Path, between: &Between, budget: &Budget, record: &mut 
     if !between.has_nodes() {
         return record.skip("smg", super::measure::NO_NODES);
     }
-    let mut table = JobTable::new("hypre's SMG between nodes", "time");
-    let outcome = rounds(path, between, budget, &mut table);
-    record.jobs("smg", "time", "s", &table)?;
+    let mut table = JobTable::new("hypre's SMG between nodes", "time").of_ranks(RANKS);
+    let outcome = rounds(path, between, budget, &mut table, record);
     outcome.or_else(|error| record.skip("smg", &format!("{error:#}")))
 }
 
-fn rounds(path: &Path, between: &Between, budget: &Budget, table: &mut JobTable) -> Result<()> {
+fn rounds(
+    path: &Path,
+    between: &Between,
+    budget: &Budget,
+    table: &mut JobTable,
+    record: &mut Record,
+) -> Result<()> {
     let variants = plan::scale_designs();
     let words = ["-n", SIDE, SIDE, SIDE, "-P", DIVISION[0], DIVISION[1], DIVISION[2], "-solver", "0"];
     let arguments = words.map(String::from).to_vec();
     let program = Program { path: path.to_path_buf(), arguments, ranks: RANKS, limit: LIMIT };
     let start = Instant::now();
-    for round in 0..budget.rounds {
-        anyhow::ensure!(
-            budget.suffices(round, start.elapsed(), budget.rounds - round),
-            "the time for this run was up"
-        );
+    for round in 0..budget.rounds + ROUNDS_MORE {
+        let left = budget.rounds.saturating_sub(round).max(1);
+        let suffices = budget.suffices(round, start.elapsed(), left);
+        if round >= budget.rounds && (!suffices || disturbed("smg", "", record) == 0) {
+            break;
+        }
+        anyhow::ensure!(suffices, "the time for this run was up");
         eprintln!("smg, round {} of {}", round + 1, budget.rounds);
         for at in order(variants.len(), round) {
             let begun = Instant::now();
@@ -57,6 +64,7 @@ fn rounds(path: &Path, between: &Between, budget: &Budget, table: &mut JobTable)
             table.add_seen(JOB, &variants[at].name, took, Some(ran.witness.clone()));
             table.add_seen(SOLVER, &variants[at].name, solved(&ran.text)?, Some(ran.witness));
         }
+        record.jobs("smg", "time", "s", table)?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! `VERBENA_TRACE`, one job a round.
 
 use super::job_table::JobTable;
-use super::measure::{Budget, order};
+use super::measure::{Budget, ROUNDS_MORE, disturbed, order};
 use super::noise::again;
 use super::record::Record;
 use anyhow::{Context, Result, ensure};
@@ -14,6 +14,8 @@ use verbena_lab::metric::{Metric, Point};
 use verbena_lab::witness::Witness;
 use verbena_lab::worker::Line;
 
+/// Ranks of a job.
+const RANKS: usize = 2;
 /// Sizes of the messages.
 const SIZES: [usize; 3] = [8, 256, 1024];
 /// Messages of each length that are left out at the beginning.
@@ -73,10 +75,13 @@ fn noted(
     folder: &Path,
     record: &mut Record,
 ) -> Result<()> {
-    let mut table = JobTable::new("Where the time of a message goes", "part");
-    for round in 0..budget.rounds {
-        if budget.is_up() {
+    let mut table = JobTable::new("Where the time of a message goes", "part").of_ranks(RANKS);
+    for round in 0..budget.rounds + ROUNDS_MORE {
+        let is_more = round >= budget.rounds;
+        if budget.is_up() && !is_more {
             record.skip(name, "the time for this run was up before its turn")?;
+        }
+        if budget.is_up() || is_more && disturbed(name, "", record) == 0 {
             break;
         }
         eprintln!("{name}, round {} of {}", round + 1, budget.rounds);
@@ -107,7 +112,7 @@ fn one(
     let files = folder.join(format!("trace-{}", std::process::id()));
     let trace = set("TRACE", files.display());
     let how = How::Ours(design.place, design.settings.iter().cloned().chain([trace]).collect());
-    let mut launch = between.launch(&how, 2, 1)?.context("our library has a launcher")?;
+    let mut launch = between.launch(&how, RANKS, 1)?.context("our library has a launcher")?;
     launch.point_ms = launch.point_ms.max(POINT_MS_MIN);
     let points: Vec<Point> = sizes.iter().map(|&bytes| Point { metric: Metric::Latency, bytes }).collect();
     let mut witnesses: Vec<(usize, Witness)> = Vec::new();
@@ -116,7 +121,7 @@ fn one(
             witnesses.push((point.bytes, witness));
         }
     };
-    let end = launch.run(2, &points, &mut note)?;
+    let end = launch.run(RANKS, &points, &mut note)?;
     ensure!(end == verbena_lab::job::End::Finished, "the traced job ended otherwise: {end:?}");
     let files = [0, 1].map(|rank| files.with_extension(format!("{rank}.json")));
     let rows = rows(&logs(&files)?, SKIP);
@@ -128,15 +133,9 @@ fn one(
         let column = if design.is_twin { again(&column) } else { column };
         let witness = witnesses.iter().find(|(of, _)| *of == bytes).map(|(_, witness)| witness);
         parts(&row.components_ns, row.total_ns)
-            .for_each(|(part, us)| table.add_seen(part, &column, us, witness.map(only_counts)));
+            .for_each(|(part, us)| table.add_seen(part, &column, us, witness.cloned()));
     }
     Ok(())
-}
-
-/// The counts of a job: its parts are no values of their own that a wait could spoil.
-fn only_counts(witness: &Witness) -> Witness {
-    let (processors, counted) = (witness.processors, witness.counted.clone());
-    Witness { processors, counted, ..Witness::default() }
 }
 
 /// The parts in microseconds, with the receiver's together, and the sum.

@@ -12,6 +12,7 @@
 //! | [`verbs`] | the bare verbs device |
 //! | [`timing`], `spent` | warm-up, calibration, repetition, median; the processor's time |
 //! | [`witness`], `watch` | the circumstances of a point: disturbances, and what was counted |
+//! | [`observer`] | those of a program of others |
 //! | [`devices`] | the counters of verbs devices |
 //! | [`worker`] | one rank, started by an `mpiexec` |
 //! | [`helper`] | the hidden commands of a program that measures |
@@ -45,6 +46,7 @@ pub mod kernels;
 pub mod metric;
 mod mixed;
 pub mod mpi;
+pub mod observer;
 mod one_sided;
 pub mod one_sided_calls;
 pub mod output;

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
+use std::process::Command;
 
 /// The folder that this program lies in.
 ///
@@ -28,6 +29,14 @@ pub fn mpiexec() -> Result<PathBuf> {
 pub fn library() -> Result<PathBuf> {
     let names = ["../lib/libmpi_abi.so.1", "../lib64/libmpi_abi.so.1", "libmpi_abi.so.1", "libmpi_abi.so"];
     find("the MPI library", &names, "--library")
+}
+
+/// Returns what the installation that this program lies in calls its version and its commit: the
+/// answer of the `verbena` beside it; none without one.
+pub fn build() -> Option<String> {
+    let output = Command::new(own_folder().ok()?.join("verbena")).arg("--version").output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| text.trim().to_string())
 }
 
 fn find(what: &str, names: &[&str], option: &str) -> Result<PathBuf> {

@@ -12,27 +12,40 @@ use crate::witness::Witness;
 use anyhow::Result;
 use nix::sys::resource::{UsageWho, getrusage};
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Instant;
+
+/// Ticks of all processors that a host took, and all ticks.
+pub(crate) type Ticks = (f64, f64);
 
 /// The kernel's numbers at one moment.
 struct Moment {
     at: Instant,
     waited_ns: Option<f64>,
     preempted: f64,
-    /// Ticks that were stolen, and all ticks.
-    ticks: Option<(f64, f64)>,
+    ticks: Option<Ticks>,
 }
 
 impl Moment {
     fn now() -> Result<Moment> {
-        let text = |path: &str| std::fs::read_to_string(path).ok();
         Ok(Moment {
             at: Instant::now(),
-            waited_ns: text("/proc/self/schedstat").and_then(|text| waited_ns(&text)),
+            waited_ns: waited_ns_of(Path::new("/proc/self")),
             preempted: getrusage(UsageWho::RUSAGE_SELF)?.involuntary_context_switches() as f64,
-            ticks: text("/proc/stat").and_then(|text| ticks(&text)),
+            ticks: ticks_now(),
         })
     }
+}
+
+/// Returns the nanoseconds for which a process was ready to run and had no processor, if the kernel
+/// tells; the folder is that of `/proc`.
+pub(crate) fn waited_ns_of(process: &Path) -> Option<f64> {
+    waited_ns(&std::fs::read_to_string(process.join("schedstat")).ok()?)
+}
+
+/// Returns the ticks up to now, if the kernel tells.
+pub(crate) fn ticks_now() -> Option<Ticks> {
+    ticks(&std::fs::read_to_string("/proc/stat").ok()?)
 }
 
 /// The second number: nanoseconds on a queue of the scheduler (the kernel's `sched-stats`).
@@ -41,7 +54,7 @@ fn waited_ns(text: &str) -> Option<f64> {
 }
 
 /// The eighth number of the first line, and the sum of the first eight (proc(5)).
-fn ticks(text: &str) -> Option<(f64, f64)> {
+fn ticks(text: &str) -> Option<Ticks> {
     let numbers = text.lines().next()?.split_whitespace().skip(1).take(8);
     let numbers: Vec<f64> = numbers.map(|number| number.parse().ok()).collect::<Option<_>>()?;
     Some((*numbers.get(7)?, numbers.iter().sum()))
@@ -81,7 +94,7 @@ impl Watch {
 }
 
 /// The part of all ticks in between that were stolen.
-fn share(one: (f64, f64), other: (f64, f64)) -> f64 {
+pub(crate) fn share(one: Ticks, other: Ticks) -> f64 {
     let all = other.1 - one.1;
     if all > 0.0 { (other.0 - one.0) / all } else { 0.0 }
 }

@@ -1,7 +1,7 @@
 //! Each setting of paper 3 acts on every network that it is said to act on: it shows in how often a
 //! rank that waits looks at shared memory and at the network, here with the real channels `rc`,
-//! `ud` and `pipe`. Over `ofi` the same is tested between real processes (`tests/tests/polling.rs`).
-
+//! `ud` and `pipe`. Over `ofi` the same is tested between real processes
+//! (`tests/tests/polling.rs`).
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use verbena_channel::mark::Mark;

@@ -5,7 +5,8 @@ use super::{Item, ratio, value};
 use crate::report::pick::At::{Most, Size};
 use crate::report::pick::pick;
 
-const ONE_DEVICE: &str = "the paper's gain comes from using both adapters of a node at once; the nodes here have one device, or several that share one processor";
+const ONE_DEVICE: &str =
+    "no claim: the paper's almost double is RDMA over both adapters of a node to copying over one";
 
 /// The items.
 pub(super) fn items() -> Vec<Item> {
@@ -17,7 +18,7 @@ pub(super) fn items() -> Vec<Item> {
         Item::new(5, "figure 1", "5", "Bandwidth of a ping-pong by size: eager limit 0 and 64 KiB, and with RDMA for messages from 150 KB on: almost double")
             .number("with RDMA, about 1 MB, just under", 3.0, "GB/s").number("gain for long messages, almost", 2.0, "times")
             .number("shortest message by RDMA", 150.0, "KB").number("eager limit", 64.0, "KB")
-            .claim("1 MiB: RDMA to copying", AtLeast(1.9), [
+            .ours("1 MiB: RDMA to copying, over one adapter", [
                 ratio(at("eager 64 KiB + bulk", 1 << 20), at("eager 64 KiB", 1 << 20)).but(ONE_DEVICE),
                 ratio(pick("sim ladder", "zero-copy write", "", Most), pick("sim ladder", "piggyback", "", Most)),
             ])
@@ -33,7 +34,9 @@ pub(super) fn items() -> Vec<Item> {
             .show("bulk ping-pong", "ping_pong").show("bulk rails", "bandwidth").show("sim rails", "bandwidth"),
         Item::new(5, "figure 2", "5", "The same by 32 pairs of processes at once on two nodes: about a quarter more with RDMA")
             .number("with RDMA, most", 7.5, "GB/s").number("gain for long messages", 25.0, "%").number("pairs", 32.0, "pairs")
-            .claim("most: RDMA to copying", AtLeast(1.25), [ratio(multi("eager 64 KiB + bulk"), multi("eager 64 KiB")).but(ONE_DEVICE)])
+            .claim("most: RDMA to copying", AtLeast(1.25), [
+                ratio(multi("eager 64 KiB + bulk"), multi("eager 64 KiB")).but("the paper's 32 pairs have two adapters both ways; two pairs and one device here"),
+            ])
             .show("bulk multi", "multi_ping_pong")
             .lacks("32 pairs on 2 cores would show the scheduler: fewer pairs stand in"),
         Item::new(5, "text", "2 and 6", "RDMA leaves the processor free, and costs registration where memory keeps changing")

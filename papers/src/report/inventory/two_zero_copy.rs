@@ -1,11 +1,13 @@
 //! Paper 2 from section 5 on: zero-copy, read against write, programs.
 
 use super::Claimed::{About, Above, AtLeast, AtMost, Below, Within};
-use super::{Item, Seen, against, mean, over_nodes, ratio};
+use super::{Item, Seen, against, mean, over_nodes, ratio, value};
 use crate::report::pick::At::{self, Most, Row, Size};
 use crate::report::pick::{Pick, pick};
 
-const DRAWING: &str = "a drawing of the messages, without numbers";
+const READ: &str = "zero-copy read after the match";
+/// Control packets are written into rings, so that the device's writes count them.
+const CONTROLS: &str = "writes, 64 KiB";
 const SHARE: usize = 64 << 10;
 
 const fn peak(series: &'static str) -> Pick {
@@ -24,6 +26,11 @@ const fn sim_direction(series: &'static str, kib: usize) -> Pick {
     pick("sim direction", series, "", Size(kib << 10))
 }
 
+/// The device's work for a message, counted.
+const fn work(design: &'static str, operations: &'static str) -> Pick {
+    pick("sim pipe work", operations, "", Row(design))
+}
+
 /// The items.
 pub(super) fn items() -> Vec<Item> {
     [zero_copy(), interfaces(), directions(), programs()].concat()
@@ -33,7 +40,19 @@ fn zero_copy() -> Vec<Item> {
     let sim_latency = |series| pick("sim ladder latency", "here", "", Row(series));
     vec![
         Item::new(2, "figure 10", "5", "A control packet, an RDMA read, and a control packet back")
-            .lacks(DRAWING),
+            .claim(
+                "64 KiB by read after the match: control packets of a message",
+                About(1.0),
+                [against(work(READ, CONTROLS), 2.0)],
+            )
+            .claim("the same: RDMA reads of a message", About(1.0), [against(work(READ, "reads, 64 KiB"), 1.0)])
+            .ours(
+                "64 KiB through the pipe: RDMA writes of a message",
+                [value(work("pipe: zero-copy", CONTROLS))
+                    .but("the engine's question and the answer, the packet's head, the special packet and its acknowledgement: the last two are the control packets as drawn")],
+            )
+            .ours("the same: RDMA reads of a message", [value(work("pipe: zero-copy", "reads, 64 KiB"))])
+            .show_over("design", "sim pipe work", ""),
         Item::new(
             2,
             "figure 11",
@@ -76,7 +95,13 @@ fn zero_copy() -> Vec<Item> {
 
 fn interfaces() -> Vec<Item> {
     vec![
-        Item::new(2, "figure 12", "6", "A handshake, and the sender's RDMA write").lacks(DRAWING),
+        Item::new(2, "figure 12", "6", "A handshake, the sender's RDMA write, and a last control packet")
+            .claim(
+                "64 KiB by write after the match: RDMA writes of a message, three control packets and one of data",
+                About(1.0),
+                [against(work("zero-copy write after the match", CONTROLS), 4.0)],
+            )
+            .show_over("design", "sim pipe work", ""),
         Item::new(2, "figure 13", "6", "Latency by size of zero-copy by read and by write: alike")
             .claim(
                 "small messages: by write to by read",

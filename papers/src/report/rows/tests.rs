@@ -44,7 +44,7 @@ fn a_clear_gain_is_as_claimed_with_its_noise_and_its_range() {
     ]);
     assert_eq!((row.outcome, row.kind), (Outcome::Kept, Kind::Measured));
     assert!(row.noise.is_some_and(|noise| noise < 1.02), "{row:?}");
-    assert!(row.ours.contains("RDMA eager: 30.0 us (29.9 to 30.2, 5 jobs)"), "{}", row.ours);
+    assert!(row.ours.contains("RDMA eager at 8 B: 30.0 us (29.9 to 30.2, 5 jobs)"), "{}", row.ours);
 }
 
 /// Paper 1, figure 3: one variant with 64 connections and with one.

@@ -18,6 +18,7 @@ use crate::Rank;
 use crate::figures::Rung;
 use crate::verbs::{Costs, Counts, Subnet};
 use member::Member;
+use verbena_engine::Counters;
 
 /// A partner, with the bytes of a message.
 pub type Part = (Rank, usize);
@@ -63,6 +64,10 @@ pub struct Outcome {
     pub packets: u64,
     /// The work of all devices in all [`ROUNDS`].
     pub devices: Counts,
+    /// The most messages that a rank held at a time until their receives came, in all rounds.
+    pub held: u64,
+    /// The most bytes that a rank held so.
+    pub held_bytes: u64,
 }
 
 /// Rounds of a replay; the last one is measured.
@@ -168,7 +173,12 @@ impl Job {
         let all = |count: fn(&member::Mark) -> u64| {
             marks(1).map(|mark| count(&mark)).sum::<u64>() - marks(0).map(|mark| count(&mark)).sum::<u64>()
         };
+        let most = |count: fn(&Counters) -> usize| {
+            self.members.iter().map(|member| count(&member.engine.counters())).max().unwrap_or(0) as u64
+        };
         Outcome {
+            held: most(|counters| counters.unexpected_high),
+            held_bytes: most(|counters| counters.unexpected_bytes_high),
             time_us: (end_ns - begin_ns) as f64 / 1e3,
             messages: all(|mark| mark.messages),
             packets: all(|mark| mark.packets),

@@ -29,10 +29,15 @@ fn long_messages() {
 #[test]
 fn a_long_message_arrives_while_its_receiver_computes() {
     let program = program("progress_thread");
-    for channels in ["loopback,shm", "loopback,shm,cma"] {
-        let job = job(2, &program).env("VERBENA_PROGRESS_THREAD", "1").env("VERBENA_CHANNELS", channels);
-        let ended = job.run().ok();
+    let passes = |channels: &str, setting: (&str, &str), argument: &str| {
+        let job = job(2, &program).env("VERBENA_CHANNELS", channels).env(setting.0, setting.1);
+        let ended = job.arg(argument).run().ok();
         assert!(ended.stdout.contains("progress_thread: ok with 2 ranks"), "{channels}: {ended:?}");
+    };
+    for channels in ["loopback,shm", "loopback,shm,cma"] {
+        passes(channels, ("VERBENA_PROGRESS_THREAD", "1"), "");
+        // Without the thread nothing arrives before the receiver waits.
+        passes(channels, ("VERBENA_PROGRESS_THREAD", "0"), "alone");
     }
 }
 
@@ -153,6 +158,20 @@ fn a_wait_beside_tasks_sleeps() {
         let ended = job.run().ok();
         assert!(ended.stdout.contains(&format!("asleep: ok with {ranks} ranks")), "{ended:?}");
     }
+}
+
+/// A wait of 0.3 s sleeps once its rounds of spinning are over, and not before.
+#[test]
+fn rounds_of_spinning_come_before_a_sleep() {
+    let program = program("asleep");
+    let slept = |spins: &str| -> u64 {
+        let job = job(2, &program).arg("once").env("VERBENA_WAIT_SPINS", spins);
+        let ended = job.env("VERBENA_WAIT_YIELDS", "1").run().ok();
+        let mut words = ended.stdout.split_whitespace().skip_while(|word| *word != "slept");
+        words.nth(1).and_then(|word| word.parse().ok()).unwrap_or_else(|| panic!("{ended:?}"))
+    };
+    assert!(slept("0") > 0);
+    assert_eq!(slept("1000000000"), 0);
 }
 
 #[test]

@@ -24,8 +24,13 @@ fn the_components_of_a_ping_pong_add_up_to_half_its_round_trip() {
     let name = build_dir().join(format!("trace.{}", std::process::id()));
     let files = [0, 1].map(|rank| name.with_file_name(format!("trace.{}.{rank}.json", std::process::id())));
     let count = ROUNDS.to_string();
-    let traced = job(2, program("pingpong")).args([&count]).env("VERBENA_TRACE", &name);
-    traced.env("VERBENA_CHANNELS", "loopback,shm").run().ok();
+    let run = |(setting, value): (&str, &str)| {
+        let job = job(2, program("pingpong")).args([&count]).env(setting, value);
+        job.env("VERBENA_CHANNELS", "loopback,shm").run().ok();
+        files.each_ref().map(|file| file.exists())
+    };
+    assert_eq!(run(("VERBENA_TRACE", "")), [false; 2]);
+    assert_eq!(run(("VERBENA_TRACE", &name.display().to_string())), [true; 2]);
     let output = Command::new(staged("bin/verbena")).arg("trace").arg("--json").args(&files).output();
     let output = output.expect("verbena starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -86,3 +86,6 @@ impl Learnt {
         self.0.store(next.clamp(Self::YIELDS_MIN.min(max), max), Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -141,16 +141,18 @@ const SHOWN: &[Shown] = &[
         functions: &["a_long_message_arrives_while_its_receiver_computes"],
         settings: &[(
             "PROGRESS_THREAD",
-            Program("\"VERBENA_PROGRESS_THREAD\", \"1\"", "progress_thread: ok"),
+            Values("\"VERBENA_PROGRESS_THREAD\", \"1\"", "\"VERBENA_PROGRESS_THREAD\", \"0\""),
         )],
     },
     Shown {
         file: "tests/tests/programs.rs",
-        functions: &["a_wait_beside_tasks_sleeps"],
-        settings: &[
-            ("WAIT_SPINS", Program("\"VERBENA_WAIT_SPINS\", \"0\"", "asleep: ok")),
-            ("WAIT_YIELDS", Program("\"VERBENA_WAIT_YIELDS\", \"1\"", "asleep: ok")),
-        ],
+        functions: &["rounds_of_spinning_come_before_a_sleep"],
+        settings: &[("WAIT_SPINS", Values("slept(\"0\") > 0", "slept(\"1000000000\"), 0"))],
+    },
+    Shown {
+        file: "crates/base/waiting/src/patience/tests.rs",
+        functions: &["a_set_number_of_yields_comes_before_a_sleep"],
+        settings: &[("WAIT_YIELDS", Values("over_at(\"4\")", "over_at(\"900\")"))],
     },
     Shown {
         file: "tests/tests/softroce.rs",
@@ -171,14 +173,13 @@ const SHOWN: &[Shown] = &[
     Shown {
         file: "tests/tests/trace.rs",
         functions: &["the_components_of_a_ping_pong_add_up_to_half_its_round_trip"],
-        settings: &[("TRACE", Program("\"VERBENA_TRACE\", &name", "row.bytes"))],
+        settings: &[("TRACE", Values("(\"VERBENA_TRACE\", &name.display()", "(\"VERBENA_TRACE\", \"\")"))],
     },
 ];
 
 /// The settings of which one value is tried only, in the order of their names. The list is to get
 /// shorter.
-pub(crate) const ONE_VALUE: [&str; 5] =
-    ["PROGRESS_THREAD", "TRACE", "UD_DEVICE", "WAIT_SPINS", "WAIT_YIELDS"];
+pub(crate) const ONE_VALUE: [&str; 1] = ["UD_DEVICE"];
 
 /// Returns whether another test is said to show the effect of this setting.
 pub(crate) fn is_shown(setting: &str) -> bool {

@@ -242,6 +242,20 @@ fn two_jobs_connect() {
     passes(client, "connects", 3);
 }
 
+/// `MPIEXEC_PORT_RANGE`: what a firewall lets through.
+#[test]
+fn the_port_of_a_job_is_in_its_range() {
+    let (file, port) = port_file("a_port_in_a_range");
+    let range = |job: Job| job.env("MPIEXEC_PORT_RANGE", "41000:41999");
+    let (server, client) =
+        together(|| run(range(connects(2, &["accept", &port]))), || run(connects(1, &["connect", &port])));
+    passes(server, "connects", 2);
+    passes(client, "connects", 1);
+    let name = std::fs::read_to_string(file).expect("the port's name");
+    let number: u16 = name.split(':').nth(3).and_then(|text| text.parse().ok()).expect("a number");
+    assert!((41000..=41999).contains(&number), "{name}");
+}
+
 #[test]
 fn a_process_without_a_launcher_connects_to_a_job() {
     let (_file, port) = port_file("a_process_connects");

@@ -5,6 +5,7 @@
 //! | --- | --- | --- |
 //! | [`name`] | the port's name as text: addresses, number, cookie | no |
 //! | [`stream`] | a connected socket: whole messages both ways, in bounded time | yes |
+//! | [`range`] | the ports that may be opened (`MPIEXEC_PORT_RANGE`) | yes |
 //! | [`interfaces`] | the addresses of this host | yes |
 //!
 //! The process that accepts listens ([`Port`]); the other one [`connect`]s and says the cookie.
@@ -12,9 +13,11 @@
 
 mod interfaces;
 pub mod name;
+pub mod range;
 pub mod stream;
 
 use name::{COOKIE_BYTES, PortName};
+use range::PortRange;
 use std::io::{self, ErrorKind, Read};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -71,19 +74,20 @@ pub struct Port {
 }
 
 impl Port {
-    /// Opens a port with this cookie, which nobody must be able to guess. `network` is the number
-    /// that processes which see the same interfaces have in common.
+    /// Opens a port of this range with this cookie, which nobody must be able to guess. `network`
+    /// is the number that processes which see the same interfaces have in common.
     ///
     /// # Errors
-    /// No socket can be had.
-    pub fn open(cookie: [u8; COOKIE_BYTES], network: u64) -> Result<Port, PortError> {
+    /// No port of the range is free, or no socket can be had.
+    pub fn open(cookie: [u8; COOKIE_BYTES], network: u64, range: PortRange) -> Result<Port, PortError> {
         let open = || {
-            let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+            let listener = range.listen()?;
             listener.set_nonblocking(true)?;
             let number = listener.local_addr()?.port();
             Ok((listener, number))
         };
-        let (listener, number) = open().map_err(|error: io::Error| PortError::Other(no_socket(&error)))?;
+        let (listener, number) =
+            open().map_err(|error: io::Error| PortError::Other(no_socket(&error, range)))?;
         let name = PortName { network, addresses: interfaces::addresses(), number, cookie };
         Ok(Port { listener, name, callers: Vec::new() })
     }
@@ -217,7 +221,16 @@ fn say_hello(socket: TcpStream, port: &PortName, until: Instant) -> io::Result<S
     if answer == WELCOME { Ok(stream) } else { Err(ErrorKind::InvalidData.into()) }
 }
 
-fn no_socket(error: &io::Error) -> Fault {
+fn no_socket(error: &io::Error, range: PortRange) -> Fault {
+    if range != PortRange::ANY {
+        let PortRange { low, high } = range;
+        return Fault::new(
+            "no port could be opened",
+            format!("TCP ports {low} to {high} of process {}: {error}", std::process::id()),
+            format!("{} allows these only, and none of them is free", range::VARIABLE),
+            "give a wider range, or unset it",
+        );
+    }
     Fault::new(
         "no port could be opened",
         format!("a TCP socket of process {}: {error}", std::process::id()),
@@ -276,7 +289,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(30);
 
     fn port() -> Port {
-        Port::open([5; COOKIE_BYTES], NETWORK).expect("a port")
+        Port::open([5; COOKIE_BYTES], NETWORK, PortRange::ANY).expect("a port")
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::os::fd::RawFd;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use verbena_boot::port::range::PortRange;
 use verbena_boot::port::stream::Stream;
 use verbena_boot::port::{self, Port, PortError};
 use verbena_machine::{node, random};
@@ -30,7 +31,8 @@ fn ports() -> MutexGuard<'static, Option<HashMap<String, Arc<Mutex<Port>>>>> {
 pub(super) fn new_port() -> Result<Port> {
     let word = || random::secret().map_err(Error::channel);
     let cookie = u128::from(word()?) << 64 | u128::from(word()?);
-    Port::open(cookie.to_be_bytes(), node::network_identity()).map_err(error_of)
+    let range = PortRange::of_this_process().map_err(Error::channel)?;
+    Port::open(cookie.to_be_bytes(), node::network_identity(), range).map_err(error_of)
 }
 
 /// Opens a port; returns its name (`MPI_Open_port`).

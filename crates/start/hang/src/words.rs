@@ -76,14 +76,32 @@ fn tag(tag: Option<i32>) -> String {
     tag.map_or("any tag".into(), |tag| format!("tag {tag}"))
 }
 
-fn peer(process: Option<u32>) -> String {
-    process.map_or("any rank".into(), |rank| format!("rank {rank}"))
+/// A process at the other end. Those of another job, or that this job spawned, have numbers behind
+/// its ranks here, which nobody else knows.
+fn peer(scene: &Scene<'_>, process: Option<u32>) -> String {
+    match process {
+        None => "any rank".into(),
+        Some(rank) if scene.rank(rank).is_some() => format!("rank {rank}"),
+        Some(_) => "a process of another job".into(),
+    }
+}
+
+/// Several processes at the other end.
+fn peers(scene: &Scene<'_>, processes: &[u32]) -> String {
+    let (own, others): (Vec<u32>, Vec<u32>) =
+        processes.iter().copied().partition(|process| scene.rank(*process).is_some());
+    let far = match others.len() {
+        0 => return ranks(&own),
+        1 => "a process of another job".to_string(),
+        count => format!("{count} processes of another job"),
+    };
+    if own.is_empty() { far } else { format!("{} and {far}", ranks(&own)) }
 }
 
 /// A message that is waited for, after "for".
 pub fn awaited_message(scene: &Scene<'_>, message: &Message) -> String {
     let on = communicator(scene, message.communicator());
-    format!("a message from {} with {} on {on}", peer(message.process), tag(message.tag))
+    format!("a message from {} with {} on {on}", peer(scene, message.process), tag(message.tag))
 }
 
 /// A message that was sent.
@@ -93,7 +111,7 @@ pub fn sent_message(scene: &Scene<'_>, message: &Message) -> String {
 }
 
 fn sent(scene: &Scene<'_>, message: &Message) -> String {
-    format!("{} to receive {}", peer(message.process), sent_message(scene, message))
+    format!("{} to receive {}", peer(scene, message.process), sent_message(scene, message))
 }
 
 /// A collective with its number, after "in".
@@ -109,7 +127,7 @@ fn operation(scene: &Scene<'_>, operation: &Operation) -> String {
         Operation::Send(message) if message.is_the_programs() => sent(scene, message),
         Operation::Receive(message) if message.is_the_programs() => awaited_message(scene, message),
         Operation::Send(message) | Operation::Receive(message) => {
-            format!("{}, in a message of MPI's own", peer(message.process))
+            format!("{}, in a message of MPI's own", peer(scene, message.process))
         }
         Operation::Collective(own) => format!("the others in {}", collective(scene, own)),
         Operation::Other => "an operation of another kind".into(),
@@ -138,7 +156,8 @@ fn awaited_lock(scene: &Scene<'_>, number: u32, lock: &AwaitedLock) -> String {
         true => String::new(),
         false => format!(", which {} {}", ranks(&holders), by_number(&holders, "holds", "hold")),
     };
-    format!("the {sort} lock of rank {}'s part of {}{held}", lock.owner, window(&lock.window))
+    let owner = peer(scene, Some(lock.owner));
+    format!("the {sort} lock of {owner}'s part of {}{held}", window(&lock.window))
 }
 
 /// The wait of a rank: "waits in ... for ...".
@@ -153,7 +172,7 @@ pub fn wait(scene: &Scene<'_>, number: u32, wait: &Wait) -> String {
         Awaited::Probe(message) => awaited_message(scene, message),
         Awaited::Lock(lock) => awaited_lock(scene, number, lock),
         Awaited::Epoch { window: name, processes } => {
-            format!("{} at {}", ranks(processes), window(name))
+            format!("{} at {}", peers(scene, processes), window(name))
         }
         Awaited::Other => return format!("waits in {call}"),
     };
@@ -168,7 +187,7 @@ fn in_collective(scene: &Scene<'_>, number: u32, call: &str, own: &Collective) -
         format!("{call}, there in {}", collective(scene, own))
     };
     let missing: Vec<u32> = scene.blockers(number).iter().map(|blocker| blocker.rank).collect();
-    if missing.is_empty() { within } else { format!("{within} for {}", ranks(&missing)) }
+    if missing.is_empty() { within } else { format!("{within} for {}", peers(scene, &missing)) }
 }
 
 /// A rank's doings.
@@ -275,6 +294,21 @@ mod tests {
         let barrier = "waits in MPI_Barrier (collective 3 on MPI_COMM_WORLD) for ranks 0, 1, 3";
         assert_eq!(said(&cast, 2), barrier);
         assert_eq!(said(&cast, 3), "does not wait in MPI: it computes");
+    }
+
+    #[test]
+    fn a_process_behind_the_ranks_is_of_another_job() {
+        let mut cast = Cast::new(2).waits(0, send(2, 5)).waits(1, receive(7, 7));
+        let other = "a process of another job";
+        let text = format!("waits in MPI_Send for {other} to receive 1 MiB with tag 5 on MPI_COMM_WORLD");
+        assert_eq!(said(&cast, 0), text);
+        assert_eq!(
+            said(&cast, 1),
+            format!("waits in MPI_Recv for a message from {other} with tag 7 on MPI_COMM_WORLD")
+        );
+        let epoch = |processes: &[u32]| Awaited::Epoch { window: "w".into(), processes: processes.into() };
+        cast.wait(0).awaited = epoch(&[1, 2, 3]);
+        assert_eq!(said(&cast, 0), "waits in MPI_Send for rank 1 and 2 processes of another job at window w");
     }
 
     #[test]

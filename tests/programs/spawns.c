@@ -194,11 +194,11 @@ static void missing(void) {
 }
 
 /* Spawning and disconnecting again and again takes no more memory and descriptors. */
-static void again(int rounds) {
+static void again(int rounds, int children) {
     int open = 0;
     long memory = 0;
     for (int i = 0; i < rounds; i++) {
-        MPI_Comm inter = spawn("short", 2);
+        MPI_Comm inter = spawn("short", children);
         MPI_Barrier(inter);
         MPI_Comm_disconnect(&inter);
         if (i == rounds / 4) {
@@ -246,7 +246,7 @@ int main(int argc, char **argv) {
     else if (strcmp(what, "missing") == 0)
         missing();
     else if (strcmp(what, "again") == 0)
-        again(atoi(argv[2]));
+        again(atoi(argv[2]), argc > 3 ? atoi(argv[3]) : 2);
     else if (strcmp(what, "killed") == 0)
         lose("dies");
     else if (strcmp(what, "aborted") == 0)

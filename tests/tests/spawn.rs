@@ -108,6 +108,7 @@ fn a_command_that_does_not_exist_is_an_error_and_spawning_goes_on() {
 #[test]
 fn spawning_in_a_loop_takes_no_more_memory_or_descriptors() {
     passes(run(spawns(1, &["again", "40"])), "spawns", 1);
+    passes(run(spawns(2, &["again", "10", "4"])), "spawns", 2);
 }
 
 #[test]

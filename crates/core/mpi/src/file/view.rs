@@ -27,6 +27,8 @@ pub struct View {
     unit: u64,
     /// True if no byte of the file is shown twice.
     is_distinct: bool,
+    /// Copies of the filetype that may be used: one only, if a second would lie within the first.
+    tiles_max: u64,
     /// Bytes of a run of bytes side by side, on average.
     run_bytes: u64,
 }
@@ -43,6 +45,7 @@ impl View {
             shape: byte.clone(),
             unit: 1,
             is_distinct: true,
+            tiles_max: u64::MAX,
             run_bytes: u64::MAX,
         }
     }
@@ -51,6 +54,9 @@ impl View {
     /// filetype that is not made of etypes; `MPI_ERR_IO` (as in MPICH) for one whose bytes are not
     /// in order (or overlap, if `writes`); `MPI_ERR_UNSUPPORTED_DATAREP`; the code of an extent
     /// function of the program.
+    ///
+    /// A filetype may be longer than its extent, as HDF5 makes them: then its first copy is all
+    /// that accesses may use, where the next one would not lie behind it.
     pub fn new(
         displacement: i64,
         etype: &Arc<Datatype>,
@@ -68,13 +74,26 @@ impl View {
         if unit == 0 || shape.size() == 0 || !(shape.size() as u64).is_multiple_of(unit) {
             return Err(not_of_etypes(etype, filetype));
         }
-        let is_distinct = is_ascending(&shape, true);
-        if !is_distinct && (writes || !is_ascending(&shape, false)) {
-            return Err(out_of_order(filetype, writes));
-        }
+        let (is_distinct, tiles_max) = match (order(&shape, true), order(&shape, false)) {
+            (Order::Tiled, _) => (true, u64::MAX),
+            (_, Order::Tiled) if !writes => (false, u64::MAX),
+            (Order::Alone, _) => (true, 1),
+            (_, Order::Alone) if !writes => (false, 1),
+            _ => return Err(out_of_order(filetype, writes)),
+        };
         let run_bytes = run_bytes(&shape);
         let (etype, filetype) = (etype.clone(), filetype.clone());
-        Ok(View { displacement, etype, filetype, representation, shape, unit, is_distinct, run_bytes })
+        Ok(View {
+            displacement,
+            etype,
+            filetype,
+            representation,
+            shape,
+            unit,
+            is_distinct,
+            tiles_max,
+            run_bytes,
+        })
     }
 
     /// Bytes of an etype in the file.
@@ -105,13 +124,17 @@ impl View {
     }
 
     /// Calls `each` with the place in the file and the length of every run of `len` bytes of the
-    /// stream from `start` on. `MPI_ERR_ARG` if they would lie beyond the largest file.
+    /// stream from `start` on. `MPI_ERR_ARG` if they would lie beyond the largest file, or in a
+    /// second copy of a filetype that has one only.
     pub fn for_each_run(&self, start: u64, len: usize, mut each: impl FnMut(u64, usize)) -> Result<()> {
         if len == 0 {
             return Ok(());
         }
-        let (size, extent) = (self.shape.size() as u64, self.shape.extent() as u64);
+        let (size, extent) = (self.shape.size() as u64, self.extent());
         let tiles = start.checked_add(len as u64).map(|end| end.div_ceil(size));
+        if tiles.is_some_and(|tiles| tiles > self.tiles_max) {
+            return Err(no_second_copy(&self.filetype));
+        }
         let end = tiles.and_then(|tiles| tiles.checked_mul(extent)?.checked_add(self.first()?));
         if end.is_none_or(|end| end > i64::MAX as u64) {
             return Err(bad_value("offset", start as i64, "stay below the largest size of a file"));
@@ -129,6 +152,12 @@ impl View {
         let mut place = self.displacement;
         self.for_each_run(start, 1, |at, _| place = at)?;
         Ok(place)
+    }
+
+    /// The distance in bytes of a copy of the filetype from the one before it; where there is one
+    /// only, its length, which may be more than its extent.
+    fn extent(&self) -> u64 {
+        if self.tiles_max == 1 { self.shape.true_extent().1 as u64 } else { self.shape.extent() as u64 }
     }
 
     /// The first visible byte of the file; `None` if it lies beyond all numbers.
@@ -150,13 +179,14 @@ impl View {
     }
 
     fn shown_before(&self, bytes: u64) -> u128 {
-        let (size, extent) = (self.shape.size(), self.shape.extent() as u64);
+        let (size, extent) = (self.shape.size(), self.extent());
         let (first, _) = self.shape.true_extent();
         let visible = self.first().map_or(0, |first| bytes.saturating_sub(first));
         if size == 0 || extent == 0 {
             return 0;
         }
-        let (tiles, rest) = (visible / extent, visible % extent);
+        let tiles = if self.tiles_max == 1 { 0 } else { visible / extent };
+        let rest = visible - tiles * extent;
         // Tiles that overlap show a byte more than once, so the stream may be longer than the
         // largest file.
         let mut end = u128::from(tiles) * size as u128;
@@ -170,16 +200,30 @@ impl View {
     }
 }
 
-/// Returns whether the runs of a filetype and of its copies go up from 0 on, as the standard asks
-/// (14.3), and do not overlap if the file is written.
-fn is_ascending(filetype: &Datatype, writes: bool) -> bool {
+/// The order of the runs of a filetype and of its copies in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// They go up from 0 on, as the standard asks (14.3), those of the copies too.
+    Tiled,
+    /// Those of one copy do; the second one would begin within the first.
+    Alone,
+    /// They do not.
+    Out,
+}
+
+/// Returns the order of a filetype's runs; they may not overlap either if the file is written.
+fn order(filetype: &Datatype, writes: bool) -> Order {
     let (size, first) = (filetype.size(), filetype.true_extent().0);
     let (mut last, mut ascending) = (0, true);
     filetype.layout().for_each_run(1, 0, size, |at, len| {
         ascending &= at >= last;
         last = if writes { at + len as isize } else { at };
     });
-    ascending && filetype.extent() >= (last - first).max(1)
+    match ascending {
+        false => Order::Out,
+        true if filetype.extent() >= (last - first).max(1) => Order::Tiled,
+        true => Order::Alone,
+    }
 }
 
 /// Bytes of a run of a filetype, on average.
@@ -205,6 +249,18 @@ fn not_of_etypes(etype: &Datatype, filetype: &Datatype) -> Error {
 }
 
 #[cold]
+fn no_second_copy(filetype: &Datatype) -> Error {
+    let (low, length) = filetype.true_extent();
+    Error::new(
+        mpi::MPI_ERR_ARG,
+        "the access reaches beyond the first copy of a view's filetype",
+        format!("a filetype from {low} to {}, extent {}", low + length, filetype.extent()),
+        "its extent is less than its length, so that the second copy would lie within the first",
+        "stay within one filetype, or give it an extent that holds it whole (MPI_Type_create_resized)",
+    )
+}
+
+#[cold]
 fn out_of_order(filetype: &Datatype, writes: bool) -> Error {
     let (low, length) = filetype.true_extent();
     let overlap = if writes { ", or elements overlap in a file that is written" } else { "" };
@@ -218,6 +274,6 @@ fn out_of_order(filetype: &Datatype, writes: bool) -> Error {
             filetype.extent()
         ),
         format!("displacements are negative or go down{overlap}"),
-        "make the filetype in ascending order from 0 on, with an extent that holds it whole",
+        "make the filetype in ascending order from 0 on",
     )
 }

@@ -374,3 +374,20 @@ fn the_end_of_a_stream_that_is_longer_than_any_file_can_be_told() {
     let view = View::new(0, byte, &close, b"native", false).unwrap();
     assert_eq!(view.end(i64::MAX as u64), i64::MAX as u64);
 }
+
+/// HDF5 makes filetypes of several chunks whose extent is that of the last one.
+#[test]
+fn a_filetype_that_is_longer_than_its_extent_has_one_copy() {
+    let byte = Datatype::predefined(MPI_BYTE).unwrap();
+    let chunks = Arc::new(Datatype::indexed(Form::Int, &[20, 4], &[0, 4096], Unit::Byte, byte).unwrap());
+    for (low, extent) in [(4096, 20), (0, 1), (0, 0), (0, -5)] {
+        let short = Arc::new(Datatype::resized(Form::Int, low, extent, &chunks).unwrap());
+        let view = View::new(100, byte, &short, b"native", true).unwrap();
+        let mut runs = Vec::new();
+        view.for_each_run(18, 6, |at, len| runs.push((at, len))).unwrap();
+        assert_eq!(runs, [(118, 2), (4196, 4)]);
+        let ends = [0, 101, 120, 4197, 4200, 10_000].map(|bytes| view.end(bytes));
+        assert_eq!(ends, [0, 1, 20, 21, 24, 24], "extent {extent}");
+        assert_eq!(class(view.for_each_run(20, 5, |_, _| ())), MPI_ERR_ARG);
+    }
+}

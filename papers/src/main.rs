@@ -37,7 +37,7 @@ use std::process::ExitCode;
 use verbena_lab::helper::Helper;
 
 #[derive(Parser)]
-#[command(name = "verbena-papers", version, about = "Measures what the five papers measured")]
+#[command(name = "verbena-papers", version = env!("VERSION_AND_COMMIT"), about = "Measures what the five papers measured")]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -1,9 +1,9 @@
-//! Tells the program its version, and the commit that it is built from if that is known.
+//! Tells `verbena`, and `verbena-papers`, the version, and the commit that it is built from if that
+//! is known.
 
 use std::process::Command;
 
 fn main() {
-    println!("cargo::rerun-if-changed=build.rs");
     let version = env!("CARGO_PKG_VERSION");
     let version = commit().map_or_else(|| version.into(), |commit| format!("{version} ({commit})"));
     println!("cargo::rustc-env=VERSION_AND_COMMIT={version}");
@@ -14,7 +14,7 @@ fn commit() -> Option<String> {
     // Git writes a line there whenever another commit is checked out: only then this runs again.
     println!("cargo::rerun-if-changed={}", git(&["rev-parse", "--git-path", "logs/HEAD"])?);
     // An archive may lie in the checkout of another project, which does not know this file.
-    git(&["ls-files", "--error-unmatch", "build.rs"])?;
+    git(&["ls-files", "--error-unmatch", "Cargo.toml"])?;
     git(&["rev-parse", "--short=10", "HEAD"])
 }
 

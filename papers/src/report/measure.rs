@@ -3,13 +3,14 @@
 //! In a round each variant runs one job. The order rotates, and runs backwards every other time, so
 //! that no variant always follows the same other one, and a drift of the machine meets all alike.
 //! An experiment has its rounds at one go: half of them would be no measurement. Where jobs were
-//! disturbed, a few rounds are added.
+//! disturbed, a few rounds are added, at once or with the time that the others leave over.
 
 use super::jobs::{self, JOBS_MIN};
 use super::plan::{Section, experiments, twinned};
 use super::record::Record;
 use super::results::{Measured as Place, Results, Series};
 use anyhow::Result;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 use verbena_lab::campaign::Campaign;
 use verbena_lab::experiment::between::Between;
@@ -75,12 +76,25 @@ pub(super) fn section(
 ) -> Result<()> {
     let all = experiments(section, budget.quick);
     let count = all.len();
-    let rounds = if section == Section::Polling { ROUNDS_MORE_POLLING } else { ROUNDS_MORE };
+    let more = if section == Section::Polling { ROUNDS_MORE_POLLING } else { ROUNDS_MORE };
+    let added = budget.rounds..budget.rounds + more;
+    let mut begun = Vec::new();
     for (at, experiment) in all.into_iter().enumerate() {
-        let more = More { rounds, until: budget.fair(count - at) };
-        whole(experiment, between, budget, &more, record)?;
+        let Some(mut running) = Running::new(experiment, between, record)? else { continue };
+        let fair = budget.fair(count - at);
+        while running.wants(budget, budget.rounds) || running.wants_more(&added, fair, record) {
+            running.round(budget.rounds, between, record)?;
+        }
+        eprintln!("{}: {:.0} s", running.name, running.took.as_secs_f64());
+        begun.push(running);
     }
-    Ok(())
+    // The time that others left over is for those whose share did not suffice.
+    for running in &mut begun {
+        while running.wants_more(&added, budget.until, record) {
+            running.round(budget.rounds, between, record)?;
+        }
+    }
+    begun.into_iter().try_for_each(|mut running| unreached(&mut running.measured, record))
 }
 
 /// The reason why experiments between nodes are not measured.
@@ -88,44 +102,47 @@ pub(super) const NO_NODES: &str = "no nodes were named (--hosts), so nothing bet
 /// The reason why an experiment has no jobs, or not enough.
 const TIME_UP: &str = "the time for this run was up";
 
-/// The rounds that may be added where jobs were disturbed.
-struct More {
+/// An experiment, some rounds of which may have been run.
+struct Running {
+    name: &'static str,
+    measured: Measured,
     rounds: usize,
-    /// The time after which none is begun.
-    until: Instant,
+    took: Duration,
 }
 
-/// Runs all rounds of an experiment, and some more for those that were disturbed.
-fn whole(
-    experiment: Experiment,
-    between: &Between,
-    budget: &Budget,
-    more: &More,
-    record: &mut Record,
-) -> Result<()> {
-    let name = experiment.name;
-    let mut measured = Measured::new(twinned(experiment), &Wanted::default(), between)?;
-    if measured.series.is_empty() {
-        return record.skip(name, NO_NODES);
+impl Running {
+    /// Begins an experiment; none if it needs nodes that are not there, which is noted.
+    fn new(experiment: Experiment, between: &Between, record: &mut Record) -> Result<Option<Running>> {
+        let name = experiment.name;
+        let measured = Measured::new(twinned(experiment), &Wanted::default(), between)?;
+        if measured.series.is_empty() {
+            return record.skip(name, NO_NODES).map(|()| None);
+        }
+        Ok(Some(Running { name, measured, rounds: 0, took: Duration::ZERO }))
     }
-    let start = Instant::now();
-    for round in 0..budget.rounds + more.rounds {
-        let left = budget.rounds.saturating_sub(round).max(1);
-        let is_more = round >= budget.rounds;
-        if !budget.suffices(round, start.elapsed(), left) || is_more && Instant::now() >= more.until {
-            break;
-        }
-        eprintln!("{name}, round {} of {}", round + 1, budget.rounds);
-        for at in order(measured.series.len(), round) {
-            measured.series[at].round(between)?;
-        }
-        record.measured(&measured)?;
-        if round + 1 >= budget.rounds && disturbed(name, "", record) == 0 {
-            break;
-        }
+
+    /// Returns whether a round is due of the first `rounds`, all of which fit into the time.
+    fn wants(&self, budget: &Budget, rounds: usize) -> bool {
+        let left = rounds.saturating_sub(self.rounds);
+        left > 0 && budget.suffices(self.rounds, self.took, left)
     }
-    eprintln!("{name}: {:.0} s", start.elapsed().as_secs_f64());
-    unreached(&mut measured, record)
+
+    /// Returns whether one of the rounds `added` is due, since jobs were disturbed, and in time.
+    fn wants_more(&self, added: &Range<usize>, until: Instant, record: &Record) -> bool {
+        let each = self.took.checked_div(self.rounds as u32).unwrap_or_default();
+        added.contains(&self.rounds) && Instant::now() + each <= until && disturbed(self.name, "", record) > 0
+    }
+
+    fn round(&mut self, rounds: usize, between: &Between, record: &mut Record) -> Result<()> {
+        eprintln!("{}, round {} of {rounds}", self.name, self.rounds + 1);
+        let start = Instant::now();
+        for at in order(self.measured.series.len(), self.rounds) {
+            self.measured.series[at].round(between)?;
+        }
+        self.rounds += 1;
+        self.took += start.elapsed();
+        record.measured(&self.measured)
+    }
 }
 
 /// The number of places of an experiment whose jobs do not suffice since some were disturbed; only

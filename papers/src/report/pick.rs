@@ -175,7 +175,7 @@ impl Pick {
             "verbs" => "bare device, between nodes",
             "node" => "shared memory",
             "polling" => "between networks, over ofi",
-            "threshold" if self.experiment.ends_with("node") => "shared memory",
+            "threshold" if self.experiment.ends_with("node") => "shared memory of an emulated node",
             _ => "between nodes",
         }
     }

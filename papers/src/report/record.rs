@@ -13,8 +13,8 @@ use verbena_sim::figures::Table;
 /// The measurements so far, and the file.
 pub(super) struct Record {
     path: PathBuf,
-    /// The version and commit of the library that is measured, if it is known.
-    build: Option<String>,
+    /// The versions and commits of this program and of the library that it measures.
+    build: String,
     experiments: Vec<Value>,
     skipped: Vec<Value>,
 }
@@ -22,7 +22,7 @@ pub(super) struct Record {
 impl Record {
     /// An empty one.
     pub(super) fn new(path: PathBuf) -> Record {
-        Record { path, build: verbena_lab::place::build(), experiments: Vec::new(), skipped: Vec::new() }
+        Record { path, build: build(), experiments: Vec::new(), skipped: Vec::new() }
     }
 
     /// Adds a table, whose columns are series.
@@ -121,6 +121,12 @@ impl Record {
             .and_then(|()| std::fs::rename(&beside, &self.path))
             .with_context(|| format!("cannot write the result to {}", self.path.display()))
     }
+}
+
+/// The versions and commits of this program, which holds the simulator, and of the installation.
+fn build() -> String {
+    let library = verbena_lab::place::build().unwrap_or_else(|| "a library of an unknown commit".into());
+    format!("{library}, by verbena-papers {}", env!("VERSION_AND_COMMIT"))
 }
 
 /// A path as a record's: whole, since ranks may start in another folder.

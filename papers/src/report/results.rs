@@ -8,6 +8,7 @@
 
 use anyhow::{Context, Result};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::Path;
 use verbena_lab::metric::parse_size;
 use verbena_lab::report::Job;
@@ -19,7 +20,8 @@ pub(super) struct Results {
     pub series: Vec<Series>,
     /// Experiments that were not run, and why.
     pub skipped: Vec<(String, String)>,
-    /// The versions and commits of what was measured.
+    /// The experiments of each file, by the first word of their names, and the versions and commits
+    /// of what was measured.
     pub builds: Vec<String>,
 }
 
@@ -100,9 +102,12 @@ impl Results {
         let word = comparison(&command).to_string();
         let machine = document["machine"].as_str().unwrap_or("").to_string();
         let scope = Scope { experiment: word.clone(), prefix: word, name: String::new(), command, machine };
+        let known = self.series.len();
         walk(document, &scope, &mut self.series);
-        let build = document["build"].as_str().map(String::from);
-        self.builds.extend(build.filter(|build| !self.builds.contains(build)));
+        let words = self.series[known..].iter().filter_map(|series| series.experiment.split(' ').next());
+        let words: BTreeSet<&str> = words.collect();
+        let build = document["build"].as_str().unwrap_or("a build of an unknown commit");
+        self.builds.push(format!("{}: {build}", words.into_iter().collect::<Vec<_>>().join(", ")));
         for skipped in document["skipped"].as_array().into_iter().flatten() {
             let text = |key: &str| skipped[key].as_str().unwrap_or("").to_string();
             self.skipped.push((text("skipped"), text("reason")));

@@ -191,14 +191,16 @@ impl<'a> Sides<'a> {
     }
 
     /// Returns whether the counters tell the two sides apart; none where they are not two variants
-    /// at one place.
+    /// of one experiment. Of two peaks at different places, the counts of the other variant at the
+    /// place of the first are looked at.
     fn proof(&self) -> Option<Proof> {
         let to = self.to.as_ref()?;
-        let same_place = self.of.series.experiment == to.series.experiment
+        let two_variants = self.of.series.experiment == to.series.experiment
             && self.of.series.name != to.series.name
-            && self.of.measured.is_at(to.measured)
+            && self.of.measured.metric == to.measured.metric
             && ![&self.of, to].iter().any(|found| jobs::is_device(found.series));
-        same_place.then(|| traffic::compare(self.of.measured, to.measured))
+        let beside = to.series.same(self.of.measured).filter(|_| two_variants)?;
+        Some(traffic::compare(self.of.measured, beside))
     }
 
     /// Returns whether a counter is among those that were looked at.

@@ -32,6 +32,11 @@ pub(super) fn items() -> Vec<Item> {
     [operations(), design(), base(), compared(), pairs(), overhead()].concat()
 }
 
+/// The device's work for a message that goes by RDMA write after the match, counted.
+const fn work(operations: &'static str) -> Pick {
+    pick("sim pipe work", operations, "", Row("zero-copy write after the match"))
+}
+
 fn operations() -> Vec<Item> {
     vec![
         Item::new(1, "figure 1", "2.1", "Latency of the device's own operations by size: send/receive, RDMA write, and RDMA write with immediate data")
@@ -47,7 +52,9 @@ fn operations() -> Vec<Item> {
             ])
             .show("rc latency", "latency").show("verbs latency", ""),
         Item::new(1, "figure 2", "3", "The messages of the eager and of the rendezvous protocol")
-            .lacks(DRAWING),
+            .claim("an eager message of 4 B: RDMA writes of a message", About(1.0), [against(work("writes, 4 B"), 1.0)])
+            .claim("64 KiB by rendezvous and write: request, reply, data, end", About(1.0), [against(work("writes, 64 KiB"), 4.0)])
+            .show_over("design", "sim pipe work", ""),
         Item::new(1, "figure 3", "3.1", "Time of a look at the completion queue by the number of connections: constant")
             .claim("an empty look: 64 connections on the queue to 1", About(1.0), [
                 ratio(bare("verbs look", "empty", 64), bare("verbs look", "empty", 1)),
@@ -101,13 +108,13 @@ fn design() -> Vec<Item> {
 fn held() -> Item {
     let most = |kernel, what| value(pick("sim held", what, "", Row(kernel)));
     Item::new(1, "text", "4.1", "Slots freed out of order: here an unexpected message is copied out, so that its slot is free at once")
-        .ours("a copy by one processor, 4 KiB, two slots", [
+        .ours("copying 4 KiB, two slots, by one processor", [
             value(pick("node floor", "memcpy", "copy", Size(4 << 10)))
-                .but("the price: a slot of 2 KiB takes this long, where a message takes microseconds"),
+                .but("the price, as a rate: a slot has 2 KiB, from the cache"),
         ])
-        .ours("most messages that a rank of 8 holds: IS", [most("IS", "messages")])
+        .ours("most messages of all its peers that a rank of 8 holds: IS", [most("IS", "messages")])
         .ours("the same: MG", [most("MG", "messages")])
-        .ours("the same: LU", [most("LU", "messages").but("more than a ring's 32 slots would stop the ring, or need slots for what is held")])
+        .ours("the same: LU", [most("LU", "messages").but("from two or three neighbours, each with a ring of 32 slots, of which those behind a held one would be lost too")])
         .ours("the same: CG", [most("CG", "messages")])
         .ours("the same in KiB: LU", [most("LU", "KiB")])
         .show_over("kernel", "sim held", "")

@@ -163,7 +163,10 @@ fn pipeline() -> Vec<Item> {
         .claim("64 KiB: chunks of 4 KiB to chunks of 16 KiB, alike", About(1.0), both("4 KiB"))
         .claim("64 KiB: chunks of 8 KiB to chunks of 16 KiB, alike", About(1.0), both("8 KiB"))
         .claim("64 KiB: chunks of 32 KiB to chunks of 16 KiB, worse", Below(1.0), both("32 KiB"))
-        .ours("slowest chunk at 1 MiB", [value(pick("rc chunks", "1 KiB", "bandwidth", Least))])
+        .ours(
+            "chunks of 1 KiB: the lowest bandwidth",
+            [value(pick("rc chunks", "1 KiB", "bandwidth", Least))],
+        )
         .show("rc chunks", "bandwidth")
         .show("sim chunks", "bandwidth"),
     ]

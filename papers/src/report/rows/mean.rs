@@ -67,7 +67,7 @@ fn geometric_mean(values: &[f64]) -> f64 {
 
 /// One of the ratios.
 struct Each {
-    name: &'static str,
+    name: String,
     ratio: f64,
     noise: Option<f64>,
     thrown: usize,
@@ -87,7 +87,8 @@ fn each((of, to): (Pick, Pick), results: &Results) -> Result<Each, String> {
     let proof = sides.proof();
     let is_identical = proof == Some(Proof::Identical);
     let is_unknown = matches!(proof, Some(Proof::Unknown | Proof::Overlapping(_)));
-    Ok(Each { name: of.metric, ratio, noise: sides.noise(results), thrown, is_identical, is_unknown })
+    let name = if of.metric.starts_with("kernel_") { of.metric.into() } else { of.place() };
+    Ok(Each { name, ratio, noise: sides.noise(results), thrown, is_identical, is_unknown })
 }
 
 fn whole(row: Row, all: &[Each]) -> Row {
@@ -95,7 +96,8 @@ fn whole(row: Row, all: &[Each]) -> Row {
     let noises: Option<Vec<f64>> = all.iter().map(|each| each.noise).collect();
     let noise = noises.map(|noises| geometric_mean(&noises));
     let list = all.iter().map(|each| format!("{} {}", each.name, format_value(each.ratio)));
-    let identical: Vec<&str> = all.iter().filter(|each| each.is_identical).map(|each| each.name).collect();
+    let identical: Vec<&str> =
+        all.iter().filter(|each| each.is_identical).map(|each| each.name.as_str()).collect();
     let outcome = match noise {
         _ if identical.len() == all.len() => Outcome::Identical,
         _ if all.iter().any(|each| each.is_unknown) => Outcome::CannotTell,

@@ -1,5 +1,5 @@
-//! `MPIEXEC_PORT_RANGE`: the TCP ports that a job may open. Our `mpiexec` opens none, and ranks read
-//! it for `MPI_Open_port`; their other TCP, which is libfabric's, has variables of its own for it.
+//! `MPIEXEC_PORT_RANGE`: the TCP ports that a job may open. Our `mpiexec` opens none, and ranks
+//! read it for `MPI_Open_port`; their other TCP, which is libfabric's, has variables of its own.
 
 use std::ffi::OsString;
 use verbena_boot::port::range::{PortRange, VARIABLE};

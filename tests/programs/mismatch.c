@@ -191,6 +191,9 @@ static void fine_sizes(MPI_Datatype four, MPI_Datatype strided) {
     CHECK(MPI_Bcast(ints, rank == 0 ? 2 : 8, rank == 0 ? strided : MPI_INT, 0, MPI_COMM_WORLD) == MPI_SUCCESS);
     CHECK(MPI_Bcast(ints, rank == 0 ? 2 : 8, rank == 0 ? four : MPI_INTEGER, 0, MPI_COMM_WORLD) == MPI_SUCCESS);
     CHECK(MPI_Bcast(addresses, 8, rank % 2 ? MPI_AINT : MPI_COUNT, 0, MPI_COMM_WORLD) == MPI_SUCCESS);
+    /* No program of the standard's, but many do: elements of one size are moved. */
+    CHECK(MPI_Bcast(ints, 8, rank % 2 ? MPI_FLOAT : MPI_INT, 0, MPI_COMM_WORLD) == MPI_SUCCESS);
+    CHECK(MPI_Gather(ints, 2, rank % 2 ? MPI_UNSIGNED : MPI_INT, more, 2, MPI_FLOAT, 0, MPI_COMM_WORLD) == MPI_SUCCESS);
     CHECK(MPI_Allreduce(ints, more, 2, rank % 2 ? MPI_INT : MPI_INT32_T, MPI_SUM, MPI_COMM_WORLD) == MPI_SUCCESS);
     CHECK(MPI_Reduce(ints, more, 0, rank % 2 ? MPI_FLOAT : MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD) == MPI_SUCCESS);
     /* What goes to odd ranks is bytes, and what goes to rank 0 has no elements. */

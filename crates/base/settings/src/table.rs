@@ -354,8 +354,9 @@ settings! {
     /// messages from the beginning
     TRACE_RECORDS_MAX: Number(1 << 16, 1..=1 << 30), Engine, None, Process, Start, "";
 
-    /// 1 lets each message say what its elements are: a receive of others fails with MPI_ERR_TYPE;
-    /// every call then takes the general way
+    /// 1 lets each message say what its elements are: a receive of others fails with MPI_ERR_TYPE,
+    /// and so do collectives that move elements of different sorts (those that reduce fail in any
+    /// case, and those of different sizes); every call then takes the general way
     CHECK_TYPES: Flag(false), Engine, None, Job, Start, "MPI-5.0, 3.3.1";
 
     /// a thread of the library makes progress while the program computes; every call then takes

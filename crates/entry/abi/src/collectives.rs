@@ -169,7 +169,7 @@ pub fn layouts(datatypes: &[Arc<Datatype>]) -> Vec<Arc<Layout>> {
 /// `given`, what is sent is in the receive buffer.
 pub fn tell_blocks(schedule: &mut Schedule, given: bool, sent: &[Arc<Datatype>], received: &[Arc<Datatype>]) {
     let sorts = |datatypes: &[Arc<Datatype>]| -> Vec<u16> {
-        datatypes.iter().map(|datatype| sort::of_elements(datatype)).collect()
+        datatypes.iter().map(|datatype| sort::of_moved(datatype)).collect()
     };
     schedule.tell_elements(sorts(if given { sent } else { received }), sorts(received));
 }

@@ -184,13 +184,14 @@ impl<'c> Call<'c> {
         self
     }
 
-    /// Sets the elements: `count` of this datatype. On an intercommunicator, calls in which both
+    /// Sets the elements: `count` of this datatype; what is not reduced is told by its size. On an intercommunicator, calls in which both
     /// groups send may use another one each way: there it does nothing, unless they reduce.
     #[inline]
     pub fn elements(mut self, datatype: Option<&Datatype>, count: i64) -> Call<'c> {
         let both_ways = self.mark.0 >> KIND_AT < REDUCTIONS && self.comm.is_inter();
         if let Some(datatype) = datatype.filter(|_| !both_ways && count > 0) {
-            self.mark.0 |= sort::of_elements(datatype);
+            let reduces = matches!(self.mark.0 >> KIND_AT, REDUCTIONS..ROOTED | REDUCE..);
+            self.mark.0 |= if reduces { sort::of_elements(datatype) } else { sort::of_moved(datatype) };
         }
         self
     }
@@ -439,12 +440,13 @@ mod tests {
         let max = Op::predefined(mpi::MPI_MAX).expect("predefined");
         let allreduce = |op| Call::new(Kind::Allreduce, &comm).op(Some(op));
         let of = |handle| bcast(0).elements(Some(datatype(handle)), 1);
+        let summed = |handle| allreduce(sum).elements(Some(datatype(handle)), 1);
         for (mine, theirs, class, text) in [
             (bcast(0), allreduce(sum), mpi::MPI_ERR_OTHER, "rank 1 called MPI_Allreduce, rank 0 MPI_Bcast;"),
             (bcast(0), bcast(3), mpi::MPI_ERR_ROOT, "MPI_Bcast with root 3"),
             (allreduce(sum), allreduce(max), mpi::MPI_ERR_OP, "MPI_Allreduce with MPI_MAX"),
-            (of(mpi::MPI_INT), of(mpi::MPI_FLOAT), mpi::MPI_ERR_TYPE, "floating-point"),
-            (of(mpi::MPI_LONG), of(mpi::MPI_INT), mpi::MPI_ERR_TYPE, "signed integers of 4 bytes"),
+            (summed(mpi::MPI_INT), summed(mpi::MPI_FLOAT), mpi::MPI_ERR_TYPE, "floating-point"),
+            (of(mpi::MPI_LONG), of(mpi::MPI_INT), mpi::MPI_ERR_TYPE, "elements of 4 bytes"),
         ] {
             let (mine, theirs) = (mine.mark(), theirs.mark());
             assert!(mine.is_unlike(theirs));
@@ -452,6 +454,7 @@ mod tests {
             assert_eq!(error.class, class);
             assert!(error.fault.on.contains(text) && error.fault.on.contains("number 7"), "{error}");
         }
+        assert!(!of(mpi::MPI_INT).mark().is_unlike(of(mpi::MPI_FLOAT).mark()));
         assert!(!of(mpi::MPI_INT).mark().is_unlike(of(mpi::MPI_BYTE).mark()));
         assert!(!of(mpi::MPI_INT).mark().is_unlike(of(mpi::MPI_INTEGER).mark()));
         assert!(!of(mpi::MPI_INT).mark().is_unlike(bcast(0).mark()));

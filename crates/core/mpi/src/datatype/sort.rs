@@ -1,5 +1,6 @@
 //! The sorts of elements, which marks name: meaning and size. Types of different names that mean
-//! the same (`MPI_INT` and `MPI_INTEGER`) have the same sort.
+//! the same (`MPI_INT` and `MPI_INTEGER`) have the same sort. Where elements are only moved, those
+//! of one size count as one sort: programs rely on it, though the standard does not allow it.
 
 use super::Datatype;
 use super::representation::{Family, Float, Representation};
@@ -16,9 +17,11 @@ const COMPLEX: u16 = 12;
 const QUADRUPLE_COMPLEX: u16 = 18;
 const LOGICAL: u16 = 19;
 const SEVERAL: u16 = 24;
+/// Less than the sorts of all elements of 2 bytes and more, by the exponent of their size.
+const SIZED: u16 = 24;
 
 /// The sorts, by their numbers.
-const NAMES: [&str; 25] = [
+const NAMES: [&str; 30] = [
     "bytes",
     "characters",
     "signed integers of 2 bytes",
@@ -44,7 +47,38 @@ const NAMES: [&str; 25] = [
     "logical values of 8 bytes",
     "logical values of 16 bytes",
     "elements of several types",
+    "elements of 2 bytes",
+    "elements of 4 bytes",
+    "elements of 8 bytes",
+    "elements of 16 bytes",
+    "elements of 32 bytes",
 ];
+
+/// The sort of a sort's size alone, by its number.
+const BY_SIZE: [u16; 25] = {
+    let mut all = [BYTES; 25];
+    all[CHARACTERS as usize] = CHARACTERS;
+    all[LOGICAL as usize] = CHARACTERS;
+    all[SEVERAL as usize] = SEVERAL;
+    let mut exponent = 1;
+    while exponent < 6 {
+        if exponent < 5 {
+            all[(SIGNED + exponent) as usize] = SIZED + exponent;
+            all[(FLOATING + exponent) as usize] = SIZED + exponent;
+            all[(LOGICAL + exponent) as usize] = SIZED + exponent;
+        }
+        if exponent < 4 {
+            all[(UNSIGNED + exponent) as usize] = SIZED + exponent;
+        }
+        if exponent > 1 {
+            all[(COMPLEX + exponent) as usize] = SIZED + exponent;
+        }
+        exponent += 1;
+    }
+    all[QUADRUPLE as usize] = SIZED + 4;
+    all[QUADRUPLE_COMPLEX as usize] = SIZED + 5;
+    all
+};
 
 /// The sort of a basic type.
 pub(super) const fn of(representation: Representation, family: Family) -> u16 {
@@ -73,6 +107,14 @@ pub fn of_elements(datatype: &Datatype) -> u16 {
         None if datatype.size() == 0 => BYTES,
         None => SEVERAL,
     }
+}
+
+/// The sort of all elements of a datatype that are only moved: that of their size, unless
+/// `VERBENA_CHECK_TYPES` wants to know more.
+#[inline]
+pub fn of_moved(datatype: &Datatype) -> u16 {
+    let sort = of_elements(datatype);
+    if verbena_settings::CHECK_TYPES.get() { sort } else { BY_SIZE[usize::from(sort)] }
 }
 
 /// The words for a sort.
@@ -104,6 +146,15 @@ mod tests {
                 Representation::Complex(_) => "complex",
             };
             assert!(name.contains(word), "{}: {name}", basic.name);
+            let moved = super::name(BY_SIZE[usize::from(basic.sort)]);
+            match basic.sort {
+                BYTES => assert_eq!(moved, "bytes"),
+                _ if size == 1 => assert_eq!(moved, "characters", "{}", basic.name),
+                QUADRUPLE | QUADRUPLE_COMPLEX => {
+                    assert!(moved.ends_with("6 bytes") || moved.ends_with("32 bytes"))
+                }
+                _ => assert_eq!(moved, format!("elements of {size} bytes"), "{}", basic.name),
+            }
         }
     }
 }

@@ -6,6 +6,8 @@
 //! | [`hpcc`] | the HPC Challenge benchmarks |
 //! | [`netpipe`] | messages of every length between two ranks, with a check of each byte |
 //! | [`hypre`] | structured multigrid solvers, by hypre's own tests |
+//! | [`hdf5`] | HDF5's own tests of parallel access |
+//! | [`pnetcdf`] | PnetCDF's own tests for several processes |
 //! | [`fftw`] | distributed transforms, by FFTW's own tests |
 //! | [`scalapack`] | ScaLAPACK's own testers, as Debian ships them for MPICH or Open MPI |
 //! | [`coarrays`] | OpenCoarrays' own tests, as Debian ships them for MPICH or Open MPI |
@@ -15,10 +17,12 @@
 pub mod armci;
 pub mod coarrays;
 pub mod fftw;
+pub mod hdf5;
 pub mod hpcc;
 pub mod hypre;
 pub mod netpipe;
 pub mod npb;
+pub mod pnetcdf;
 pub mod scalapack;
 
 use crate::world::World;
@@ -127,6 +131,8 @@ pub fn all(npb: Option<PathBuf>, armci: Option<PathBuf>) -> Vec<App> {
         app("hpcc", hpcc::runs),
         app("hypre", hypre::runs),
         app("fftw", fftw::runs),
+        app("hdf5", hdf5::runs),
+        app("pnetcdf", pnetcdf::runs),
         app("scalapack", scalapack::runs),
         app("coarrays", coarrays::runs),
     ];

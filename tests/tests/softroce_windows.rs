@@ -68,7 +68,7 @@ fn windows_by_device_between_nodes() {
         .check(
             "they do beside datagrams",
             180,
-            format!("VERBENA_CHANNELS=loopback,rc,ud {TWO} {device} mostly"),
+            format!("VERBENA_CHANNELS=loopback,rc,ud {TWO} {device} device"),
             went_by_device,
         )
         .check(

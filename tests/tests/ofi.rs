@@ -5,7 +5,7 @@
 use std::path::Path;
 use verbena_testing::{Lack, skip};
 use verbena_tests::cable::{self, Cable, NAMED};
-use verbena_tests::{Ended, Job, job, program, staged, venv};
+use verbena_tests::{Ended, Job, count_of, job, program, staged, venv};
 
 /// Everything but messages to oneself goes over libfabric.
 const ALONE: &str = "loopback,ofi";
@@ -65,6 +65,47 @@ fn every_program_passes_over_libfabric_alone() {
             says_ok(job(ranks, program(name)).env("VERBENA_CHANNELS", ALONE).run());
         }
     }
+}
+
+/// The programs of windows that are the same on one node.
+#[test]
+fn programs_of_windows_pass_over_libfabric_alone() {
+    if !has_libfabric() {
+        return;
+    }
+    let apart = ["window_kinds", "window_synchronize", "window_operations", "window_errors"];
+    for device in ["1", "0"] {
+        for name in apart {
+            let job = job(3, program(name)).arg("apart").env("VERBENA_CHANNELS", ALONE);
+            says_ok(job.env("VERBENA_WINDOW_DEVICE", device).run());
+        }
+        for name in ["window_order", "window_threads"] {
+            let job = job(2, program(name)).env("VERBENA_CHANNELS", ALONE);
+            says_ok(job.env("VERBENA_WINDOW_DEVICE", device).run());
+        }
+    }
+}
+
+/// Puts and gets are libfabric's own where it is the only way to a rank, and a target that computes
+/// takes no part in them.
+#[test]
+fn puts_and_gets_of_windows_are_libfabric_s_own() {
+    if !has_libfabric() {
+        return;
+    }
+    let run = |channels: &str, device: &str, way: &str| {
+        let job = job(2, program("window_device")).arg(way);
+        let job = job.env("VERBENA_CHANNELS", channels).env("VERBENA_WINDOW_DEVICE", device);
+        let ended = job.env("VERBENA_WINDOW_HEAP", "0").env("VERBENA_CMA", "0").run().ok();
+        assert!(ended.stdout.contains("window_device: ok with 2 ranks"), "{ended:?}");
+        ended.stdout
+    };
+    let said = run(ALONE, "1", "device");
+    assert!(count_of(&said, "puts_by_device") > 200_000 && count_of(&said, "gets_by_device") > 40, "{said}");
+    assert!(count_of(&said, "passive_ms") < 2500, "{said}");
+    run(ALONE, "0", "messages");
+    // Another channel might go on where libfabric has failed.
+    run("loopback,shm,ofi", "1", "messages");
 }
 
 #[test]

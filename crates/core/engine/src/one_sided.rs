@@ -4,7 +4,8 @@
 //! The owner shows its memory to one peer at a time ([`show`](crate::Engine::show)) and tells that
 //! peer what it got. Only channels take part that move memory in the background and close the
 //! connection with a peer when something fails: what failed then writes nothing any more, and can
-//! be done again by messages.
+//! be done again by messages. A channel without connections takes part if no other one leads to the
+//! peer: what fails there is done no more, since the peer is lost.
 //!
 //! An operation consists of parts, each a transfer of the channel. A peer has a line of them: some
 //! are with the channel ([`UNDER_WAY_MAX`]), the others wait here, up to [`PARTS_WAITING_MAX`].

@@ -9,6 +9,7 @@ use crate::state::EngineState;
 use crate::work::PeerEvent;
 use verbena_channel::{Access, Connection, Peer, Transfer};
 use verbena_memory::Region;
+use verbena_wires::Wire;
 
 impl EngineState {
     /// Takes the end of a part that the channel had.
@@ -67,8 +68,8 @@ impl Engine {
         if self.state.peers.look(peer).is_some_and(is_lost) {
             return None;
         }
-        let connections = self.channels[channel].connections()?;
-        let is_up = connections.connection(peer) == Connection::Up;
+        let connections = self.channels[channel].connections();
+        let is_up = connections.is_none_or(|all| all.connection(peer) == Connection::Up);
         if !is_up {
             self.met(peer);
         }
@@ -165,11 +166,22 @@ impl Engine {
         let state = self.state.peers.look(peer);
         let is_shut =
             state.is_some_and(|it| it.broken.is_some() || it.has_lost(channel) || it.is_leaving(channel));
-        let wire = &mut self.channels[channel];
-        if is_shut || wire.connections().is_none() || wire.remote_memory().is_none() {
+        if is_shut || self.channels[channel].remote_memory().is_none() || !self.ends_for_good(channel, peer) {
             return None;
         }
-        let reach = wire.reach(peer)?;
+        let reach = self.channels[channel].reach(peer)?;
         (reach.in_background && reach.get.is_some() && reach.put.is_some()).then_some(reach.latency_ns)
+    }
+
+    /// Returns whether what fails over the channel writes nothing later that others would notice:
+    /// the channel closes its connection, or no other one takes its place, so that the peer is lost
+    /// with it.
+    fn ends_for_good(&mut self, channel: usize, peer: Peer) -> bool {
+        if self.channels[channel].connections().is_some() {
+            return true;
+        }
+        let takes = |wire: &mut Wire| wire.reach(peer).is_some_and(|reach| reach.packet_bytes_max > 0);
+        let mut all = self.channels.iter_mut().enumerate();
+        !all.any(|(other, wire)| other != channel && takes(wire))
     }
 }

@@ -67,9 +67,16 @@ pub(crate) fn describe() -> Verbs {
 
 fn windows(has_device: bool, is_wanted: bool) -> &'static str {
     match (has_device, is_wanted) {
-        (true, true) => "puts and gets between nodes go by the device",
-        (true, false) => "puts and gets between nodes go as messages: VERBENA_WINDOW_DEVICE is 0",
-        (false, _) => "puts and gets between nodes go as messages: no device is used",
+        (true, true) => {
+            "puts and gets between nodes go by the device; accumulates by a processor of the target"
+        }
+        (true, false) => "all between nodes goes as messages: VERBENA_WINDOW_DEVICE is 0",
+        (false, true) => {
+            "all between nodes goes as messages, but puts and gets that libfabric can do: no device is used"
+        }
+        (false, false) => {
+            "all between nodes goes as messages: VERBENA_WINDOW_DEVICE is 0, and no device is used"
+        }
     }
 }
 

@@ -126,6 +126,7 @@ static void created(void) {
     check_hint(win, "no_locks", "true");
     check_hint(win, "accumulate_ordering", "rar,raw,war,waw");
     check_hint(win, "same_size", "false");
+    check_hint(win, "verbena_atomicity", "processor");
     check_hint(win, "verbena_unknown", NULL);
     check_exchange(win, memory, NULL);
     /* The first part, of which the others know nothing that they could load. */

@@ -9,6 +9,10 @@ const ALIGNMENT: &str = "mpi_minimum_memory_alignment";
 /// The alignment of memory in bytes, if the program does not ask for more: a cache line.
 const ALIGNMENT_MIN: usize = LINE_BYTES;
 
+/// The hint that tells who carries out accumulates, so that all of a window are atomic with each
+/// other, and its only value: a processor of the target's node, in every window.
+const ATOMICITY: (&str, &str) = ("verbena_atomicity", "processor");
+
 /// The time at which a hint counts.
 #[derive(Clone, Copy, PartialEq)]
 enum When {
@@ -53,8 +57,8 @@ fn is_alignment(value: &str) -> bool {
     value.parse::<usize>().is_ok_and(usize::is_power_of_two)
 }
 
-/// All known hints with the values in use: those of `given` that are valid. `allocates` says
-/// whether the window allocates memory.
+/// All known hints with the values in use: those of `given` that are valid, and what a program can
+/// only read. `allocates` says whether the window allocates memory.
 pub(super) fn in_use(given: Option<&Info>, allocates: bool) -> Result<Info> {
     let hints = Info::new();
     let known = KNOWN.into_iter().filter(|hint| allocates || hint.3 != When::Allocating);
@@ -66,6 +70,7 @@ pub(super) fn in_use(given: Option<&Info>, allocates: bool) -> Result<Info> {
     if allocates {
         hints.set(ALIGNMENT.as_bytes(), alignment(&hints).to_string().as_bytes())?;
     }
+    hints.set(ATOMICITY.0.as_bytes(), ATOMICITY.1.as_bytes())?;
     Ok(hints)
 }
 
@@ -109,17 +114,23 @@ mod tests {
     #[test]
     fn every_known_hint_is_told_and_valid_values_count() {
         let given = Info::new();
-        for (key, value) in [("no_locks", " TRUE"), ("same_size", "perhaps"), ("colour", "red")] {
+        for (key, value) in [
+            ("no_locks", " TRUE"),
+            ("same_size", "perhaps"),
+            ("colour", "red"),
+            ("verbena_atomicity", "device"),
+        ] {
             given.set(key.as_bytes(), value.as_bytes()).unwrap();
         }
         let hints = in_use(Some(&given), true).unwrap();
-        assert_eq!(hints.len(), KNOWN.len());
+        assert_eq!(hints.len(), KNOWN.len() + 1);
         assert!(is_set(&hints, "no_locks") && !is_set(&hints, "same_size"));
         assert_eq!(value(&hints, "accumulate_ordering").as_deref(), Some("rar,raw,war,waw"));
         assert_eq!(value(&hints, "colour"), None);
         given.set(b"accumulate_ordering", b"rar,waw").unwrap();
         update(&hints, &given).unwrap();
         assert_eq!(value(&hints, "accumulate_ordering").as_deref(), Some("rar,waw"));
+        assert_eq!(value(&hints, "verbena_atomicity").as_deref(), Some("processor"));
     }
 
     #[test]

@@ -26,20 +26,24 @@ fn says_ok(ended: Ended) {
 }
 
 /// The programs of windows that are the same on one node.
-const PROGRAMS: [(&str, u32); 6] = [
+const PROGRAMS: [(&str, u32); 7] = [
     ("window_kinds apart", 60),
     ("window_synchronize apart", 90),
     ("window_operations apart", 120),
     ("window_errors apart", 60),
+    ("window_layouts 100", 90),
     ("window_order", 60),
     ("window_threads", 90),
 ];
+
+/// Those of them that run on two ranks, the others on four.
+const ON_TWO: [&str; 3] = ["window_layouts", "window_order", "window_threads"];
 
 /// Adds a check of each program of windows with these settings.
 fn with_programs(boot: Boot, settings: &str) -> Boot {
     PROGRAMS.iter().fold(boot, |boot, (words, seconds)| {
         let (name, arguments) = words.split_once(' ').unwrap_or((words, ""));
-        let (two, program) = (name == "window_order" || name == "window_threads", path(name));
+        let (two, program) = (ON_TWO.contains(&name), path(name));
         let line = format!("{settings} {} {program} {arguments}", if two { TWO } else { FOUR });
         boot.check(&format!("{words} with {settings}"), *seconds, line, says_ok)
     })

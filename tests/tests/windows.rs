@@ -1,5 +1,6 @@
-//! Windows where something goes wrong or is scarce: ranks that are killed, single copy that is
-//! refused, memory that is used up, many more ranks than cores.
+//! Windows where something goes wrong or is scarce (ranks that are killed, single copy that is
+//! refused, memory that is used up, many more ranks than cores), and what programs of every kind of
+//! datatype and operation do to them.
 
 use std::path::{Path, PathBuf};
 use verbena_testing::{Lack, skip};
@@ -123,6 +124,24 @@ fn single_copy_may_be_refused_to_a_window_that_is_there() {
         for settings in [&WAYS[0], &WAYS[1]] {
             says_ok(with(job(ranks, &program).args(who), settings).run(), "window_refused", ranks);
         }
+    }
+}
+
+/// Single copy, messages and mapped memory do the same to random datatypes.
+#[test]
+fn datatypes_of_every_form_may_be_on_both_sides() {
+    let program = program("window_layouts");
+    for settings in WAYS {
+        says_ok(with(job(2, &program).arg("400"), settings).run(), "window_layouts", 2);
+        says_ok(with(job(3, &program).args(["400", "create"]), settings).run(), "window_layouts", 3);
+    }
+}
+
+#[test]
+fn every_operation_takes_every_datatype_that_it_may() {
+    let program = program("window_types");
+    for settings in WAYS {
+        says_ok(with(job(2, &program), settings).run(), "window_types", 2);
     }
 }
 

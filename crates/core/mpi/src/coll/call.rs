@@ -184,8 +184,9 @@ impl<'c> Call<'c> {
         self
     }
 
-    /// Sets the elements: `count` of this datatype; what is not reduced is told by its size. On an intercommunicator, calls in which both
-    /// groups send may use another one each way: there it does nothing, unless they reduce.
+    /// Sets the elements: `count` of this datatype; what is not reduced is told by its size. On an
+    /// intercommunicator, calls in which both groups send may use another one each way: there it
+    /// does nothing, unless they reduce.
     #[inline]
     pub fn elements(mut self, datatype: Option<&Datatype>, count: i64) -> Call<'c> {
         let both_ways = self.mark.0 >> KIND_AT < REDUCTIONS && self.comm.is_inter();

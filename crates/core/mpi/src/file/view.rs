@@ -27,7 +27,8 @@ pub struct View {
     unit: u64,
     /// True if no byte of the file is shown twice.
     is_distinct: bool,
-    /// Copies of the filetype that may be used: one only, if a second would lie within the first.
+    /// Copies of the filetype that may be used: one only, if a second would lie within the first;
+    /// none of one without bytes.
     tiles_max: u64,
     /// Bytes of a run of bytes side by side, on average.
     run_bytes: u64,
@@ -66,15 +67,18 @@ impl View {
     ) -> Result<View> {
         let displacement = u64::try_from(displacement)
             .map_err(|_| bad_value("displacement", displacement, "pass 0 or more bytes"))?;
-        if etype.size() == 0 || filetype.size() == 0 || !filetype.size().is_multiple_of(etype.size()) {
+        if etype.size() == 0 || !filetype.size().is_multiple_of(etype.size()) {
             return Err(not_of_etypes(etype, filetype));
         }
         let representation = Representation::named(representation)?;
         let (shape, unit) = (representation.shape(filetype)?, representation.bytes(etype)? as u64);
-        if unit == 0 || shape.size() == 0 || !(shape.size() as u64).is_multiple_of(unit) {
+        let is_empty = filetype.size() == 0;
+        if unit == 0 || (shape.size() == 0) != is_empty || !(shape.size() as u64).is_multiple_of(unit) {
             return Err(not_of_etypes(etype, filetype));
         }
         let (is_distinct, tiles_max) = match (order(&shape, true), order(&shape, false)) {
+            // No byte is shown: a process that takes part in collective accesses without any.
+            _ if is_empty => (true, 0),
             (Order::Tiled, _) => (true, u64::MAX),
             (_, Order::Tiled) if !writes => (false, u64::MAX),
             (Order::Alone, _) => (true, 1),
@@ -125,12 +129,15 @@ impl View {
 
     /// Calls `each` with the place in the file and the length of every run of `len` bytes of the
     /// stream from `start` on. `MPI_ERR_ARG` if they would lie beyond the largest file, or in a
-    /// second copy of a filetype that has one only.
+    /// second copy of a filetype that has one only, or if the view shows no byte.
     pub fn for_each_run(&self, start: u64, len: usize, mut each: impl FnMut(u64, usize)) -> Result<()> {
         if len == 0 {
             return Ok(());
         }
         let (size, extent) = (self.shape.size() as u64, self.extent());
+        if size == 0 {
+            return Err(no_bytes());
+        }
         let tiles = start.checked_add(len as u64).map(|end| end.div_ceil(size));
         if tiles.is_some_and(|tiles| tiles > self.tiles_max) {
             return Err(no_second_copy(&self.filetype));
@@ -243,8 +250,19 @@ fn not_of_etypes(etype: &Datatype, filetype: &Datatype) -> Error {
         mpi::MPI_ERR_ARG,
         "these datatypes make no view of a file",
         format!("an etype of {} bytes, a filetype of {}", etype.size(), filetype.size()),
-        "the filetype is not made of etypes, or one of the two is empty",
+        "the filetype is not made of etypes, or the etype is empty",
         "make the filetype of whole etypes",
+    )
+}
+
+#[cold]
+fn no_bytes() -> Error {
+    Error::new(
+        mpi::MPI_ERR_ARG,
+        "the access is of a view that shows no byte",
+        "a filetype of 0 bytes",
+        "a process that has nothing to read or write set this view",
+        "pass a count of 0, or set a view of some bytes first",
     )
 }
 

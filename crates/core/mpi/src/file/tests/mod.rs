@@ -391,3 +391,17 @@ fn a_filetype_that_is_longer_than_its_extent_has_one_copy() {
         assert_eq!(class(view.for_each_run(20, 5, |_, _| ())), MPI_ERR_ARG);
     }
 }
+
+/// PnetCDF gives such a view to processes that have nothing to fill.
+#[test]
+fn a_view_may_show_no_byte() {
+    let byte = Datatype::predefined(MPI_BYTE).unwrap();
+    let empty = Arc::new(Datatype::indexed(Form::Int, &[0, 0], &[5, 9], Unit::Byte, byte).unwrap());
+    for name in [&b"native"[..], b"external32"] {
+        let view = View::new(7, byte, &empty, name, true).unwrap();
+        view.for_each_run(0, 0, |_, _| panic!("a byte")).unwrap();
+        assert_eq!((view.end(1000), view.before(1000)), (0, 0));
+        assert_eq!([class(view.for_each_run(0, 1, |_, _| ())), class(view.place(0))], [MPI_ERR_ARG; 2]);
+    }
+    assert_eq!(class(View::new(0, &empty, &empty, b"native", true)), MPI_ERR_ARG);
+}

@@ -519,11 +519,17 @@ typedef MPI_Comm_errhandler_function MPI_Handler_function;
 #endif
 
 /* The ABI itself (20.2). */
+/** Tells which values LOGICAL has for true and false. MPI-5.0, 20. */
 int MPI_Abi_get_fortran_booleans(int logical_size, void *logical_true, void *logical_false, int *is_set);
+/** Tells the sizes of Fortran's types, and which optional ones there are, as an info object. MPI-5.0, 20. */
 int MPI_Abi_get_fortran_info(MPI_Info *info);
+/** Tells the sizes of the types of the ABI, as an info object. MPI-5.0, 20.2. */
 int MPI_Abi_get_info(MPI_Info *info);
+/** Tells the version of the ABI; -1 if the library does not have the standard one. MPI-5.0, 20.2. */
 int MPI_Abi_get_version(int *abi_major, int *abi_minor);
+/** Sets which values LOGICAL has for true and false. MPI-5.0, 20. */
 int MPI_Abi_set_fortran_booleans(int logical_size, void *logical_true, void *logical_false);
+/** Sets the sizes of Fortran's types, and which optional ones there are. MPI-5.0, 20. */
 int MPI_Abi_set_fortran_info(MPI_Info info);
 int PMPI_Abi_get_fortran_booleans(int logical_size, void *logical_true, void *logical_false, int *is_set);
 int PMPI_Abi_get_fortran_info(MPI_Info *info);
@@ -533,25 +539,45 @@ int PMPI_Abi_set_fortran_booleans(int logical_size, void *logical_true, void *lo
 int PMPI_Abi_set_fortran_info(MPI_Info info);
 
 /* Attributes (7.7). */
+/** Removes an attribute from a communicator; MPI_Comm_delete_attr is its successor. MPI-5.0, 16. */
 int MPI_Attr_delete(MPI_Comm comm, int keyval);
+/** Reads an attribute of a communicator; MPI_Comm_get_attr is its successor. MPI-5.0, 16. */
 int MPI_Attr_get(MPI_Comm comm, int keyval, void *attribute_val, int *flag);
+/** Caches an attribute on a communicator; MPI_Comm_set_attr is its successor. MPI-5.0, 16. */
 int MPI_Attr_put(MPI_Comm comm, int keyval, void *attribute_val);
+/** Makes a key for attributes of communicators, with functions for copies and deletions. MPI-5.0, 7.7.2. */
 int MPI_Comm_create_keyval(MPI_Comm_copy_attr_function *comm_copy_attr_fn, MPI_Comm_delete_attr_function *comm_delete_attr_fn, int *comm_keyval, void *extra_state);
+/** Removes an attribute from a communicator. MPI-5.0, 7.7.2. */
 int MPI_Comm_delete_attr(MPI_Comm comm, int comm_keyval);
+/** Frees a key; attributes under it stay until they are removed. MPI-5.0, 7.7.2. */
 int MPI_Comm_free_keyval(int *comm_keyval);
+/** Reads an attribute of a communicator. MPI-5.0, 7.7.2. */
 int MPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void *attribute_val, int *flag);
+/** Caches an attribute on a communicator. MPI-5.0, 7.7.2. */
 int MPI_Comm_set_attr(MPI_Comm comm, int comm_keyval, void *attribute_val);
+/** Makes a key for attributes of communicators; MPI_Comm_create_keyval is its successor. MPI-5.0, 16. */
 int MPI_Keyval_create(MPI_Copy_function *copy_fn, MPI_Delete_function *delete_fn, int *keyval, void *extra_state);
+/** Frees a key; MPI_Comm_free_keyval is its successor. MPI-5.0, 16. */
 int MPI_Keyval_free(int *keyval);
+/** Makes a key for attributes of datatypes, with functions for copies and deletions. MPI-5.0, 7.7.4. */
 int MPI_Type_create_keyval(MPI_Type_copy_attr_function *type_copy_attr_fn, MPI_Type_delete_attr_function *type_delete_attr_fn, int *type_keyval, void *extra_state);
+/** Removes an attribute from a datatype. MPI-5.0, 7.7.4. */
 int MPI_Type_delete_attr(MPI_Datatype datatype, int type_keyval);
+/** Frees a key; attributes under it stay until they are removed. MPI-5.0, 7.7.4. */
 int MPI_Type_free_keyval(int *type_keyval);
+/** Reads an attribute of a datatype. MPI-5.0, 7.7.4. */
 int MPI_Type_get_attr(MPI_Datatype datatype, int type_keyval, void *attribute_val, int *flag);
+/** Caches an attribute on a datatype. MPI-5.0, 7.7.4. */
 int MPI_Type_set_attr(MPI_Datatype datatype, int type_keyval, void *attribute_val);
+/** Makes a key for attributes of windows, with functions for copies and deletions. MPI-5.0, 7.7.3. */
 int MPI_Win_create_keyval(MPI_Win_copy_attr_function *win_copy_attr_fn, MPI_Win_delete_attr_function *win_delete_attr_fn, int *win_keyval, void *extra_state);
+/** Removes an attribute from a window. MPI-5.0, 7.7.3. */
 int MPI_Win_delete_attr(MPI_Win win, int win_keyval);
+/** Frees a key; attributes under it stay until they are removed. MPI-5.0, 7.7.3. */
 int MPI_Win_free_keyval(int *win_keyval);
+/** Reads an attribute of a window. MPI-5.0, 7.7.3. */
 int MPI_Win_get_attr(MPI_Win win, int win_keyval, void *attribute_val, int *flag);
+/** Caches an attribute on a window. MPI-5.0, 7.7.3. */
 int MPI_Win_set_attr(MPI_Win win, int win_keyval, void *attribute_val);
 int PMPI_Attr_delete(MPI_Comm comm, int keyval);
 int PMPI_Attr_get(MPI_Comm comm, int keyval, void *attribute_val, int *flag);
@@ -575,23 +601,41 @@ int PMPI_Win_get_attr(MPI_Win win, int win_keyval, void *attribute_val, int *fla
 int PMPI_Win_set_attr(MPI_Win win, int win_keyval, void *attribute_val);
 
 /* Buffers of the buffered send mode (3.6). */
+/** Gives memory to the buffered sends of this process. MPI-5.0, 3.6. */
 int MPI_Buffer_attach(void *buffer, int size);
+/** Gives memory to the buffered sends of this process. MPI-5.0, 3.6. */
 int MPI_Buffer_attach_c(void *buffer, MPI_Count size);
+/** Takes the memory of buffered sends back, once all its messages have left. MPI-5.0, 3.6. */
 int MPI_Buffer_detach(void *buffer_addr, int *size);
+/** Takes the memory of buffered sends back, once all its messages have left. MPI-5.0, 3.6. */
 int MPI_Buffer_detach_c(void *buffer_addr, MPI_Count *size);
+/** Waits until all messages in the buffer of this process have left. MPI-5.0, 3.6. */
 int MPI_Buffer_flush(void);
+/** Starts a request that completes when all messages in the buffer of this process have left. MPI-5.0, 3.6. */
 int MPI_Buffer_iflush(MPI_Request *request);
+/** Gives memory to the buffered sends on a communicator. MPI-5.0, 3.6. */
 int MPI_Comm_attach_buffer(MPI_Comm comm, void *buffer, int size);
+/** Gives memory to the buffered sends on a communicator. MPI-5.0, 3.6. */
 int MPI_Comm_attach_buffer_c(MPI_Comm comm, void *buffer, MPI_Count size);
+/** Takes the memory of a communicator's buffered sends back, once all its messages have left. MPI-5.0, 3.6. */
 int MPI_Comm_detach_buffer(MPI_Comm comm, void *buffer_addr, int *size);
+/** Takes the memory of a communicator's buffered sends back, once all its messages have left. MPI-5.0, 3.6. */
 int MPI_Comm_detach_buffer_c(MPI_Comm comm, void *buffer_addr, MPI_Count *size);
+/** Waits until all messages in a communicator's buffer have left. MPI-5.0, 3.6. */
 int MPI_Comm_flush_buffer(MPI_Comm comm);
+/** Starts a request that completes when all messages in a communicator's buffer have left. MPI-5.0, 3.6. */
 int MPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request *request);
+/** Gives memory to the buffered sends of a session. MPI-5.0, 3.6. */
 int MPI_Session_attach_buffer(MPI_Session session, void *buffer, int size);
+/** Gives memory to the buffered sends of a session. MPI-5.0, 3.6. */
 int MPI_Session_attach_buffer_c(MPI_Session session, void *buffer, MPI_Count size);
+/** Takes the memory of a session's buffered sends back, once all its messages have left. MPI-5.0, 3.6. */
 int MPI_Session_detach_buffer(MPI_Session session, void *buffer_addr, int *size);
+/** Takes the memory of a session's buffered sends back, once all its messages have left. MPI-5.0, 3.6. */
 int MPI_Session_detach_buffer_c(MPI_Session session, void *buffer_addr, MPI_Count *size);
+/** Waits until all messages in a session's buffer have left. MPI-5.0, 3.6. */
 int MPI_Session_flush_buffer(MPI_Session session);
+/** Starts a request that completes when all messages in a session's buffer have left. MPI-5.0, 3.6. */
 int MPI_Session_iflush_buffer(MPI_Session session, MPI_Request *request);
 int PMPI_Buffer_attach(void *buffer, int size);
 int PMPI_Buffer_attach_c(void *buffer, MPI_Count size);
@@ -613,104 +657,203 @@ int PMPI_Session_flush_buffer(MPI_Session session);
 int PMPI_Session_iflush_buffer(MPI_Session session, MPI_Request *request);
 
 /* Collectives (chapter 6). */
+/** Gathers equal parts from all ranks at all ranks. MPI-5.0, 6.7. */
 int MPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
+/** Gathers equal parts from all ranks at all ranks. MPI-5.0, 6.7. */
 int MPI_Allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm);
+/** Starts MPI_Allgather, with a request: gathers equal parts from all ranks at all ranks. MPI-5.0, 6.7. */
 int MPI_Iallgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+/** Starts MPI_Allgather, with a request: gathers equal parts from all ranks at all ranks. MPI-5.0, 6.7. */
 int MPI_Iallgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+/** Makes a persistent request for MPI_Allgather: gathers equal parts from all ranks at all ranks. MPI-5.0, 6.7. */
 int MPI_Allgather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Makes a persistent request for MPI_Allgather: gathers equal parts from all ranks at all ranks. MPI-5.0, 6.7. */
 int MPI_Allgather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Gathers parts of any lengths from all ranks at all ranks. MPI-5.0, 6.7. */
 int MPI_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm);
+/** Gathers parts of any lengths from all ranks at all ranks. MPI-5.0, 6.7. */
 int MPI_Allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm);
+/** Starts MPI_Allgatherv, with a request: gathers parts of any lengths from all ranks at all ranks. MPI-5.0, 6.7. */
 int MPI_Iallgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+/** Starts MPI_Allgatherv, with a request: gathers parts of any lengths from all ranks at all ranks. MPI-5.0, 6.7. */
 int MPI_Iallgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+/** Makes a persistent request for MPI_Allgatherv: gathers parts of any lengths from all ranks at all ranks. MPI-5.0, 6.7. */
 int MPI_Allgatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Makes a persistent request for MPI_Allgatherv: gathers parts of any lengths from all ranks at all ranks. MPI-5.0, 6.7. */
 int MPI_Allgatherv_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Combines the elements of all ranks by an operation, and gives the result to all. MPI-5.0, 6.9.6. */
 int MPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+/** Combines the elements of all ranks by an operation, and gives the result to all. MPI-5.0, 6.9.6. */
 int MPI_Allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+/** Starts MPI_Allreduce, with a request: combines the elements of all ranks by an operation, and gives the result to all. MPI-5.0, 6.9.6. */
 int MPI_Iallreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request);
+/** Starts MPI_Allreduce, with a request: combines the elements of all ranks by an operation, and gives the result to all. MPI-5.0, 6.9.6. */
 int MPI_Iallreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request);
+/** Makes a persistent request for MPI_Allreduce: combines the elements of all ranks by an operation, and gives the result to all. MPI-5.0, 6.9.6. */
 int MPI_Allreduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Makes a persistent request for MPI_Allreduce: combines the elements of all ranks by an operation, and gives the result to all. MPI-5.0, 6.9.6. */
 int MPI_Allreduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Sends a part of equal length from every rank to every other. MPI-5.0, 6.8. */
 int MPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
+/** Sends a part of equal length from every rank to every other. MPI-5.0, 6.8. */
 int MPI_Alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm);
+/** Starts MPI_Alltoall, with a request: sends a part of equal length from every rank to every other. MPI-5.0, 6.8. */
 int MPI_Ialltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+/** Starts MPI_Alltoall, with a request: sends a part of equal length from every rank to every other. MPI-5.0, 6.8. */
 int MPI_Ialltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+/** Makes a persistent request for MPI_Alltoall: sends a part of equal length from every rank to every other. MPI-5.0, 6.8. */
 int MPI_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Makes a persistent request for MPI_Alltoall: sends a part of equal length from every rank to every other. MPI-5.0, 6.8. */
 int MPI_Alltoall_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Sends a part of any length from every rank to every other. MPI-5.0, 6.8. */
 int MPI_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm);
+/** Sends a part of any length from every rank to every other. MPI-5.0, 6.8. */
 int MPI_Alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm);
+/** Starts MPI_Alltoallv, with a request: sends a part of any length from every rank to every other. MPI-5.0, 6.8. */
 int MPI_Ialltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+/** Starts MPI_Alltoallv, with a request: sends a part of any length from every rank to every other. MPI-5.0, 6.8. */
 int MPI_Ialltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+/** Makes a persistent request for MPI_Alltoallv: sends a part of any length from every rank to every other. MPI-5.0, 6.8. */
 int MPI_Alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Makes a persistent request for MPI_Alltoallv: sends a part of any length from every rank to every other. MPI-5.0, 6.8. */
 int MPI_Alltoallv_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Sends a part of any length and datatype from every rank to every other. MPI-5.0, 6.8. */
 int MPI_Alltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm);
+/** Sends a part of any length and datatype from every rank to every other. MPI-5.0, 6.8. */
 int MPI_Alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm);
+/** Starts MPI_Alltoallw, with a request: sends a part of any length and datatype from every rank to every other. MPI-5.0, 6.8. */
 int MPI_Ialltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request);
+/** Starts MPI_Alltoallw, with a request: sends a part of any length and datatype from every rank to every other. MPI-5.0, 6.8. */
 int MPI_Ialltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request);
+/** Makes a persistent request for MPI_Alltoallw: sends a part of any length and datatype from every rank to every other. MPI-5.0, 6.8. */
 int MPI_Alltoallw_init(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Makes a persistent request for MPI_Alltoallw: sends a part of any length and datatype from every rank to every other. MPI-5.0, 6.8. */
 int MPI_Alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Waits until all ranks have called it. MPI-5.0, 6.3. */
 int MPI_Barrier(MPI_Comm comm);
+/** Starts MPI_Barrier, with a request: waits until all ranks have called it. MPI-5.0, 6.3. */
 int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request);
+/** Makes a persistent request for MPI_Barrier: waits until all ranks have called it. MPI-5.0, 6.3. */
 int MPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Sends data of the root to all ranks. MPI-5.0, 6.4. */
 int MPI_Bcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm);
+/** Sends data of the root to all ranks. MPI-5.0, 6.4. */
 int MPI_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm);
+/** Starts MPI_Bcast, with a request: sends data of the root to all ranks. MPI-5.0, 6.4. */
 int MPI_Ibcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request *request);
+/** Starts MPI_Bcast, with a request: sends data of the root to all ranks. MPI-5.0, 6.4. */
 int MPI_Ibcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request *request);
+/** Makes a persistent request for MPI_Bcast: sends data of the root to all ranks. MPI-5.0, 6.4. */
 int MPI_Bcast_init(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Makes a persistent request for MPI_Bcast: sends data of the root to all ranks. MPI-5.0, 6.4. */
 int MPI_Bcast_init_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Combines the elements of all lower ranks by an operation. MPI-5.0, 6.11.2. */
 int MPI_Exscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+/** Combines the elements of all lower ranks by an operation. MPI-5.0, 6.11.2. */
 int MPI_Exscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+/** Starts MPI_Exscan, with a request: combines the elements of all lower ranks by an operation. MPI-5.0, 6.11.2. */
 int MPI_Iexscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request);
+/** Starts MPI_Exscan, with a request: combines the elements of all lower ranks by an operation. MPI-5.0, 6.11.2. */
 int MPI_Iexscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request);
+/** Makes a persistent request for MPI_Exscan: combines the elements of all lower ranks by an operation. MPI-5.0, 6.11.2. */
 int MPI_Exscan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Makes a persistent request for MPI_Exscan: combines the elements of all lower ranks by an operation. MPI-5.0, 6.11.2. */
 int MPI_Exscan_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Gathers equal parts from all ranks at the root. MPI-5.0, 6.5. */
 int MPI_Gather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm);
+/** Gathers equal parts from all ranks at the root. MPI-5.0, 6.5. */
 int MPI_Gather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm);
+/** Starts MPI_Gather, with a request: gathers equal parts from all ranks at the root. MPI-5.0, 6.5. */
 int MPI_Igather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request);
+/** Starts MPI_Gather, with a request: gathers equal parts from all ranks at the root. MPI-5.0, 6.5. */
 int MPI_Igather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request);
+/** Makes a persistent request for MPI_Gather: gathers equal parts from all ranks at the root. MPI-5.0, 6.5. */
 int MPI_Gather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Makes a persistent request for MPI_Gather: gathers equal parts from all ranks at the root. MPI-5.0, 6.5. */
 int MPI_Gather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Gathers parts of any lengths from all ranks at the root. MPI-5.0, 6.5. */
 int MPI_Gatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm);
+/** Gathers parts of any lengths from all ranks at the root. MPI-5.0, 6.5. */
 int MPI_Gatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm);
+/** Starts MPI_Gatherv, with a request: gathers parts of any lengths from all ranks at the root. MPI-5.0, 6.5. */
 int MPI_Igatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request);
+/** Starts MPI_Gatherv, with a request: gathers parts of any lengths from all ranks at the root. MPI-5.0, 6.5. */
 int MPI_Igatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request);
+/** Makes a persistent request for MPI_Gatherv: gathers parts of any lengths from all ranks at the root. MPI-5.0, 6.5. */
 int MPI_Gatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Makes a persistent request for MPI_Gatherv: gathers parts of any lengths from all ranks at the root. MPI-5.0, 6.5. */
 int MPI_Gatherv_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Combines the elements of all ranks by an operation at the root. MPI-5.0, 6.9.1. */
 int MPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm);
+/** Combines the elements of all ranks by an operation at the root. MPI-5.0, 6.9.1. */
 int MPI_Reduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm);
+/** Starts MPI_Reduce, with a request: combines the elements of all ranks by an operation at the root. MPI-5.0, 6.9.1. */
 int MPI_Ireduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request *request);
+/** Starts MPI_Reduce, with a request: combines the elements of all ranks by an operation at the root. MPI-5.0, 6.9.1. */
 int MPI_Ireduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request *request);
+/** Makes a persistent request for MPI_Reduce: combines the elements of all ranks by an operation at the root. MPI-5.0, 6.9.1. */
 int MPI_Reduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Makes a persistent request for MPI_Reduce: combines the elements of all ranks by an operation at the root. MPI-5.0, 6.9.1. */
 int MPI_Reduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Combines the elements of all ranks by an operation, and gives each rank a part of any length. MPI-5.0, 6.10.2. */
 int MPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+/** Combines the elements of all ranks by an operation, and gives each rank a part of any length. MPI-5.0, 6.10.2. */
 int MPI_Reduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+/** Starts MPI_Reduce_scatter, with a request: combines the elements of all ranks by an operation, and gives each rank a part of any length. MPI-5.0, 6.10.2. */
 int MPI_Ireduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request);
+/** Starts MPI_Reduce_scatter, with a request: combines the elements of all ranks by an operation, and gives each rank a part of any length. MPI-5.0, 6.10.2. */
 int MPI_Ireduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request);
+/** Makes a persistent request for MPI_Reduce_scatter: combines the elements of all ranks by an operation, and gives each rank a part of any length. MPI-5.0, 6.10.2. */
 int MPI_Reduce_scatter_init(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Makes a persistent request for MPI_Reduce_scatter: combines the elements of all ranks by an operation, and gives each rank a part of any length. MPI-5.0, 6.10.2. */
 int MPI_Reduce_scatter_init_c(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Combines the elements of all ranks by an operation, and gives each rank an equal part. MPI-5.0, 6.10.1. */
 int MPI_Reduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+/** Combines the elements of all ranks by an operation, and gives each rank an equal part. MPI-5.0, 6.10.1. */
 int MPI_Reduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+/** Starts MPI_Reduce_scatter_block, with a request: combines the elements of all ranks by an operation, and gives each rank an equal part. MPI-5.0, 6.10.1. */
 int MPI_Ireduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request);
+/** Starts MPI_Reduce_scatter_block, with a request: combines the elements of all ranks by an operation, and gives each rank an equal part. MPI-5.0, 6.10.1. */
 int MPI_Ireduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request);
+/** Makes a persistent request for MPI_Reduce_scatter_block: combines the elements of all ranks by an operation, and gives each rank an equal part. MPI-5.0, 6.10.1. */
 int MPI_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Makes a persistent request for MPI_Reduce_scatter_block: combines the elements of all ranks by an operation, and gives each rank an equal part. MPI-5.0, 6.10.1. */
 int MPI_Reduce_scatter_block_init_c(const void *sendbuf, void *recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Combines the elements of all ranks up to the own one by an operation. MPI-5.0, 6.11.1. */
 int MPI_Scan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+/** Combines the elements of all ranks up to the own one by an operation. MPI-5.0, 6.11.1. */
 int MPI_Scan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+/** Starts MPI_Scan, with a request: combines the elements of all ranks up to the own one by an operation. MPI-5.0, 6.11.1. */
 int MPI_Iscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request);
+/** Starts MPI_Scan, with a request: combines the elements of all ranks up to the own one by an operation. MPI-5.0, 6.11.1. */
 int MPI_Iscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request);
+/** Makes a persistent request for MPI_Scan: combines the elements of all ranks up to the own one by an operation. MPI-5.0, 6.11.1. */
 int MPI_Scan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Makes a persistent request for MPI_Scan: combines the elements of all ranks up to the own one by an operation. MPI-5.0, 6.11.1. */
 int MPI_Scan_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Sends equal parts of the root's data to all ranks. MPI-5.0, 6.6. */
 int MPI_Scatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm);
+/** Sends equal parts of the root's data to all ranks. MPI-5.0, 6.6. */
 int MPI_Scatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm);
+/** Starts MPI_Scatter, with a request: sends equal parts of the root's data to all ranks. MPI-5.0, 6.6. */
 int MPI_Iscatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request);
+/** Starts MPI_Scatter, with a request: sends equal parts of the root's data to all ranks. MPI-5.0, 6.6. */
 int MPI_Iscatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request);
+/** Makes a persistent request for MPI_Scatter: sends equal parts of the root's data to all ranks. MPI-5.0, 6.6. */
 int MPI_Scatter_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Makes a persistent request for MPI_Scatter: sends equal parts of the root's data to all ranks. MPI-5.0, 6.6. */
 int MPI_Scatter_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Sends parts of any lengths of the root's data to all ranks. MPI-5.0, 6.6. */
 int MPI_Scatterv(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm);
+/** Sends parts of any lengths of the root's data to all ranks. MPI-5.0, 6.6. */
 int MPI_Scatterv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm);
+/** Starts MPI_Scatterv, with a request: sends parts of any lengths of the root's data to all ranks. MPI-5.0, 6.6. */
 int MPI_Iscatterv(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request);
+/** Starts MPI_Scatterv, with a request: sends parts of any lengths of the root's data to all ranks. MPI-5.0, 6.6. */
 int MPI_Iscatterv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request);
+/** Makes a persistent request for MPI_Scatterv: sends parts of any lengths of the root's data to all ranks. MPI-5.0, 6.6. */
 int MPI_Scatterv_init(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Makes a persistent request for MPI_Scatterv: sends parts of any lengths of the root's data to all ranks. MPI-5.0, 6.6. */
 int MPI_Scatterv_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 int PMPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
 int PMPI_Allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm);
@@ -813,27 +956,49 @@ int PMPI_Scatterv_init(const void *sendbuf, const int sendcounts[], const int di
 int PMPI_Scatterv_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 
 /* Communicators (7.4, 7.6). */
+/** Compares two communicators: the same, the same group, the same members, or neither. MPI-5.0, 7.4.1. */
 int MPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int *result);
+/** Makes a communicator of a group; all ranks of the old one call it. MPI-5.0, 7.4.2. */
 int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm);
+/** Makes a communicator of a group; only its members call it. MPI-5.0, 7.4.2. */
 int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *newcomm);
+/** Makes a communicator of the same processes, with attributes, for messages of its own. MPI-5.0, 7.4.2. */
 int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm);
+/** Makes a communicator of the same processes, with these hints instead of the old ones. MPI-5.0, 7.4.2. */
 int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm);
+/** Frees a communicator, once its operations have ended. MPI-5.0, 7.4.3. */
 int MPI_Comm_free(MPI_Comm *comm);
+/** Tells the hints of a communicator. MPI-5.0, 7.4.4. */
 int MPI_Comm_get_info(MPI_Comm comm, MPI_Info *info_used);
+/** Tells the name of a communicator. MPI-5.0, 7.8. */
 int MPI_Comm_get_name(MPI_Comm comm, char *comm_name, int *resultlen);
+/** Makes the group of a communicator's processes. MPI-5.0, 7.3.2. */
 int MPI_Comm_group(MPI_Comm comm, MPI_Group *group);
+/** Starts to duplicate a communicator. MPI-5.0, 7.4.2. */
 int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
+/** Starts to duplicate a communicator, with these hints instead of the old ones. MPI-5.0, 7.4.2. */
 int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request);
+/** Tells the rank of this process in a communicator. MPI-5.0, 7.4.1. */
 int MPI_Comm_rank(MPI_Comm comm, int *rank);
+/** Makes the group of the other side of an intercommunicator. MPI-5.0, 7.6.1. */
 int MPI_Comm_remote_group(MPI_Comm comm, MPI_Group *group);
+/** Tells the number of processes on the other side of an intercommunicator. MPI-5.0, 7.6.1. */
 int MPI_Comm_remote_size(MPI_Comm comm, int *size);
+/** Gives hints to a communicator. MPI-5.0, 7.4.4. */
 int MPI_Comm_set_info(MPI_Comm comm, MPI_Info info);
+/** Gives a communicator a name, which messages about errors show. MPI-5.0, 7.8. */
 int MPI_Comm_set_name(MPI_Comm comm, const char *comm_name);
+/** Tells the number of processes of a communicator. MPI-5.0, 7.4.1. */
 int MPI_Comm_size(MPI_Comm comm, int *size);
+/** Divides a communicator: ranks of one color make a communicator, in the order of their keys. MPI-5.0, 7.4.2. */
 int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm);
+/** Divides a communicator by what processes share, such as memory or hardware. MPI-5.0, 7.4.2. */
 int MPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm *newcomm);
+/** Tells whether a communicator is an intercommunicator. MPI-5.0, 7.6.1. */
 int MPI_Comm_test_inter(MPI_Comm comm, int *flag);
+/** Makes an intercommunicator of two groups whose leaders reach each other. MPI-5.0, 7.6.2. */
 int MPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag, MPI_Comm *newintercomm);
+/** Makes one communicator of both sides of an intercommunicator. MPI-5.0, 7.6.2. */
 int MPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newintracomm);
 int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int *result);
 int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm);
@@ -859,53 +1024,101 @@ int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_c
 int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newintracomm);
 
 /* Datatypes and addresses (5.1). */
+/** Adds a displacement to an address. MPI-5.0, 5.1.5. */
 MPI_Aint MPI_Aint_add(MPI_Aint base, MPI_Aint disp);
+/** Gives the displacement from one address to another. MPI-5.0, 5.1.5. */
 MPI_Aint MPI_Aint_diff(MPI_Aint addr1, MPI_Aint addr2);
+/** Gives the address of a place in memory. MPI-5.0, 5.1.5. */
 int MPI_Get_address(const void *location, MPI_Aint *address);
+/** Makes a datatype ready for messages. MPI-5.0, 5.1.9. */
 int MPI_Type_commit(MPI_Datatype *datatype);
+/** Makes a datatype of elements one right after the other. MPI-5.0, 5.1.2. */
 int MPI_Type_contiguous(int count, MPI_Datatype oldtype, MPI_Datatype *newtype);
+/** Makes a datatype of elements one right after the other. MPI-5.0, 5.1.2. */
 int MPI_Type_contiguous_c(MPI_Count count, MPI_Datatype oldtype, MPI_Datatype *newtype);
+/** Makes a datatype of the part of a distributed array that a process holds. MPI-5.0, 5.1.4. */
 int MPI_Type_create_darray(int size, int rank, int ndims, const int array_of_gsizes[], const int array_of_distribs[], const int array_of_dargs[], const int array_of_psizes[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype);
+/** Makes a datatype of the part of a distributed array that a process holds. MPI-5.0, 5.1.4. */
 int MPI_Type_create_darray_c(int size, int rank, int ndims, const MPI_Count array_of_gsizes[], const int array_of_distribs[], const int array_of_dargs[], const int array_of_psizes[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype);
+/** Gives the datatype of Fortran's COMPLEX of this precision and range. MPI-5.0, 19.1.9. */
 int MPI_Type_create_f90_complex(int p, int r, MPI_Datatype *newtype);
+/** Gives the datatype of Fortran's INTEGER of this range. MPI-5.0, 19.1.9. */
 int MPI_Type_create_f90_integer(int r, MPI_Datatype *newtype);
+/** Gives the datatype of Fortran's REAL of this precision and range. MPI-5.0, 19.1.9. */
 int MPI_Type_create_f90_real(int p, int r, MPI_Datatype *newtype);
+/** Makes a datatype of blocks of any lengths at displacements in bytes. MPI-5.0, 5.1.2. */
 int MPI_Type_create_hindexed(int count, const int array_of_blocklengths[], const MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype);
+/** Makes a datatype of blocks of any lengths at displacements in bytes. MPI-5.0, 5.1.2. */
 int MPI_Type_create_hindexed_c(MPI_Count count, const MPI_Count array_of_blocklengths[], const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype);
+/** Makes a datatype of blocks of one length at displacements in bytes. MPI-5.0, 5.1.2. */
 int MPI_Type_create_hindexed_block(int count, int blocklength, const MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype);
+/** Makes a datatype of blocks of one length at displacements in bytes. MPI-5.0, 5.1.2. */
 int MPI_Type_create_hindexed_block_c(MPI_Count count, MPI_Count blocklength, const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype);
+/** Makes a datatype of equal blocks at a regular distance in bytes. MPI-5.0, 5.1.2. */
 int MPI_Type_create_hvector(int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype, MPI_Datatype *newtype);
+/** Makes a datatype of equal blocks at a regular distance in bytes. MPI-5.0, 5.1.2. */
 int MPI_Type_create_hvector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype, MPI_Datatype *newtype);
+/** Makes a datatype of blocks of one length at displacements in elements. MPI-5.0, 5.1.2. */
 int MPI_Type_create_indexed_block(int count, int blocklength, const int array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype);
+/** Makes a datatype of blocks of one length at displacements in elements. MPI-5.0, 5.1.2. */
 int MPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count blocklength, const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype);
+/** Makes a datatype with another lower bound and extent. MPI-5.0, 5.1.7. */
 int MPI_Type_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent, MPI_Datatype *newtype);
+/** Makes a datatype with another lower bound and extent. MPI-5.0, 5.1.7. */
 int MPI_Type_create_resized_c(MPI_Datatype oldtype, MPI_Count lb, MPI_Count extent, MPI_Datatype *newtype);
+/** Makes a datatype of blocks of several datatypes at displacements in bytes. MPI-5.0, 5.1.2. */
 int MPI_Type_create_struct(int count, const int array_of_blocklengths[], const MPI_Aint array_of_displacements[], const MPI_Datatype array_of_types[], MPI_Datatype *newtype);
+/** Makes a datatype of blocks of several datatypes at displacements in bytes. MPI-5.0, 5.1.2. */
 int MPI_Type_create_struct_c(MPI_Count count, const MPI_Count array_of_blocklengths[], const MPI_Count array_of_displacements[], const MPI_Datatype array_of_types[], MPI_Datatype *newtype);
+/** Makes a datatype of a part of an array of several dimensions. MPI-5.0, 5.1.3. */
 int MPI_Type_create_subarray(int ndims, const int array_of_sizes[], const int array_of_subsizes[], const int array_of_starts[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype);
+/** Makes a datatype of a part of an array of several dimensions. MPI-5.0, 5.1.3. */
 int MPI_Type_create_subarray_c(int ndims, const MPI_Count array_of_sizes[], const MPI_Count array_of_subsizes[], const MPI_Count array_of_starts[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype);
+/** Makes a copy of a datatype, with its attributes. MPI-5.0, 5.1.10. */
 int MPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype);
+/** Frees a datatype; operations under way with it are completed. MPI-5.0, 5.1.9. */
 int MPI_Type_free(MPI_Datatype *datatype);
+/** Tells the arguments of the call that made a datatype. MPI-5.0, 5.1.13. */
 int MPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addresses, int max_datatypes, int array_of_integers[], MPI_Aint array_of_addresses[], MPI_Datatype array_of_datatypes[]);
+/** Tells the arguments of the call that made a datatype. MPI-5.0, 5.1.13. */
 int MPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_integers, MPI_Count max_addresses, MPI_Count max_large_counts, MPI_Count max_datatypes, int array_of_integers[], MPI_Aint array_of_addresses[], MPI_Count array_of_large_counts[], MPI_Datatype array_of_datatypes[]);
+/** Tells which call made a datatype, and how many arguments it had. MPI-5.0, 5.1.13. */
 int MPI_Type_get_envelope(MPI_Datatype datatype, int *num_integers, int *num_addresses, int *num_datatypes, int *combiner);
+/** Tells which call made a datatype, and how many arguments it had. MPI-5.0, 5.1.13. */
 int MPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count *num_integers, MPI_Count *num_addresses, MPI_Count *num_large_counts, MPI_Count *num_datatypes, int *combiner);
+/** Tells the lower bound and the extent of a datatype. MPI-5.0, 5.1.7. */
 int MPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint *lb, MPI_Aint *extent);
+/** Tells the lower bound and the extent of a datatype. MPI-5.0, 5.1.7. */
 int MPI_Type_get_extent_c(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent);
+/** Tells the lower bound and the extent of a datatype as MPI_Count; MPI_Type_get_extent_c is its successor. MPI-5.0, 16. */
 int MPI_Type_get_extent_x(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent);
+/** Tells the name of a datatype. MPI-5.0, 7.8. */
 int MPI_Type_get_name(MPI_Datatype datatype, char *type_name, int *resultlen);
+/** Tells the first byte of a datatype's elements, and how many bytes they span. MPI-5.0, 5.1.8. */
 int MPI_Type_get_true_extent(MPI_Datatype datatype, MPI_Aint *true_lb, MPI_Aint *true_extent);
+/** Tells the first byte of a datatype's elements, and how many bytes they span. MPI-5.0, 5.1.8. */
 int MPI_Type_get_true_extent_c(MPI_Datatype datatype, MPI_Count *true_lb, MPI_Count *true_extent);
+/** Tells the true extent of a datatype as MPI_Count; MPI_Type_get_true_extent_c is its successor. MPI-5.0, 16. */
 int MPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Count *true_lb, MPI_Count *true_extent);
+/** Gives the datatype of pairs of a value and an index, for MPI_MINLOC and MPI_MAXLOC. MPI-5.0, 6.9.4. */
 int MPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type, MPI_Datatype *pair_type);
+/** Makes a datatype of blocks of any lengths at displacements in elements. MPI-5.0, 5.1.2. */
 int MPI_Type_indexed(int count, const int array_of_blocklengths[], const int array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype);
+/** Makes a datatype of blocks of any lengths at displacements in elements. MPI-5.0, 5.1.2. */
 int MPI_Type_indexed_c(MPI_Count count, const MPI_Count array_of_blocklengths[], const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype);
+/** Gives a datatype of this class and size. MPI-5.0, 19.1.9. */
 int MPI_Type_match_size(int typeclass, int size, MPI_Datatype *datatype);
+/** Gives a datatype a name. MPI-5.0, 7.8. */
 int MPI_Type_set_name(MPI_Datatype datatype, const char *type_name);
+/** Tells the bytes of the elements of a datatype. MPI-5.0, 5.1.7. */
 int MPI_Type_size(MPI_Datatype datatype, int *size);
+/** Tells the bytes of the elements of a datatype. MPI-5.0, 5.1.7. */
 int MPI_Type_size_c(MPI_Datatype datatype, MPI_Count *size);
+/** Tells the bytes of the elements of a datatype as MPI_Count; MPI_Type_size_c is its successor. MPI-5.0, 16. */
 int MPI_Type_size_x(MPI_Datatype datatype, MPI_Count *size);
+/** Makes a datatype of equal blocks at a regular distance in elements. MPI-5.0, 5.1.2. */
 int MPI_Type_vector(int count, int blocklength, int stride, MPI_Datatype oldtype, MPI_Datatype *newtype);
+/** Makes a datatype of equal blocks at a regular distance in elements. MPI-5.0, 5.1.2. */
 int MPI_Type_vector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype, MPI_Datatype *newtype);
 MPI_Aint PMPI_Aint_add(MPI_Aint base, MPI_Aint disp);
 MPI_Aint PMPI_Aint_diff(MPI_Aint addr1, MPI_Aint addr2);
@@ -957,17 +1170,29 @@ int PMPI_Type_vector(int count, int blocklength, int stride, MPI_Datatype oldtyp
 int PMPI_Type_vector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype, MPI_Datatype *newtype);
 
 /* Process creation and connection (11.8 to 11.11). */
+/** Closes a port at which other programs could connect. MPI-5.0, 11.9.2. */
 int MPI_Close_port(const char *port_name);
+/** Waits at a port until another program connects, and makes an intercommunicator with it. MPI-5.0, 11.9.2. */
 int MPI_Comm_accept(const char *port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *newcomm);
+/** Connects to a port of another program, and makes an intercommunicator with it. MPI-5.0, 11.9.3. */
 int MPI_Comm_connect(const char *port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *newcomm);
+/** Frees a communicator, once all its messages have arrived, so that its groups are connected no more. MPI-5.0, 11.10.4. */
 int MPI_Comm_disconnect(MPI_Comm *comm);
+/** Gives the intercommunicator with the program that started this one, if there is one. MPI-5.0, 11.8.2. */
 int MPI_Comm_get_parent(MPI_Comm *parent);
+/** Makes an intercommunicator of two processes that have a socket in common. MPI-5.0, 11.10.5. */
 int MPI_Comm_join(int fd, MPI_Comm *intercomm);
+/** Starts processes of a program, and makes an intercommunicator with them. MPI-5.0, 11.8.2. */
 int MPI_Comm_spawn(const char *command, char *argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *intercomm, int array_of_errcodes[]);
+/** Starts processes of several programs, and makes an intercommunicator with them. MPI-5.0, 11.8.3. */
 int MPI_Comm_spawn_multiple(int count, char *array_of_commands[], char **array_of_argv[], const int array_of_maxprocs[], const MPI_Info array_of_info[], int root, MPI_Comm comm, MPI_Comm *intercomm, int array_of_errcodes[]);
+/** Gives the port that was published under a name. MPI-5.0, 11.9.4. */
 int MPI_Lookup_name(const char *service_name, MPI_Info info, char *port_name);
+/** Opens a port at which other programs can connect. MPI-5.0, 11.9.2. */
 int MPI_Open_port(MPI_Info info, char *port_name);
+/** Publishes a port under a name. MPI-5.0, 11.9.4. */
 int MPI_Publish_name(const char *service_name, MPI_Info info, const char *port_name);
+/** Takes a published name back. MPI-5.0, 11.9.4. */
 int MPI_Unpublish_name(const char *service_name, MPI_Info info, const char *port_name);
 int PMPI_Close_port(const char *port_name);
 int PMPI_Comm_accept(const char *port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *newcomm);
@@ -983,22 +1208,39 @@ int PMPI_Publish_name(const char *service_name, MPI_Info info, const char *port_
 int PMPI_Unpublish_name(const char *service_name, MPI_Info info, const char *port_name);
 
 /* Initialisation and environment (9.1, 9.2, 11.2, 11.4). */
+/** Ends the job with an exit code. MPI-5.0, 11.4. */
 int MPI_Abort(MPI_Comm comm, int errorcode);
+/** Allocates memory that is quick in messages and one-sided communication. MPI-5.0, 9.2. */
 int MPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr);
+/** Ends MPI in this process; all processes call it. MPI-5.0, 11.2.2. */
 int MPI_Finalize(void);
+/** Tells whether MPI_Finalize was called. MPI-5.0, 11.4. */
 int MPI_Finalized(int *flag);
+/** Frees memory of MPI_Alloc_mem. MPI-5.0, 9.2. */
 int MPI_Free_mem(void *base);
+/** Tells the hardware that this process runs on, as an info object. MPI-5.0, 9.1. */
 int MPI_Get_hw_resource_info(MPI_Info *hw_info);
+/** Tells the name and the version of the library. MPI-5.0, 9.1.1. */
 int MPI_Get_library_version(char *version, int *resultlen);
+/** Tells the name of the host. MPI-5.0, 9.1.2. */
 int MPI_Get_processor_name(char *name, int *resultlen);
+/** Tells the version of the standard. MPI-5.0, 9.1.1. */
 int MPI_Get_version(int *version, int *subversion);
+/** Begins MPI in this process; all processes call it. MPI-5.0, 11.2.1. */
 int MPI_Init(int *argc, char ***argv);
+/** Begins MPI in this process, for as many threads as are asked for. MPI-5.0, 11.2.1. */
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided);
+/** Tells whether MPI_Init was called. MPI-5.0, 11.4. */
 int MPI_Initialized(int *flag);
+/** Tells whether this thread called MPI_Init. MPI-5.0, 11.6. */
 int MPI_Is_thread_main(int *flag);
+/** Tells a tool how much to record; does nothing by itself. MPI-5.0, 15.2.4. */
 int MPI_Pcontrol(int level, ...);
+/** Tells which use of threads the library supports. MPI-5.0, 11.6. */
 int MPI_Query_thread(int *provided);
+/** Tells the resolution of MPI_Wtime in seconds. MPI-5.0, 9.6. */
 double MPI_Wtick(void);
+/** Tells the time in seconds since some time in the past. MPI-5.0, 9.6. */
 double MPI_Wtime(void);
 int PMPI_Abort(MPI_Comm comm, int errorcode);
 int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr);
@@ -1019,26 +1261,47 @@ double PMPI_Wtick(void);
 double PMPI_Wtime(void);
 
 /* Error handlers, classes and codes (9.3 to 9.5). */
+/** Makes a new error class. MPI-5.0, 9.5. */
 int MPI_Add_error_class(int *errorclass);
+/** Makes a new error code of a class. MPI-5.0, 9.5. */
 int MPI_Add_error_code(int errorclass, int *errorcode);
+/** Gives an error code or class its text. MPI-5.0, 9.5. */
 int MPI_Add_error_string(int errorcode, const char *string);
+/** Calls the error handler of a communicator. MPI-5.0, 9.5. */
 int MPI_Comm_call_errhandler(MPI_Comm comm, int errorcode);
+/** Makes an error handler for communicators of a function. MPI-5.0, 9.3.1. */
 int MPI_Comm_create_errhandler(MPI_Comm_errhandler_function *comm_errhandler_fn, MPI_Errhandler *errhandler);
+/** Gives the error handler of a communicator. MPI-5.0, 9.3.1. */
 int MPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler *errhandler);
+/** Sets the error handler of a communicator. MPI-5.0, 9.3.1. */
 int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler);
+/** Frees an error handler; it stays where it is set. MPI-5.0, 9.3.5. */
 int MPI_Errhandler_free(MPI_Errhandler *errhandler);
+/** Tells the class of an error code. MPI-5.0, 9.4. */
 int MPI_Error_class(int errorcode, int *errorclass);
+/** Gives the text of an error code or class. MPI-5.0, 9.4. */
 int MPI_Error_string(int errorcode, char *string, int *resultlen);
+/** Takes back an error class that the program made. MPI-5.0, 9.5. */
 int MPI_Remove_error_class(int errorclass);
+/** Takes back an error code that the program made. MPI-5.0, 9.5. */
 int MPI_Remove_error_code(int errorcode);
+/** Takes back the text of an error code or class that the program made. MPI-5.0, 9.5. */
 int MPI_Remove_error_string(int errorcode);
+/** Calls the error handler of a session. MPI-5.0, 9.5. */
 int MPI_Session_call_errhandler(MPI_Session session, int errorcode);
+/** Makes an error handler for sessions of a function. MPI-5.0, 9.3.4. */
 int MPI_Session_create_errhandler(MPI_Session_errhandler_function *session_errhandler_fn, MPI_Errhandler *errhandler);
+/** Gives the error handler of a session. MPI-5.0, 9.3.4. */
 int MPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler *errhandler);
+/** Sets the error handler of a session. MPI-5.0, 9.3.4. */
 int MPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler errhandler);
+/** Calls the error handler of a window. MPI-5.0, 9.5. */
 int MPI_Win_call_errhandler(MPI_Win win, int errorcode);
+/** Makes an error handler for windows of a function. MPI-5.0, 9.3.2. */
 int MPI_Win_create_errhandler(MPI_Win_errhandler_function *win_errhandler_fn, MPI_Errhandler *errhandler);
+/** Gives the error handler of a window. MPI-5.0, 9.3.2. */
 int MPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler *errhandler);
+/** Sets the error handler of a window. MPI-5.0, 9.3.2. */
 int MPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler);
 int PMPI_Add_error_class(int *errorclass);
 int PMPI_Add_error_code(int errorclass, int *errorcode);
@@ -1063,95 +1326,185 @@ int PMPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler *errhandler);
 int PMPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler);
 
 /* Files (chapter 14). */
+/** Calls the error handler of a file. MPI-5.0, 9.5. */
 int MPI_File_call_errhandler(MPI_File fh, int errorcode);
+/** Closes a file; all its processes call it. MPI-5.0, 14.2.2. */
 int MPI_File_close(MPI_File *fh);
+/** Makes an error handler for files of a function. MPI-5.0, 9.3.3. */
 int MPI_File_create_errhandler(MPI_File_errhandler_function *file_errhandler_fn, MPI_Errhandler *errhandler);
+/** Removes a file. MPI-5.0, 14.2.3. */
 int MPI_File_delete(const char *filename, MPI_Info info);
+/** Tells the access mode of a file. MPI-5.0, 14.2.7. */
 int MPI_File_get_amode(MPI_File fh, int *amode);
+/** Tells whether accesses of a file are atomic. MPI-5.0, 14.6.1. */
 int MPI_File_get_atomicity(MPI_File fh, int *flag);
+/** Tells the place in bytes of an offset in the view. MPI-5.0, 14.4.3. */
 int MPI_File_get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Offset *disp);
+/** Gives the error handler of a file. MPI-5.0, 9.3.3. */
 int MPI_File_get_errhandler(MPI_File file, MPI_Errhandler *errhandler);
+/** Makes the group of the processes that opened a file. MPI-5.0, 14.2.7. */
 int MPI_File_get_group(MPI_File fh, MPI_Group *group);
+/** Tells the hints of a file. MPI-5.0, 14.2.8. */
 int MPI_File_get_info(MPI_File fh, MPI_Info *info_used);
+/** Tells the place of the own file pointer. MPI-5.0, 14.4.3. */
 int MPI_File_get_position(MPI_File fh, MPI_Offset *offset);
+/** Tells the place of the shared file pointer. MPI-5.0, 14.4.4. */
 int MPI_File_get_position_shared(MPI_File fh, MPI_Offset *offset);
+/** Tells the size of a file in bytes. MPI-5.0, 14.2.6. */
 int MPI_File_get_size(MPI_File fh, MPI_Offset *size);
+/** Tells the extent of a datatype in the data representation of the view. MPI-5.0, 14.5.1. */
 int MPI_File_get_type_extent(MPI_File fh, MPI_Datatype datatype, MPI_Aint *extent);
+/** Tells the extent of a datatype in the data representation of the view. MPI-5.0, 14.5.1. */
 int MPI_File_get_type_extent_c(MPI_File fh, MPI_Datatype datatype, MPI_Count *extent);
+/** Tells the view of a file. MPI-5.0, 14.3. */
 int MPI_File_get_view(MPI_File fh, MPI_Offset *disp, MPI_Datatype *etype, MPI_Datatype *filetype, char *datarep);
+/** Starts to read at the own file pointer. MPI-5.0, 14.4.3. */
 int MPI_File_iread(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Request *request);
+/** Starts to read at the own file pointer. MPI-5.0, 14.4.3. */
 int MPI_File_iread_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request);
+/** Starts to read at the own file pointers, with all processes of the file. MPI-5.0, 14.4.3. */
 int MPI_File_iread_all(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Request *request);
+/** Starts to read at the own file pointers, with all processes of the file. MPI-5.0, 14.4.3. */
 int MPI_File_iread_all_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request);
+/** Starts to read at an offset. MPI-5.0, 14.4.2. */
 int MPI_File_iread_at(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype, MPI_Request *request);
+/** Starts to read at an offset. MPI-5.0, 14.4.2. */
 int MPI_File_iread_at_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request);
+/** Starts to read at offsets, with all processes of the file. MPI-5.0, 14.4.2. */
 int MPI_File_iread_at_all(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype, MPI_Request *request);
+/** Starts to read at offsets, with all processes of the file. MPI-5.0, 14.4.2. */
 int MPI_File_iread_at_all_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request);
+/** Starts to read at the shared file pointer. MPI-5.0, 14.4.4. */
 int MPI_File_iread_shared(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Request *request);
+/** Starts to read at the shared file pointer. MPI-5.0, 14.4.4. */
 int MPI_File_iread_shared_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request);
+/** Starts to write at the own file pointer. MPI-5.0, 14.4.3. */
 int MPI_File_iwrite(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request);
+/** Starts to write at the own file pointer. MPI-5.0, 14.4.3. */
 int MPI_File_iwrite_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request);
+/** Starts to write at the own file pointers, with all processes of the file. MPI-5.0, 14.4.3. */
 int MPI_File_iwrite_all(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request);
+/** Starts to write at the own file pointers, with all processes of the file. MPI-5.0, 14.4.3. */
 int MPI_File_iwrite_all_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request);
+/** Starts to write at an offset. MPI-5.0, 14.4.2. */
 int MPI_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request);
+/** Starts to write at an offset. MPI-5.0, 14.4.2. */
 int MPI_File_iwrite_at_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request);
+/** Starts to write at offsets, with all processes of the file. MPI-5.0, 14.4.2. */
 int MPI_File_iwrite_at_all(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request);
+/** Starts to write at offsets, with all processes of the file. MPI-5.0, 14.4.2. */
 int MPI_File_iwrite_at_all_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request);
+/** Starts to write at the shared file pointer. MPI-5.0, 14.4.4. */
 int MPI_File_iwrite_shared(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request);
+/** Starts to write at the shared file pointer. MPI-5.0, 14.4.4. */
 int MPI_File_iwrite_shared_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request);
+/** Opens a file; all processes of the communicator call it. MPI-5.0, 14.2.1. */
 int MPI_File_open(MPI_Comm comm, const char *filename, int amode, MPI_Info info, MPI_File *fh);
+/** Allocates the storage of a file up to a size. MPI-5.0, 14.2.5. */
 int MPI_File_preallocate(MPI_File fh, MPI_Offset size);
+/** Reads at the own file pointer. MPI-5.0, 14.4.3. */
 int MPI_File_read(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
+/** Reads at the own file pointer. MPI-5.0, 14.4.3. */
 int MPI_File_read_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status);
+/** Reads at the own file pointers, with all processes of the file. MPI-5.0, 14.4.3. */
 int MPI_File_read_all(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
+/** Reads at the own file pointers, with all processes of the file. MPI-5.0, 14.4.3. */
 int MPI_File_read_all_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status);
+/** Begins to read at the own file pointers, with all processes of the file. MPI-5.0, 14.4.5. */
 int MPI_File_read_all_begin(MPI_File fh, void *buf, int count, MPI_Datatype datatype);
+/** Begins to read at the own file pointers, with all processes of the file. MPI-5.0, 14.4.5. */
 int MPI_File_read_all_begin_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype);
+/** Ends what MPI_File_read_all_begin began. MPI-5.0, 14.4.5. */
 int MPI_File_read_all_end(MPI_File fh, void *buf, MPI_Status *status);
+/** Reads at an offset. MPI-5.0, 14.4.2. */
 int MPI_File_read_at(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
+/** Reads at an offset. MPI-5.0, 14.4.2. */
 int MPI_File_read_at_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status);
+/** Reads at offsets, with all processes of the file. MPI-5.0, 14.4.2. */
 int MPI_File_read_at_all(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
+/** Reads at offsets, with all processes of the file. MPI-5.0, 14.4.2. */
 int MPI_File_read_at_all_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status);
+/** Begins to read at offsets, with all processes of the file. MPI-5.0, 14.4.5. */
 int MPI_File_read_at_all_begin(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype);
+/** Begins to read at offsets, with all processes of the file. MPI-5.0, 14.4.5. */
 int MPI_File_read_at_all_begin_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype);
+/** Ends what MPI_File_read_at_all_begin began. MPI-5.0, 14.4.5. */
 int MPI_File_read_at_all_end(MPI_File fh, void *buf, MPI_Status *status);
+/** Reads at the shared file pointer, in the order of the ranks. MPI-5.0, 14.4.4. */
 int MPI_File_read_ordered(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
+/** Reads at the shared file pointer, in the order of the ranks. MPI-5.0, 14.4.4. */
 int MPI_File_read_ordered_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status);
+/** Begins to read at the shared file pointer, in the order of the ranks. MPI-5.0, 14.4.5. */
 int MPI_File_read_ordered_begin(MPI_File fh, void *buf, int count, MPI_Datatype datatype);
+/** Begins to read at the shared file pointer, in the order of the ranks. MPI-5.0, 14.4.5. */
 int MPI_File_read_ordered_begin_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype);
+/** Ends what MPI_File_read_ordered_begin began. MPI-5.0, 14.4.5. */
 int MPI_File_read_ordered_end(MPI_File fh, void *buf, MPI_Status *status);
+/** Reads at the shared file pointer. MPI-5.0, 14.4.4. */
 int MPI_File_read_shared(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
+/** Reads at the shared file pointer. MPI-5.0, 14.4.4. */
 int MPI_File_read_shared_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status);
+/** Moves the own file pointer. MPI-5.0, 14.4.3. */
 int MPI_File_seek(MPI_File fh, MPI_Offset offset, int whence);
+/** Moves the shared file pointer; all processes of the file call it. MPI-5.0, 14.4.4. */
 int MPI_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence);
+/** Makes accesses of a file atomic, or not. MPI-5.0, 14.6.1. */
 int MPI_File_set_atomicity(MPI_File fh, int flag);
+/** Sets the error handler of a file, or of files to be opened. MPI-5.0, 9.3.3. */
 int MPI_File_set_errhandler(MPI_File file, MPI_Errhandler errhandler);
+/** Gives hints to a file. MPI-5.0, 14.2.8. */
 int MPI_File_set_info(MPI_File fh, MPI_Info info);
+/** Cuts a file or lets it grow to a size. MPI-5.0, 14.2.4. */
 int MPI_File_set_size(MPI_File fh, MPI_Offset size);
+/** Sets which parts of a file this process sees, and as which elements. MPI-5.0, 14.3. */
 int MPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char *datarep, MPI_Info info);
+/** Brings what was written to the storage, and shows what others wrote. MPI-5.0, 14.6.1. */
 int MPI_File_sync(MPI_File fh);
+/** Writes at the own file pointer. MPI-5.0, 14.4.3. */
 int MPI_File_write(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
+/** Writes at the own file pointer. MPI-5.0, 14.4.3. */
 int MPI_File_write_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status);
+/** Writes at the own file pointers, with all processes of the file. MPI-5.0, 14.4.3. */
 int MPI_File_write_all(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
+/** Writes at the own file pointers, with all processes of the file. MPI-5.0, 14.4.3. */
 int MPI_File_write_all_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status);
+/** Begins to write at the own file pointers, with all processes of the file. MPI-5.0, 14.4.5. */
 int MPI_File_write_all_begin(MPI_File fh, const void *buf, int count, MPI_Datatype datatype);
+/** Begins to write at the own file pointers, with all processes of the file. MPI-5.0, 14.4.5. */
 int MPI_File_write_all_begin_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype);
+/** Ends what MPI_File_write_all_begin began. MPI-5.0, 14.4.5. */
 int MPI_File_write_all_end(MPI_File fh, const void *buf, MPI_Status *status);
+/** Writes at an offset. MPI-5.0, 14.4.2. */
 int MPI_File_write_at(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
+/** Writes at an offset. MPI-5.0, 14.4.2. */
 int MPI_File_write_at_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status);
+/** Writes at offsets, with all processes of the file. MPI-5.0, 14.4.2. */
 int MPI_File_write_at_all(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
+/** Writes at offsets, with all processes of the file. MPI-5.0, 14.4.2. */
 int MPI_File_write_at_all_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status);
+/** Begins to write at offsets, with all processes of the file. MPI-5.0, 14.4.5. */
 int MPI_File_write_at_all_begin(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype);
+/** Begins to write at offsets, with all processes of the file. MPI-5.0, 14.4.5. */
 int MPI_File_write_at_all_begin_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype);
+/** Ends what MPI_File_write_at_all_begin began. MPI-5.0, 14.4.5. */
 int MPI_File_write_at_all_end(MPI_File fh, const void *buf, MPI_Status *status);
+/** Writes at the shared file pointer, in the order of the ranks. MPI-5.0, 14.4.4. */
 int MPI_File_write_ordered(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
+/** Writes at the shared file pointer, in the order of the ranks. MPI-5.0, 14.4.4. */
 int MPI_File_write_ordered_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status);
+/** Begins to write at the shared file pointer, in the order of the ranks. MPI-5.0, 14.4.5. */
 int MPI_File_write_ordered_begin(MPI_File fh, const void *buf, int count, MPI_Datatype datatype);
+/** Begins to write at the shared file pointer, in the order of the ranks. MPI-5.0, 14.4.5. */
 int MPI_File_write_ordered_begin_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype);
+/** Ends what MPI_File_write_ordered_begin began. MPI-5.0, 14.4.5. */
 int MPI_File_write_ordered_end(MPI_File fh, const void *buf, MPI_Status *status);
+/** Writes at the shared file pointer. MPI-5.0, 14.4.4. */
 int MPI_File_write_shared(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status);
+/** Writes at the shared file pointer. MPI-5.0, 14.4.4. */
 int MPI_File_write_shared_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status);
+/** Defines a data representation by functions that convert it. MPI-5.0, 14.5.3. */
 int MPI_Register_datarep(const char *datarep, MPI_Datarep_conversion_function *read_conversion_fn, MPI_Datarep_conversion_function *write_conversion_fn, MPI_Datarep_extent_function *dtype_file_extent_fn, void *extra_state);
+/** Defines a data representation by functions that convert it. MPI-5.0, 14.5.3. */
 int MPI_Register_datarep_c(const char *datarep, MPI_Datarep_conversion_function_c *read_conversion_fn, MPI_Datarep_conversion_function_c *write_conversion_fn, MPI_Datarep_extent_function *dtype_file_extent_fn, void *extra_state);
 int PMPI_File_call_errhandler(MPI_File fh, int errorcode);
 int PMPI_File_close(MPI_File *fh);
@@ -1245,17 +1598,29 @@ int PMPI_Register_datarep(const char *datarep, MPI_Datarep_conversion_function *
 int PMPI_Register_datarep_c(const char *datarep, MPI_Datarep_conversion_function_c *read_conversion_fn, MPI_Datarep_conversion_function_c *write_conversion_fn, MPI_Datarep_extent_function *dtype_file_extent_fn, void *extra_state);
 
 /* Groups (7.3). */
+/** Compares two groups: the same, the same members, or neither. MPI-5.0, 7.3.1. */
 int MPI_Group_compare(MPI_Group group1, MPI_Group group2, int *result);
+/** Makes the group of the members of one group that are not in another. MPI-5.0, 7.3.2. */
 int MPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup);
+/** Makes the group of all members but these ranks. MPI-5.0, 7.3.2. */
 int MPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Group *newgroup);
+/** Frees a group. MPI-5.0, 7.3.3. */
 int MPI_Group_free(MPI_Group *group);
+/** Makes the group of these ranks, in this order. MPI-5.0, 7.3.2. */
 int MPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Group *newgroup);
+/** Makes the group of the members that two groups have in common. MPI-5.0, 7.3.2. */
 int MPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup);
+/** Makes the group of all members but these ranges of ranks. MPI-5.0, 7.3.2. */
 int MPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MPI_Group *newgroup);
+/** Makes the group of these ranges of ranks, in this order. MPI-5.0, 7.3.2. */
 int MPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MPI_Group *newgroup);
+/** Tells the rank of this process in a group. MPI-5.0, 7.3.1. */
 int MPI_Group_rank(MPI_Group group, int *rank);
+/** Tells the number of processes of a group. MPI-5.0, 7.3.1. */
 int MPI_Group_size(MPI_Group group, int *size);
+/** Tells the ranks that processes of one group have in another. MPI-5.0, 7.3.1. */
 int MPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_Group group2, int ranks2[]);
+/** Makes the group of the members of both groups. MPI-5.0, 7.3.2. */
 int MPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup);
 int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int *result);
 int PMPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup);
@@ -1271,27 +1636,49 @@ int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_
 int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup);
 
 /* Integers of handles (20.3). */
+/** Gives the communicator of an integer handle. MPI-5.0, 20.3.4. */
 MPI_Comm MPI_Comm_fromint(int comm);
+/** Gives the integer handle of a communicator. MPI-5.0, 20.3.4. */
 int MPI_Comm_toint(MPI_Comm comm);
+/** Gives the error handler of an integer handle. MPI-5.0, 20.3.4. */
 MPI_Errhandler MPI_Errhandler_fromint(int errhandler);
+/** Gives the integer handle of an error handler. MPI-5.0, 20.3.4. */
 int MPI_Errhandler_toint(MPI_Errhandler errhandler);
+/** Gives the file of an integer handle. MPI-5.0, 20.3.4. */
 MPI_File MPI_File_fromint(int file);
+/** Gives the integer handle of a file. MPI-5.0, 20.3.4. */
 int MPI_File_toint(MPI_File file);
+/** Gives the group of an integer handle. MPI-5.0, 20.3.4. */
 MPI_Group MPI_Group_fromint(int group);
+/** Gives the integer handle of a group. MPI-5.0, 20.3.4. */
 int MPI_Group_toint(MPI_Group group);
+/** Gives the info object of an integer handle. MPI-5.0, 20.3.4. */
 MPI_Info MPI_Info_fromint(int info);
+/** Gives the integer handle of an info object. MPI-5.0, 20.3.4. */
 int MPI_Info_toint(MPI_Info info);
+/** Gives the matched message of an integer handle. MPI-5.0, 20.3.4. */
 MPI_Message MPI_Message_fromint(int message);
+/** Gives the integer handle of a matched message. MPI-5.0, 20.3.4. */
 int MPI_Message_toint(MPI_Message message);
+/** Gives the operation of an integer handle. MPI-5.0, 20.3.4. */
 MPI_Op MPI_Op_fromint(int op);
+/** Gives the integer handle of an operation. MPI-5.0, 20.3.4. */
 int MPI_Op_toint(MPI_Op op);
+/** Gives the request of an integer handle. MPI-5.0, 20.3.4. */
 MPI_Request MPI_Request_fromint(int request);
+/** Gives the integer handle of a request. MPI-5.0, 20.3.4. */
 int MPI_Request_toint(MPI_Request request);
+/** Gives the session of an integer handle. MPI-5.0, 20.3.4. */
 MPI_Session MPI_Session_fromint(int session);
+/** Gives the integer handle of a session. MPI-5.0, 20.3.4. */
 int MPI_Session_toint(MPI_Session session);
+/** Gives the datatype of an integer handle. MPI-5.0, 20.3.4. */
 MPI_Datatype MPI_Type_fromint(int datatype);
+/** Gives the integer handle of a datatype. MPI-5.0, 20.3.4. */
 int MPI_Type_toint(MPI_Datatype datatype);
+/** Gives the window of an integer handle. MPI-5.0, 20.3.4. */
 MPI_Win MPI_Win_fromint(int win);
+/** Gives the integer handle of a window. MPI-5.0, 20.3.4. */
 int MPI_Win_toint(MPI_Win win);
 MPI_Comm PMPI_Comm_fromint(int comm);
 int PMPI_Comm_toint(MPI_Comm comm);
@@ -1317,16 +1704,27 @@ MPI_Win PMPI_Win_fromint(int win);
 int PMPI_Win_toint(MPI_Win win);
 
 /* Info objects (chapter 10). */
+/** Makes an info object without entries. MPI-5.0, 10. */
 int MPI_Info_create(MPI_Info *info);
+/** Makes an info object with what MPI knows of the start of this process. MPI-5.0, 10. */
 int MPI_Info_create_env(int argc, char *argv[], MPI_Info *info);
+/** Removes an entry from an info object. MPI-5.0, 10. */
 int MPI_Info_delete(MPI_Info info, const char *key);
+/** Makes a copy of an info object. MPI-5.0, 10. */
 int MPI_Info_dup(MPI_Info info, MPI_Info *newinfo);
+/** Frees an info object. MPI-5.0, 10. */
 int MPI_Info_free(MPI_Info *info);
+/** Reads the value of a key; MPI_Info_get_string is its successor. MPI-5.0, 16. */
 int MPI_Info_get(MPI_Info info, const char *key, int valuelen, char *value, int *flag);
+/** Tells the number of entries of an info object. MPI-5.0, 10. */
 int MPI_Info_get_nkeys(MPI_Info info, int *nkeys);
+/** Tells the key of an entry of an info object. MPI-5.0, 10. */
 int MPI_Info_get_nthkey(MPI_Info info, int n, char *key);
+/** Reads the value of a key, and tells how long it is. MPI-5.0, 10. */
 int MPI_Info_get_string(MPI_Info info, const char *key, int *buflen, char *value, int *flag);
+/** Tells the length of the value of a key; MPI_Info_get_string is its successor. MPI-5.0, 16. */
 int MPI_Info_get_valuelen(MPI_Info info, const char *key, int *valuelen, int *flag);
+/** Sets the value of a key. MPI-5.0, 10. */
 int MPI_Info_set(MPI_Info info, const char *key, const char *value);
 int PMPI_Info_create(MPI_Info *info);
 int PMPI_Info_create_env(int argc, char *argv[], MPI_Info *info);
@@ -1341,35 +1739,65 @@ int PMPI_Info_get_valuelen(MPI_Info info, const char *key, int *valuelen, int *f
 int PMPI_Info_set(MPI_Info info, const char *key, const char *value);
 
 /* Neighbourhood collectives (8.6 to 8.9). */
+/** Gathers equal parts from all neighbors in the topology. MPI-5.0, 8.6.1. */
 int MPI_Neighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
+/** Gathers equal parts from all neighbors in the topology. MPI-5.0, 8.6.1. */
 int MPI_Neighbor_allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm);
+/** Starts MPI_Neighbor_allgather, with a request: gathers equal parts from all neighbors in the topology. MPI-5.0, 8.6.1. */
 int MPI_Ineighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+/** Starts MPI_Neighbor_allgather, with a request: gathers equal parts from all neighbors in the topology. MPI-5.0, 8.6.1. */
 int MPI_Ineighbor_allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+/** Makes a persistent request for MPI_Neighbor_allgather: gathers equal parts from all neighbors in the topology. MPI-5.0, 8.6.1. */
 int MPI_Neighbor_allgather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Makes a persistent request for MPI_Neighbor_allgather: gathers equal parts from all neighbors in the topology. MPI-5.0, 8.6.1. */
 int MPI_Neighbor_allgather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Gathers parts of any lengths from all neighbors in the topology. MPI-5.0, 8.6.1. */
 int MPI_Neighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm);
+/** Gathers parts of any lengths from all neighbors in the topology. MPI-5.0, 8.6.1. */
 int MPI_Neighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm);
+/** Starts MPI_Neighbor_allgatherv, with a request: gathers parts of any lengths from all neighbors in the topology. MPI-5.0, 8.6.1. */
 int MPI_Ineighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+/** Starts MPI_Neighbor_allgatherv, with a request: gathers parts of any lengths from all neighbors in the topology. MPI-5.0, 8.6.1. */
 int MPI_Ineighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+/** Makes a persistent request for MPI_Neighbor_allgatherv: gathers parts of any lengths from all neighbors in the topology. MPI-5.0, 8.6.1. */
 int MPI_Neighbor_allgatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Makes a persistent request for MPI_Neighbor_allgatherv: gathers parts of any lengths from all neighbors in the topology. MPI-5.0, 8.6.1. */
 int MPI_Neighbor_allgatherv_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Sends a part of equal length to every neighbor in the topology. MPI-5.0, 8.6.2. */
 int MPI_Neighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
+/** Sends a part of equal length to every neighbor in the topology. MPI-5.0, 8.6.2. */
 int MPI_Neighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm);
+/** Starts MPI_Neighbor_alltoall, with a request: sends a part of equal length to every neighbor in the topology. MPI-5.0, 8.6.2. */
 int MPI_Ineighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+/** Starts MPI_Neighbor_alltoall, with a request: sends a part of equal length to every neighbor in the topology. MPI-5.0, 8.6.2. */
 int MPI_Ineighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+/** Makes a persistent request for MPI_Neighbor_alltoall: sends a part of equal length to every neighbor in the topology. MPI-5.0, 8.6.2. */
 int MPI_Neighbor_alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Makes a persistent request for MPI_Neighbor_alltoall: sends a part of equal length to every neighbor in the topology. MPI-5.0, 8.6.2. */
 int MPI_Neighbor_alltoall_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Sends a part of any length to every neighbor in the topology. MPI-5.0, 8.6.2. */
 int MPI_Neighbor_alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm);
+/** Sends a part of any length to every neighbor in the topology. MPI-5.0, 8.6.2. */
 int MPI_Neighbor_alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm);
+/** Starts MPI_Neighbor_alltoallv, with a request: sends a part of any length to every neighbor in the topology. MPI-5.0, 8.6.2. */
 int MPI_Ineighbor_alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+/** Starts MPI_Neighbor_alltoallv, with a request: sends a part of any length to every neighbor in the topology. MPI-5.0, 8.6.2. */
 int MPI_Ineighbor_alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+/** Makes a persistent request for MPI_Neighbor_alltoallv: sends a part of any length to every neighbor in the topology. MPI-5.0, 8.6.2. */
 int MPI_Neighbor_alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Makes a persistent request for MPI_Neighbor_alltoallv: sends a part of any length to every neighbor in the topology. MPI-5.0, 8.6.2. */
 int MPI_Neighbor_alltoallv_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Sends a part of any length and datatype to every neighbor in the topology. MPI-5.0, 8.6.2. */
 int MPI_Neighbor_alltoallw(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm);
+/** Sends a part of any length and datatype to every neighbor in the topology. MPI-5.0, 8.6.2. */
 int MPI_Neighbor_alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm);
+/** Starts MPI_Neighbor_alltoallw, with a request: sends a part of any length and datatype to every neighbor in the topology. MPI-5.0, 8.6.2. */
 int MPI_Ineighbor_alltoallw(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request);
+/** Starts MPI_Neighbor_alltoallw, with a request: sends a part of any length and datatype to every neighbor in the topology. MPI-5.0, 8.6.2. */
 int MPI_Ineighbor_alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request);
+/** Makes a persistent request for MPI_Neighbor_alltoallw: sends a part of any length and datatype to every neighbor in the topology. MPI-5.0, 8.6.2. */
 int MPI_Neighbor_alltoallw_init(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Makes a persistent request for MPI_Neighbor_alltoallw: sends a part of any length and datatype to every neighbor in the topology. MPI-5.0, 8.6.2. */
 int MPI_Neighbor_alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request);
 int PMPI_Neighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
 int PMPI_Neighbor_allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm);
@@ -1403,11 +1831,17 @@ int PMPI_Neighbor_alltoallw_init(const void *sendbuf, const int sendcounts[], co
 int PMPI_Neighbor_alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request);
 
 /* Reduction operations (6.9). */
+/** Tells whether an operation is commutative. MPI-5.0, 6.9. */
 int MPI_Op_commutative(MPI_Op op, int *commute);
+/** Makes an operation for reductions of a function. MPI-5.0, 6.9.5. */
 int MPI_Op_create(MPI_User_function *user_fn, int commute, MPI_Op *op);
+/** Makes an operation for reductions of a function. MPI-5.0, 6.9.5. */
 int MPI_Op_create_c(MPI_User_function_c *user_fn, int commute, MPI_Op *op);
+/** Frees an operation. MPI-5.0, 6.9.5. */
 int MPI_Op_free(MPI_Op *op);
+/** Combines two buffers of this process by an operation. MPI-5.0, 6.9.7. */
 int MPI_Reduce_local(const void *inbuf, void *inoutbuf, int count, MPI_Datatype datatype, MPI_Op op);
+/** Combines two buffers of this process by an operation. MPI-5.0, 6.9.7. */
 int MPI_Reduce_local_c(const void *inbuf, void *inoutbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op);
 int PMPI_Op_commutative(MPI_Op op, int *commute);
 int PMPI_Op_create(MPI_User_function *user_fn, int commute, MPI_Op *op);
@@ -1417,17 +1851,29 @@ int PMPI_Reduce_local(const void *inbuf, void *inoutbuf, int count, MPI_Datatype
 int PMPI_Reduce_local_c(const void *inbuf, void *inoutbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op);
 
 /* Packing (5.2, 5.3). */
+/** Copies elements into a buffer, one after the other. MPI-5.0, 5.2. */
 int MPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, int outsize, int *position, MPI_Comm comm);
+/** Copies elements into a buffer, one after the other. MPI-5.0, 5.2. */
 int MPI_Pack_c(const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf, MPI_Count outsize, MPI_Count *position, MPI_Comm comm);
+/** Copies elements into a buffer in a representation that all machines read. MPI-5.0, 5.3. */
 int MPI_Pack_external(const char *datarep, const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, MPI_Aint outsize, MPI_Aint *position);
+/** Copies elements into a buffer in a representation that all machines read. MPI-5.0, 5.3. */
 int MPI_Pack_external_c(const char *datarep, const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf, MPI_Count outsize, MPI_Count *position);
+/** Tells the bytes that MPI_Pack_external needs for elements. MPI-5.0, 5.3. */
 int MPI_Pack_external_size(const char *datarep, int incount, MPI_Datatype datatype, MPI_Aint *size);
+/** Tells the bytes that MPI_Pack_external needs for elements. MPI-5.0, 5.3. */
 int MPI_Pack_external_size_c(const char *datarep, MPI_Count incount, MPI_Datatype datatype, MPI_Count *size);
+/** Tells the bytes that MPI_Pack may need for elements. MPI-5.0, 5.2. */
 int MPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int *size);
+/** Tells the bytes that MPI_Pack may need for elements. MPI-5.0, 5.2. */
 int MPI_Pack_size_c(MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm, MPI_Count *size);
+/** Copies elements out of a buffer that MPI_Pack filled. MPI-5.0, 5.2. */
 int MPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf, int outcount, MPI_Datatype datatype, MPI_Comm comm);
+/** Copies elements out of a buffer that MPI_Pack filled. MPI-5.0, 5.2. */
 int MPI_Unpack_c(const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf, MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm);
+/** Copies elements out of a buffer that MPI_Pack_external filled. MPI-5.0, 5.3. */
 int MPI_Unpack_external(const char *datarep, const void *inbuf, MPI_Aint insize, MPI_Aint *position, void *outbuf, int outcount, MPI_Datatype datatype);
+/** Copies elements out of a buffer that MPI_Pack_external filled. MPI-5.0, 5.3. */
 int MPI_Unpack_external_c(const char *datarep, const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf, MPI_Count outcount, MPI_Datatype datatype);
 int PMPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, int outsize, int *position, MPI_Comm comm);
 int PMPI_Pack_c(const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf, MPI_Count outsize, MPI_Count *position, MPI_Comm comm);
@@ -1443,11 +1889,17 @@ int PMPI_Unpack_external(const char *datarep, const void *inbuf, MPI_Aint insize
 int PMPI_Unpack_external_c(const char *datarep, const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf, MPI_Count outcount, MPI_Datatype datatype);
 
 /* Partitioned messages (chapter 4). */
+/** Tells whether a partition of a partitioned receive has arrived. MPI-5.0, 4.2.2. */
 int MPI_Parrived(MPI_Request request, int partition, int *flag);
+/** Says that a partition of a partitioned send may leave. MPI-5.0, 4.2.2. */
 int MPI_Pready(int partition, MPI_Request request);
+/** Says that these partitions of a partitioned send may leave. MPI-5.0, 4.2.2. */
 int MPI_Pready_list(int length, const int array_of_partitions[], MPI_Request request);
+/** Says that this range of partitions of a partitioned send may leave. MPI-5.0, 4.2.2. */
 int MPI_Pready_range(int partition_low, int partition_high, MPI_Request request);
+/** Makes a persistent request for a receive in partitions. MPI-5.0, 4.2.1. */
 int MPI_Precv_init(void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+/** Makes a persistent request for a send in partitions. MPI-5.0, 4.2.1. */
 int MPI_Psend_init(const void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 int PMPI_Parrived(MPI_Request request, int partition, int *flag);
 int PMPI_Pready(int partition, MPI_Request request);
@@ -1457,51 +1909,97 @@ int PMPI_Precv_init(void *buf, int partitions, MPI_Count count, MPI_Datatype dat
 int PMPI_Psend_init(const void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 
 /* Point-to-point messages (MPI-5.0, chapter 3). */
+/** Sends a message by way of the attached buffer, without waiting for the receiver. MPI-5.0, 3.4. */
 int MPI_Bsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
+/** Sends a message by way of the attached buffer, without waiting for the receiver. MPI-5.0, 3.4. */
 int MPI_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
+/** Makes a persistent request for a buffered send. MPI-5.0, 3.9. */
 int MPI_Bsend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
+/** Makes a persistent request for a buffered send. MPI-5.0, 3.9. */
 int MPI_Bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
+/** Starts a buffered send. MPI-5.0, 3.7.2. */
 int MPI_Ibsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
+/** Starts a buffered send. MPI-5.0, 3.7.2. */
 int MPI_Ibsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
+/** Takes the first matching message out of matching, if there is one, for MPI_Mrecv. MPI-5.0, 3.8.2. */
 int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status);
+/** Starts to receive a message that a matching probe took. MPI-5.0, 3.8.3. */
 int MPI_Imrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message, MPI_Request *request);
+/** Starts to receive a message that a matching probe took. MPI-5.0, 3.8.3. */
 int MPI_Imrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message, MPI_Request *request);
+/** Tells whether a matching message has come. MPI-5.0, 3.8.1. */
 int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status);
+/** Starts a receive. MPI-5.0, 3.7.2. */
 int MPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request);
+/** Starts a receive. MPI-5.0, 3.7.2. */
 int MPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request);
+/** Starts a ready send. MPI-5.0, 3.7.2. */
 int MPI_Irsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
+/** Starts a ready send. MPI-5.0, 3.7.2. */
 int MPI_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
+/** Starts a send. MPI-5.0, 3.7.2. */
 int MPI_Isend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
+/** Starts a send. MPI-5.0, 3.7.2. */
 int MPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
+/** Starts a send and a receive. MPI-5.0, 3.10. */
 int MPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request *request);
+/** Starts a send and a receive. MPI-5.0, 3.10. */
 int MPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request *request);
+/** Starts a send and a receive that use the same buffer. MPI-5.0, 3.10. */
 int MPI_Isendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request *request);
+/** Starts a send and a receive that use the same buffer. MPI-5.0, 3.10. */
 int MPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request *request);
+/** Starts a synchronous send. MPI-5.0, 3.7.2. */
 int MPI_Issend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
+/** Starts a synchronous send. MPI-5.0, 3.7.2. */
 int MPI_Issend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
+/** Waits for a matching message and takes it out of matching, for MPI_Mrecv. MPI-5.0, 3.8.2. */
 int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status);
+/** Receives a message that a matching probe took. MPI-5.0, 3.8.3. */
 int MPI_Mrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message, MPI_Status *status);
+/** Receives a message that a matching probe took. MPI-5.0, 3.8.3. */
 int MPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message, MPI_Status *status);
+/** Waits until a matching message has come. MPI-5.0, 3.8.1. */
 int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status);
+/** Receives a message. MPI-5.0, 3.2.4. */
 int MPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status);
+/** Receives a message. MPI-5.0, 3.2.4. */
 int MPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status);
+/** Makes a persistent request for a receive. MPI-5.0, 3.9. */
 int MPI_Recv_init(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request);
+/** Makes a persistent request for a receive. MPI-5.0, 3.9. */
 int MPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request);
+/** Sends a message whose receive is posted already. MPI-5.0, 3.4. */
 int MPI_Rsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
+/** Sends a message whose receive is posted already. MPI-5.0, 3.4. */
 int MPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
+/** Makes a persistent request for a ready send. MPI-5.0, 3.9. */
 int MPI_Rsend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
+/** Makes a persistent request for a ready send. MPI-5.0, 3.9. */
 int MPI_Rsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
+/** Sends a message; returns when its buffer may be used again. MPI-5.0, 3.2.1. */
 int MPI_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
+/** Sends a message; returns when its buffer may be used again. MPI-5.0, 3.2.1. */
 int MPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
+/** Makes a persistent request for a send. MPI-5.0, 3.9. */
 int MPI_Send_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
+/** Makes a persistent request for a send. MPI-5.0, 3.9. */
 int MPI_Send_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
+/** Sends a message and receives another, without a deadlock. MPI-5.0, 3.10. */
 int MPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status);
+/** Sends a message and receives another, without a deadlock. MPI-5.0, 3.10. */
 int MPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status);
+/** Sends a message and receives another into the same buffer. MPI-5.0, 3.10. */
 int MPI_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status);
+/** Sends a message and receives another into the same buffer. MPI-5.0, 3.10. */
 int MPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status);
+/** Sends a message; returns when its receive has begun. MPI-5.0, 3.4. */
 int MPI_Ssend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
+/** Sends a message; returns when its receive has begun. MPI-5.0, 3.4. */
 int MPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
+/** Makes a persistent request for a synchronous send. MPI-5.0, 3.9. */
 int MPI_Ssend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
+/** Makes a persistent request for a synchronous send. MPI-5.0, 3.9. */
 int MPI_Ssend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
 int PMPI_Bsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
 int PMPI_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
@@ -1551,15 +2049,25 @@ int PMPI_Ssend_init(const void *buf, int count, MPI_Datatype datatype, int dest,
 int PMPI_Ssend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
 
 /* Functions that MPI-3.0 removed and old programs still call. */
+/** Gives the address of a place in memory; MPI_Get_address is its successor. MPI-5.0, 17. */
 int MPI_Address(const void *location, MPI_Aint *address) VERBENA_MPI_REMOVED;
+/** Makes a datatype of blocks at displacements in bytes; MPI_Type_create_hindexed is its successor. MPI-5.0, 17. */
 int MPI_Type_hindexed(int count, const int array_of_blocklengths[], const MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype) VERBENA_MPI_REMOVED;
+/** Makes a datatype of equal blocks at a regular distance in bytes; MPI_Type_create_hvector is its successor. MPI-5.0, 17. */
 int MPI_Type_hvector(int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype, MPI_Datatype *newtype) VERBENA_MPI_REMOVED;
+/** Makes a datatype of blocks of several datatypes; MPI_Type_create_struct is its successor. MPI-5.0, 17. */
 int MPI_Type_struct(int count, const int array_of_blocklengths[], const MPI_Aint array_of_displacements[], const MPI_Datatype array_of_types[], MPI_Datatype *newtype) VERBENA_MPI_REMOVED;
+/** Tells the extent of a datatype; MPI_Type_get_extent is its successor. MPI-5.0, 17. */
 int MPI_Type_extent(MPI_Datatype datatype, MPI_Aint *extent) VERBENA_MPI_REMOVED;
+/** Tells the lower bound of a datatype; MPI_Type_get_extent is its successor. MPI-5.0, 17. */
 int MPI_Type_lb(MPI_Datatype datatype, MPI_Aint *displacement) VERBENA_MPI_REMOVED;
+/** Tells the upper bound of a datatype; MPI_Type_get_extent is its successor. MPI-5.0, 17. */
 int MPI_Type_ub(MPI_Datatype datatype, MPI_Aint *displacement) VERBENA_MPI_REMOVED;
+/** Makes an error handler for communicators; MPI_Comm_create_errhandler is its successor. MPI-5.0, 17. */
 int MPI_Errhandler_create(MPI_Comm_errhandler_function *handler_fn, MPI_Errhandler *errhandler) VERBENA_MPI_REMOVED;
+/** Gives the error handler of a communicator; MPI_Comm_get_errhandler is its successor. MPI-5.0, 17. */
 int MPI_Errhandler_get(MPI_Comm comm, MPI_Errhandler *errhandler) VERBENA_MPI_REMOVED;
+/** Sets the error handler of a communicator; MPI_Comm_set_errhandler is its successor. MPI-5.0, 17. */
 int MPI_Errhandler_set(MPI_Comm comm, MPI_Errhandler errhandler) VERBENA_MPI_REMOVED;
 int PMPI_Address(const void *location, MPI_Aint *address) VERBENA_MPI_REMOVED;
 int PMPI_Type_hindexed(int count, const int array_of_blocklengths[], const MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype) VERBENA_MPI_REMOVED;
@@ -1573,23 +2081,41 @@ int PMPI_Errhandler_get(MPI_Comm comm, MPI_Errhandler *errhandler) VERBENA_MPI_R
 int PMPI_Errhandler_set(MPI_Comm comm, MPI_Errhandler errhandler) VERBENA_MPI_REMOVED;
 
 /* Completion, persistent and generalized requests (3.7, 3.9, 13.2). */
+/** Asks to cancel an operation; it must still be completed. MPI-5.0, 3.8.4. */
 int MPI_Cancel(MPI_Request *request);
+/** Says that the operation of a generalized request is complete. MPI-5.0, 13.2. */
 int MPI_Grequest_complete(MPI_Request request);
+/** Makes a request for an operation of the program's own. MPI-5.0, 13.2. */
 int MPI_Grequest_start(MPI_Grequest_query_function *query_fn, MPI_Grequest_free_function *free_fn, MPI_Grequest_cancel_function *cancel_fn, void *extra_state, MPI_Request *request);
+/** Frees a request; its operation completes by itself. MPI-5.0, 3.7.3. */
 int MPI_Request_free(MPI_Request *request);
+/** Tells whether an operation is complete, and leaves the request. MPI-5.0, 3.7.6. */
 int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status);
+/** Tells whether all of several operations are complete, and leaves the requests. MPI-5.0, 3.7.6. */
 int MPI_Request_get_status_all(int count, const MPI_Request array_of_requests[], int *flag, MPI_Status *array_of_statuses);
+/** Tells whether one of several operations is complete, and leaves the requests. MPI-5.0, 3.7.6. */
 int MPI_Request_get_status_any(int count, const MPI_Request array_of_requests[], int *indx, int *flag, MPI_Status *status);
+/** Tells which of several operations are complete, and leaves the requests. MPI-5.0, 3.7.6. */
 int MPI_Request_get_status_some(int incount, const MPI_Request array_of_requests[], int *outcount, int array_of_indices[], MPI_Status *array_of_statuses);
+/** Starts the operation of a persistent request. MPI-5.0, 3.9. */
 int MPI_Start(MPI_Request *request);
+/** Starts the operations of persistent requests. MPI-5.0, 3.9. */
 int MPI_Startall(int count, MPI_Request array_of_requests[]);
+/** Tells whether an operation is complete, and completes it if so. MPI-5.0, 3.7.3. */
 int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status);
+/** Tells whether all of several operations are complete, and completes them if so. MPI-5.0, 3.7.5. */
 int MPI_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Status *array_of_statuses);
+/** Tells whether one of several operations is complete, and completes it if so. MPI-5.0, 3.7.5. */
 int MPI_Testany(int count, MPI_Request array_of_requests[], int *indx, int *flag, MPI_Status *status);
+/** Completes those of several operations that have ended. MPI-5.0, 3.7.5. */
 int MPI_Testsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[], MPI_Status *array_of_statuses);
+/** Waits until an operation is complete. MPI-5.0, 3.7.3. */
 int MPI_Wait(MPI_Request *request, MPI_Status *status);
+/** Waits until all of several operations are complete. MPI-5.0, 3.7.5. */
 int MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status *array_of_statuses);
+/** Waits until one of several operations is complete. MPI-5.0, 3.7.5. */
 int MPI_Waitany(int count, MPI_Request array_of_requests[], int *indx, MPI_Status *status);
+/** Waits until at least one of several operations is complete, and completes all that have ended. MPI-5.0, 3.7.5. */
 int MPI_Waitsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[], MPI_Status *array_of_statuses);
 int PMPI_Cancel(MPI_Request *request);
 int PMPI_Grequest_complete(MPI_Request request);
@@ -1611,55 +2137,105 @@ int PMPI_Waitany(int count, MPI_Request array_of_requests[], int *indx, MPI_Stat
 int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[], MPI_Status *array_of_statuses);
 
 /* One-sided communication (chapter 12). */
+/** Combines elements with those at the target by an operation. MPI-5.0, 12.3.4. */
 int MPI_Accumulate(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win);
+/** Combines elements with those at the target by an operation. MPI-5.0, 12.3.4. */
 int MPI_Accumulate_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win);
+/** Replaces an element at the target if it has a value, and gives the old one. MPI-5.0, 12.3.4. */
 int MPI_Compare_and_swap(const void *origin_addr, const void *compare_addr, void *result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Win win);
+/** Combines one element with that at the target by an operation, and gives the old one. MPI-5.0, 12.3.4. */
 int MPI_Fetch_and_op(const void *origin_addr, void *result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win);
+/** Reads elements at the target. MPI-5.0, 12.3.2. */
 int MPI_Get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win);
+/** Reads elements at the target. MPI-5.0, 12.3.2. */
 int MPI_Get_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win);
+/** Combines elements with those at the target by an operation, and gives the old ones. MPI-5.0, 12.3.4. */
 int MPI_Get_accumulate(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, void *result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win);
+/** Combines elements with those at the target by an operation, and gives the old ones. MPI-5.0, 12.3.4. */
 int MPI_Get_accumulate_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, void *result_addr, MPI_Count result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win);
+/** Writes elements at the target. MPI-5.0, 12.3.1. */
 int MPI_Put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win);
+/** Writes elements at the target. MPI-5.0, 12.3.1. */
 int MPI_Put_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win);
+/** Combines elements with those at the target by an operation, with a request. MPI-5.0, 12.3.5. */
 int MPI_Raccumulate(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request);
+/** Combines elements with those at the target by an operation, with a request. MPI-5.0, 12.3.5. */
 int MPI_Raccumulate_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request);
+/** Reads elements at the target, with a request. MPI-5.0, 12.3.5. */
 int MPI_Rget(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request);
+/** Reads elements at the target, with a request. MPI-5.0, 12.3.5. */
 int MPI_Rget_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request);
+/** Combines elements with those at the target by an operation, and gives the old ones, with a request. MPI-5.0, 12.3.5. */
 int MPI_Rget_accumulate(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, void *result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request);
+/** Combines elements with those at the target by an operation, and gives the old ones, with a request. MPI-5.0, 12.3.5. */
 int MPI_Rget_accumulate_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, void *result_addr, MPI_Count result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request);
+/** Writes elements at the target, with a request. MPI-5.0, 12.3.5. */
 int MPI_Rput(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request);
+/** Writes elements at the target, with a request. MPI-5.0, 12.3.5. */
 int MPI_Rput_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request);
+/** Allocates memory, and makes a window of that of all ranks. MPI-5.0, 12.2.2. */
 int MPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win);
+/** Allocates memory, and makes a window of that of all ranks. MPI-5.0, 12.2.2. */
 int MPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win);
+/** Allocates memory that all ranks can reach by loads and stores, and makes a window of it. MPI-5.0, 12.2.3. */
 int MPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win);
+/** Allocates memory that all ranks can reach by loads and stores, and makes a window of it. MPI-5.0, 12.2.3. */
 int MPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win);
+/** Adds memory to a dynamic window. MPI-5.0, 12.2.4. */
 int MPI_Win_attach(MPI_Win win, void *base, MPI_Aint size);
+/** Ends the accesses that MPI_Win_start began. MPI-5.0, 12.5.2. */
 int MPI_Win_complete(MPI_Win win);
+/** Makes a window of memory of all ranks. MPI-5.0, 12.2.1. */
 int MPI_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win *win);
+/** Makes a window of memory of all ranks. MPI-5.0, 12.2.1. */
 int MPI_Win_create_c(void *base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win *win);
+/** Makes a window to which memory is added later. MPI-5.0, 12.2.4. */
 int MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win);
+/** Takes memory out of a dynamic window. MPI-5.0, 12.2.4. */
 int MPI_Win_detach(MPI_Win win, const void *base);
+/** Ends the accesses of all ranks since the last fence, and begins new ones. MPI-5.0, 12.5.1. */
 int MPI_Win_fence(int assert, MPI_Win win);
+/** Waits until all accesses of a target are complete there. MPI-5.0, 12.5.4. */
 int MPI_Win_flush(int rank, MPI_Win win);
+/** Waits until all accesses of all targets are complete there. MPI-5.0, 12.5.4. */
 int MPI_Win_flush_all(MPI_Win win);
+/** Waits until the buffers of all accesses of a target may be used again. MPI-5.0, 12.5.4. */
 int MPI_Win_flush_local(int rank, MPI_Win win);
+/** Waits until the buffers of all accesses may be used again. MPI-5.0, 12.5.4. */
 int MPI_Win_flush_local_all(MPI_Win win);
+/** Frees a window; all its ranks call it. MPI-5.0, 12.2.5. */
 int MPI_Win_free(MPI_Win *win);
+/** Makes the group of a window's processes. MPI-5.0, 12.2.6. */
 int MPI_Win_get_group(MPI_Win win, MPI_Group *group);
+/** Tells the hints of a window. MPI-5.0, 12.2.7. */
 int MPI_Win_get_info(MPI_Win win, MPI_Info *info_used);
+/** Tells the name of a window. MPI-5.0, 7.8. */
 int MPI_Win_get_name(MPI_Win win, char *win_name, int *resultlen);
+/** Begins accesses of a target, alone or with others. MPI-5.0, 12.5.3. */
 int MPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win);
+/** Begins accesses of all targets, with others. MPI-5.0, 12.5.3. */
 int MPI_Win_lock_all(int assert, MPI_Win win);
+/** Lets these processes access the own memory. MPI-5.0, 12.5.2. */
 int MPI_Win_post(MPI_Group group, int assert, MPI_Win win);
+/** Gives hints to a window. MPI-5.0, 12.2.7. */
 int MPI_Win_set_info(MPI_Win win, MPI_Info info);
+/** Gives a window a name, which messages about errors show. MPI-5.0, 7.8. */
 int MPI_Win_set_name(MPI_Win win, const char *win_name);
+/** Gives the own address of another rank's memory in a window. MPI-5.0, 12.2.3. */
 int MPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint *size, int *disp_unit, void *baseptr);
+/** Gives the own address of another rank's memory in a window. MPI-5.0, 12.2.3. */
 int MPI_Win_shared_query_c(MPI_Win win, int rank, MPI_Aint *size, MPI_Aint *disp_unit, void *baseptr);
+/** Begins accesses of these processes. MPI-5.0, 12.5.2. */
 int MPI_Win_start(MPI_Group group, int assert, MPI_Win win);
+/** Makes the own loads and stores and the accesses of others see each other. MPI-5.0, 12.5.4. */
 int MPI_Win_sync(MPI_Win win);
+/** Tells whether the accesses that MPI_Win_post let begin have ended. MPI-5.0, 12.5.2. */
 int MPI_Win_test(MPI_Win win, int *flag);
+/** Ends the accesses of a target that MPI_Win_lock began. MPI-5.0, 12.5.3. */
 int MPI_Win_unlock(int rank, MPI_Win win);
+/** Ends the accesses that MPI_Win_lock_all began. MPI-5.0, 12.5.3. */
 int MPI_Win_unlock_all(MPI_Win win);
+/** Waits until the accesses that MPI_Win_post let begin have ended. MPI-5.0, 12.5.2. */
 int MPI_Win_wait(MPI_Win win);
 int PMPI_Accumulate(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win);
 int PMPI_Accumulate_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win);
@@ -1713,14 +2289,23 @@ int PMPI_Win_unlock_all(MPI_Win win);
 int PMPI_Win_wait(MPI_Win win);
 
 /* Sessions (11.3). */
+/** Makes a communicator of a group, without another communicator. MPI-5.0, 7.4.2. */
 int MPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *newcomm);
+/** Makes the group of a process set of a session. MPI-5.0, 7.3.2. */
 int MPI_Group_from_session_pset(MPI_Session session, const char *pset_name, MPI_Group *newgroup);
+/** Makes an intercommunicator of two groups, without another communicator. MPI-5.0, 7.6.2. */
 int MPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI_Group remote_group, int remote_leader, const char *stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *newintercomm);
+/** Ends a session. MPI-5.0, 11.3.1. */
 int MPI_Session_finalize(MPI_Session *session);
+/** Tells the hints of a session. MPI-5.0, 11.3.3. */
 int MPI_Session_get_info(MPI_Session session, MPI_Info *info_used);
+/** Tells the name of a process set. MPI-5.0, 11.3.2. */
 int MPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int n, int *pset_len, char *pset_name);
+/** Tells the number of process sets. MPI-5.0, 11.3.2. */
 int MPI_Session_get_num_psets(MPI_Session session, MPI_Info info, int *npset_names);
+/** Tells what is known of a process set, as an info object. MPI-5.0, 11.3.3. */
 int MPI_Session_get_pset_info(MPI_Session session, const char *pset_name, MPI_Info *info);
+/** Begins a session: a use of MPI of its own, beside MPI_Init. MPI-5.0, 11.3.1. */
 int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *session);
 int PMPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *newcomm);
 int PMPI_Group_from_session_pset(MPI_Session session, const char *pset_name, MPI_Group *newgroup);
@@ -1733,21 +2318,37 @@ int PMPI_Session_get_pset_info(MPI_Session session, const char *pset_name, MPI_I
 int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *session);
 
 /* Statuses (3.2.5, 13.3). */
+/** Tells the number of elements that were received. MPI-5.0, 3.2.5. */
 int MPI_Get_count(const MPI_Status *status, MPI_Datatype datatype, int *count);
+/** Tells the number of elements that were received. MPI-5.0, 3.2.5. */
 int MPI_Get_count_c(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count);
+/** Tells the number of basic elements that were received. MPI-5.0, 5.1.11. */
 int MPI_Get_elements(const MPI_Status *status, MPI_Datatype datatype, int *count);
+/** Tells the number of basic elements that were received. MPI-5.0, 5.1.11. */
 int MPI_Get_elements_c(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count);
+/** Tells the number of basic elements that were received as MPI_Count; MPI_Get_elements_c is its successor. MPI-5.0, 16. */
 int MPI_Get_elements_x(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count);
+/** Reads the error code of a status. MPI-5.0, 3.2.5. */
 int MPI_Status_get_error(const MPI_Status *status, int *error);
+/** Reads the source of a status. MPI-5.0, 3.2.5. */
 int MPI_Status_get_source(const MPI_Status *status, int *source);
+/** Reads the tag of a status. MPI-5.0, 3.2.5. */
 int MPI_Status_get_tag(const MPI_Status *status, int *tag);
+/** Sets whether a status says that the operation was cancelled. MPI-5.0, 13.3. */
 int MPI_Status_set_cancelled(MPI_Status *status, int flag);
+/** Sets the number of elements of a status. MPI-5.0, 13.3. */
 int MPI_Status_set_elements(MPI_Status *status, MPI_Datatype datatype, int count);
+/** Sets the number of elements of a status. MPI-5.0, 13.3. */
 int MPI_Status_set_elements_c(MPI_Status *status, MPI_Datatype datatype, MPI_Count count);
+/** Sets the number of elements of a status as MPI_Count; MPI_Status_set_elements_c is its successor. MPI-5.0, 16. */
 int MPI_Status_set_elements_x(MPI_Status *status, MPI_Datatype datatype, MPI_Count count);
+/** Sets the error code of a status. MPI-5.0, 13.3. */
 int MPI_Status_set_error(MPI_Status *status, int error);
+/** Sets the source of a status. MPI-5.0, 13.3. */
 int MPI_Status_set_source(MPI_Status *status, int source);
+/** Sets the tag of a status. MPI-5.0, 13.3. */
 int MPI_Status_set_tag(MPI_Status *status, int tag);
+/** Tells whether an operation was cancelled. MPI-5.0, 3.8.4. */
 int MPI_Test_cancelled(const MPI_Status *status, int *flag);
 int PMPI_Get_count(const MPI_Status *status, MPI_Datatype datatype, int *count);
 int PMPI_Get_count_c(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count);
@@ -1767,56 +2368,107 @@ int PMPI_Status_set_tag(MPI_Status *status, int tag);
 int PMPI_Test_cancelled(const MPI_Status *status, int *flag);
 
 /* The tool information interface (15.3). */
+/** Tells the number of changes to the categories. MPI-5.0, 15.3.9. */
 int MPI_T_category_changed(int *update_number);
+/** Lists the categories within a category. MPI-5.0, 15.3.9. */
 int MPI_T_category_get_categories(int cat_index, int len, int indices[]);
+/** Lists the control variables of a category. MPI-5.0, 15.3.9. */
 int MPI_T_category_get_cvars(int cat_index, int len, int indices[]);
+/** Lists the events of a category. MPI-5.0, 15.3.9. */
 int MPI_T_category_get_events(int cat_index, int len, int indices[]);
+/** Gives the index of the category of a name. MPI-5.0, 15.3.9. */
 int MPI_T_category_get_index(const char *name, int *cat_index);
+/** Describes a category. MPI-5.0, 15.3.9. */
 int MPI_T_category_get_info(int cat_index, char *name, int *name_len, char *desc, int *desc_len, int *num_cvars, int *num_pvars, int *num_categories);
+/** Tells the number of categories. MPI-5.0, 15.3.9. */
 int MPI_T_category_get_num(int *num_cat);
+/** Tells the number of events of a category. MPI-5.0, 15.3.9. */
 int MPI_T_category_get_num_events(int cat_index, int *num_events);
+/** Lists the performance variables of a category. MPI-5.0, 15.3.9. */
 int MPI_T_category_get_pvars(int cat_index, int len, int indices[]);
+/** Gives the index of the control variable of a name. MPI-5.0, 15.3.6. */
 int MPI_T_cvar_get_index(const char *name, int *cvar_index);
+/** Describes a control variable. MPI-5.0, 15.3.6. */
 int MPI_T_cvar_get_info(int cvar_index, char *name, int *name_len, int *verbosity, MPI_Datatype *datatype, MPI_T_enum *enumtype, char *desc, int *desc_len, int *bind, int *scope);
+/** Tells the number of control variables. MPI-5.0, 15.3.6. */
 int MPI_T_cvar_get_num(int *num_cvar);
+/** Makes a handle for a control variable. MPI-5.0, 15.3.6. */
 int MPI_T_cvar_handle_alloc(int cvar_index, void *obj_handle, MPI_T_cvar_handle *handle, int *count);
+/** Frees the handle of a control variable. MPI-5.0, 15.3.6. */
 int MPI_T_cvar_handle_free(MPI_T_cvar_handle *handle);
+/** Reads a control variable. MPI-5.0, 15.3.6. */
 int MPI_T_cvar_read(MPI_T_cvar_handle handle, void *buf);
+/** Sets a control variable. MPI-5.0, 15.3.6. */
 int MPI_T_cvar_write(MPI_T_cvar_handle handle, const void *buf);
+/** Describes an enumeration. MPI-5.0, 15.3.5. */
 int MPI_T_enum_get_info(MPI_T_enum enumtype, int *num, char *name, int *name_len);
+/** Describes an item of an enumeration. MPI-5.0, 15.3.5. */
 int MPI_T_enum_get_item(MPI_T_enum enumtype, int indx, int *value, char *name, int *name_len);
+/** Tells the hints of an event's callback. MPI-5.0, 15.3.8. */
 int MPI_T_event_callback_get_info(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety, MPI_Info *info_used);
+/** Gives hints to an event's callback. MPI-5.0, 15.3.8. */
 int MPI_T_event_callback_set_info(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety, MPI_Info info);
+/** Copies all elements of an event. MPI-5.0, 15.3.8. */
 int MPI_T_event_copy(MPI_T_event_instance event_instance, void *buffer);
+/** Gives the index of the event of a name. MPI-5.0, 15.3.8. */
 int MPI_T_event_get_index(const char *name, int *event_index);
+/** Describes an event. MPI-5.0, 15.3.8. */
 int MPI_T_event_get_info(int event_index, char *name, int *name_len, int *verbosity, MPI_Datatype array_of_datatypes[], MPI_Aint array_of_displacements[], int *num_elements, MPI_T_enum *enumtype, MPI_Info *info, char *desc, int *desc_len, int *bind);
+/** Tells the number of events. MPI-5.0, 15.3.8. */
 int MPI_T_event_get_num(int *num_events);
+/** Tells the source of an event that happened. MPI-5.0, 15.3.8. */
 int MPI_T_event_get_source(MPI_T_event_instance event_instance, int *source_index);
+/** Tells when an event happened. MPI-5.0, 15.3.8. */
 int MPI_T_event_get_timestamp(MPI_T_event_instance event_instance, MPI_Count *event_timestamp);
+/** Registers for an event. MPI-5.0, 15.3.8. */
 int MPI_T_event_handle_alloc(int event_index, void *obj_handle, MPI_Info info, MPI_T_event_registration *event_registration);
+/** Ends a registration for an event. MPI-5.0, 15.3.8. */
 int MPI_T_event_handle_free(MPI_T_event_registration event_registration, void *user_data, MPI_T_event_free_cb_function *free_cb_function);
+/** Tells the hints of a registration. MPI-5.0, 15.3.8. */
 int MPI_T_event_handle_get_info(MPI_T_event_registration event_registration, MPI_Info *info_used);
+/** Gives hints to a registration. MPI-5.0, 15.3.8. */
 int MPI_T_event_handle_set_info(MPI_T_event_registration event_registration, MPI_Info info);
+/** Reads an element of an event. MPI-5.0, 15.3.8. */
 int MPI_T_event_read(MPI_T_event_instance event_instance, int element_index, void *buffer);
+/** Sets the function that is called when an event happens. MPI-5.0, 15.3.8. */
 int MPI_T_event_register_callback(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety, MPI_Info info, void *user_data, MPI_T_event_cb_function *event_cb_function);
+/** Sets the function that is told of events that were dropped. MPI-5.0, 15.3.8. */
 int MPI_T_event_set_dropped_handler(MPI_T_event_registration event_registration, MPI_T_event_dropped_cb_function *dropped_cb_function);
+/** Ends a use of the tool interface. MPI-5.0, 15.3.4. */
 int MPI_T_finalize(void);
+/** Begins a use of the tool interface. MPI-5.0, 15.3.4. */
 int MPI_T_init_thread(int required, int *provided);
+/** Gives the index of the performance variable of a name and class. MPI-5.0, 15.3.7. */
 int MPI_T_pvar_get_index(const char *name, int var_class, int *pvar_index);
+/** Describes a performance variable. MPI-5.0, 15.3.7. */
 int MPI_T_pvar_get_info(int pvar_index, char *name, int *name_len, int *verbosity, int *var_class, MPI_Datatype *datatype, MPI_T_enum *enumtype, char *desc, int *desc_len, int *bind, int *readonly, int *continuous, int *atomic);
+/** Tells the number of performance variables. MPI-5.0, 15.3.7. */
 int MPI_T_pvar_get_num(int *num_pvar);
+/** Makes a handle for a performance variable in a session. MPI-5.0, 15.3.7. */
 int MPI_T_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void *obj_handle, MPI_T_pvar_handle *handle, int *count);
+/** Frees the handle of a performance variable. MPI-5.0, 15.3.7. */
 int MPI_T_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle *handle);
+/** Reads a performance variable. MPI-5.0, 15.3.7. */
 int MPI_T_pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *buf);
+/** Reads a performance variable and sets it back. MPI-5.0, 15.3.7. */
 int MPI_T_pvar_readreset(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *buf);
+/** Sets a performance variable back. MPI-5.0, 15.3.7. */
 int MPI_T_pvar_reset(MPI_T_pvar_session session, MPI_T_pvar_handle handle);
+/** Makes a session for performance variables. MPI-5.0, 15.3.7. */
 int MPI_T_pvar_session_create(MPI_T_pvar_session *session);
+/** Frees a session of performance variables. MPI-5.0, 15.3.7. */
 int MPI_T_pvar_session_free(MPI_T_pvar_session *session);
+/** Starts a performance variable. MPI-5.0, 15.3.7. */
 int MPI_T_pvar_start(MPI_T_pvar_session session, MPI_T_pvar_handle handle);
+/** Stops a performance variable. MPI-5.0, 15.3.7. */
 int MPI_T_pvar_stop(MPI_T_pvar_session session, MPI_T_pvar_handle handle);
+/** Sets a performance variable. MPI-5.0, 15.3.7. */
 int MPI_T_pvar_write(MPI_T_pvar_session session, MPI_T_pvar_handle handle, const void *buf);
+/** Describes a source of events. MPI-5.0, 15.3.8. */
 int MPI_T_source_get_info(int source_index, char *name, int *name_len, char *desc, int *desc_len, MPI_T_source_order *ordering, MPI_Count *ticks_per_second, MPI_Count *max_ticks, MPI_Info *info);
+/** Tells the number of sources of events. MPI-5.0, 15.3.8. */
 int MPI_T_source_get_num(int *num_sources);
+/** Tells the time of a source of events. MPI-5.0, 15.3.8. */
 int MPI_T_source_get_timestamp(int source_index, MPI_Count *timestamp);
 int PMPI_T_category_changed(int *update_number);
 int PMPI_T_category_get_categories(int cat_index, int len, int indices[]);
@@ -1871,25 +2523,45 @@ int PMPI_T_source_get_num(int *num_sources);
 int PMPI_T_source_get_timestamp(int source_index, MPI_Count *timestamp);
 
 /* Process topologies (chapter 8). */
+/** Tells the coordinates of a rank in a grid. MPI-5.0, 8.5.5. */
 int MPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[]);
+/** Makes a communicator whose ranks form a grid. MPI-5.0, 8.5.1. */
 int MPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm *comm_cart);
+/** Tells the shape of a grid, and the own coordinates. MPI-5.0, 8.5.5. */
 int MPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods[], int coords[]);
+/** Tells a good rank for this process in a grid. MPI-5.0, 8.5.8. */
 int MPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int periods[], int *newrank);
+/** Tells the rank at coordinates of a grid. MPI-5.0, 8.5.5. */
 int MPI_Cart_rank(MPI_Comm comm, const int coords[], int *rank);
+/** Tells the ranks at a distance along a dimension of a grid. MPI-5.0, 8.5.6. */
 int MPI_Cart_shift(MPI_Comm comm, int direction, int disp, int *rank_source, int *rank_dest);
+/** Divides a grid into grids of fewer dimensions. MPI-5.0, 8.5.7. */
 int MPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm *newcomm);
+/** Tells the number of dimensions of a grid. MPI-5.0, 8.5.5. */
 int MPI_Cartdim_get(MPI_Comm comm, int *ndims);
+/** Divides processes evenly among the dimensions of a grid. MPI-5.0, 8.5.2. */
 int MPI_Dims_create(int nnodes, int ndims, int dims[]);
+/** Makes a communicator whose ranks form a graph, of edges that any rank names. MPI-5.0, 8.5.4. */
 int MPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int *weights, MPI_Info info, int reorder, MPI_Comm *comm_dist_graph);
+/** Makes a communicator whose ranks form a graph, of the edges that each rank has. MPI-5.0, 8.5.4. */
 int MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int *sourceweights, int outdegree, const int destinations[], const int *destweights, MPI_Info info, int reorder, MPI_Comm *comm_dist_graph);
+/** Tells the neighbors of this process in a distributed graph. MPI-5.0, 8.5.5. */
 int MPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int *sourceweights, int maxoutdegree, int destinations[], int *destweights);
+/** Tells the number of neighbors of this process in a distributed graph. MPI-5.0, 8.5.5. */
 int MPI_Dist_graph_neighbors_count(MPI_Comm comm, int *indegree, int *outdegree, int *weighted);
+/** Makes a communicator whose ranks form a graph that all of them know. MPI-5.0, 8.5.3. */
 int MPI_Graph_create(MPI_Comm comm_old, int nnodes, const int indx[], const int edges[], int reorder, MPI_Comm *comm_graph);
+/** Tells the edges of a graph. MPI-5.0, 8.5.5. */
 int MPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int indx[], int edges[]);
+/** Tells a good rank for this process in a graph. MPI-5.0, 8.5.8. */
 int MPI_Graph_map(MPI_Comm comm, int nnodes, const int indx[], const int edges[], int *newrank);
+/** Tells the neighbors of a rank in a graph. MPI-5.0, 8.5.5. */
 int MPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, int neighbors[]);
+/** Tells the number of neighbors of a rank in a graph. MPI-5.0, 8.5.5. */
 int MPI_Graph_neighbors_count(MPI_Comm comm, int rank, int *nneighbors);
+/** Tells the number of nodes and edges of a graph. MPI-5.0, 8.5.5. */
 int MPI_Graphdims_get(MPI_Comm comm, int *nnodes, int *nedges);
+/** Tells whether a communicator is a grid, a graph, or neither. MPI-5.0, 8.5.5. */
 int MPI_Topo_test(MPI_Comm comm, int *status);
 int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[]);
 int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm *comm_cart);

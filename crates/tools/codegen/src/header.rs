@@ -2,6 +2,7 @@
 
 use super::function::Function;
 use super::table::{Constant, Family, Group, Table};
+use super::words::Words;
 use anyhow::Result;
 use std::fmt::Write;
 
@@ -86,7 +87,7 @@ const CLOSING: &str = "
 ";
 
 /// The text of `include/mpi.h`.
-pub(crate) fn write(table: &Table) -> Result<String> {
+pub(crate) fn write(table: &Table, words: &Words) -> Result<String> {
     let mut text = String::from(OPENING);
     for group in table.integers.iter().filter(|g| is_macro(g)) {
         write_macros(&mut text, group)?;
@@ -102,7 +103,7 @@ pub(crate) fn write(table: &Table) -> Result<String> {
     }
     text += REMOVED;
     for family in &table.families {
-        write_family(&mut text, family)?;
+        write_family(&mut text, words, family)?;
     }
     write_fortran(&mut text, table)?;
     text += CLOSING;
@@ -197,12 +198,18 @@ fn write_callbacks(text: &mut String, table: &Table) -> Result<()> {
     Ok(())
 }
 
-fn write_family(text: &mut String, family: &Family) -> Result<()> {
+/// The functions of a family. Each has a line above its declaration for those who point at it in an
+/// editor.
+fn write_family(text: &mut String, words: &Words, family: &Family) -> Result<()> {
     write!(text, "\n/* {}. */\n", family.chapter)?;
     let mark = if family.removed { " VERBENA_MPI_REMOVED" } else { "" };
     for prefix in ["", "P"] {
         for function in &family.functions {
+            let sentence = words.sentence(function)?;
             for (name, large) in function.forms() {
+                if prefix.is_empty() {
+                    writeln!(text, "/** {} MPI-5.0, {}. */", sentence.text, sentence.section)?;
+                }
                 writeln!(text, "{};", declaration(function, &format!("{prefix}{name}"), large) + mark)?;
             }
         }

@@ -7,6 +7,7 @@
 //! | `crates/entry/abi/src/generated/types.rs` | [`types`] | `cargo xtask generate` |
 //! | `crates/entry/abi/src/generated/<family>.rs` | [`entry`] | `cargo xtask generate` |
 //! | the table of `faces`, and what fills it in `abi` | [`mpich`] | `cargo xtask generate` |
+//! | `docs/man/man3/*.3` | [`man`] | `cargo xtask generate` |
 //! | `docs/COVERAGE.md` | [`coverage`] | `cargo xtask generate` |
 //! | `bindings/fortran/mpif.h` | [`fortran`] | `cargo xtask generate` |
 //! | the entry points of `mpich` | [`mpich`] | its build script |
@@ -25,10 +26,12 @@ mod fortran;
 mod function;
 mod header;
 mod kind;
+mod man;
 mod mpich;
 mod output;
 mod table;
 mod types;
+mod words;
 
 use anyhow::{Context, Result};
 use fortran::Face;
@@ -102,9 +105,10 @@ fn modules(outputs: &[Output]) -> String {
 /// A file of the API table or of the bodies cannot be read or understood.
 pub fn in_tree(root: &Path) -> Result<Vec<Output>> {
     let table = table::Table::load(&root.join("api"))?;
+    let words = words::Words::load(&root.join("api"), &table.families)?;
     let bodies = bodies::Bodies::scan(&root.join(bodies::OF_C))?;
     let mut outputs = vec![
-        Output::new("include/mpi.h", header::write(&table)?),
+        Output::new("include/mpi.h", header::write(&table, &words)?),
         Output::new("crates/core/mpi/src/generated/constants.rs", constants::write(&table, IN_TREE)?),
         Output::new("crates/entry/abi/src/generated/types.rs", types::write(&table, IN_TREE, |_| "usize")?),
         Output::new("bindings/fortran/mpif.h", fortran::include::write(&table)),
@@ -116,5 +120,6 @@ pub fn in_tree(root: &Path) -> Result<Vec<Output>> {
         outputs.push(Output::new(&path, entry::write_family(family, &bodies)?));
     }
     outputs.extend(mpich::table::outputs(&table));
+    outputs.extend(man::write(&table, &words)?);
     Ok(outputs)
 }

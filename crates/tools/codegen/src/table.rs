@@ -57,6 +57,7 @@ impl Table {
     /// Reads the table from its folder.
     pub(crate) fn load(folder: &Path) -> Result<Table> {
         let types = read(&folder.join("types.toml"))?;
+        let families = families(&folder.join("functions"))?;
         Ok(Table {
             handles: strings(&types, "handles")?,
             callbacks: pairs(&types, "functions")?,
@@ -64,7 +65,7 @@ impl Table {
             predefined: groups(&folder.join("constants/handles.toml"))?,
             pointers: groups(&folder.join("constants/pointers.toml"))?,
             integers: groups(&folder.join("constants/integers.toml"))?,
-            families: families(&folder.join("functions"))?,
+            families,
         })
     }
 }

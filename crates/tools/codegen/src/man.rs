@@ -1,0 +1,289 @@
+//! Writes the manual pages of the functions, `man/man3/MPI_X.3`, in the macros of mdoc(7).
+
+use super::function::{Form, Function, Parameter};
+use super::kind::Direction;
+use super::output::Output;
+use super::table::{Family, Table};
+use super::words::{Sentence, Words, lower};
+use anyhow::Result;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// The folder of the pages in the tree.
+const FOLDER: &str = "docs/man/man3";
+/// The date of the pages: that of the standard which they describe.
+const DATE: &str = "June 5, 2025";
+/// The widest line of running text: longer ones are hard to compare.
+const COLUMNS: usize = 76;
+/// The longest name of a function with its first argument that surely fits a line of a terminal.
+const HEAD_MAX: usize = 64;
+
+/// The pages: one for each function with its large form, and one for all forms of a collective;
+/// further names lead to it.
+pub(crate) fn write(table: &Table, words: &Words) -> Result<Vec<Output>> {
+    let mut outputs = Vec::new();
+    for family in &table.families {
+        let heads = family.functions.iter().filter(|function| is_head(function));
+        for function in heads {
+            let forms: Vec<&Function> =
+                family.functions.iter().filter(|other| other.body() == function.body()).collect();
+            let name = format!("MPI_{}", function.name);
+            outputs.push(Output::new(&path(&name), page(words, family, &forms)?));
+            for other in names(&forms).into_iter().filter(|other| *other != name) {
+                let link = format!(".\\\" {}\n.so man3/{name}.3\n", super::output::IN_TREE);
+                outputs.push(Output::new(&path(&other), link));
+            }
+        }
+    }
+    Ok(outputs)
+}
+
+fn path(name: &str) -> String {
+    format!("{FOLDER}/{name}.3")
+}
+
+/// Returns whether a function has a page of its own.
+fn is_head(function: &Function) -> bool {
+    matches!(function.collective, None | Some((Form::Blocking, _)))
+}
+
+/// The C names of these functions in all forms.
+fn names(functions: &[&Function]) -> Vec<String> {
+    functions.iter().flat_map(|function| function.forms()).map(|(name, _)| name).collect()
+}
+
+fn page(words: &Words, family: &Family, forms: &[&Function]) -> Result<String> {
+    let (head, sentence) = (forms[0], words.sentence(forms[0])?);
+    let mut text = format!(".\\\" {}\n.Dd {DATE}\n", super::output::IN_TREE);
+    writeln!(text, ".Dt MPI_{} 3\n.Os\n.Sh NAME", head.name.to_uppercase())?;
+    let names = names(forms);
+    for (at, name) in names.iter().enumerate() {
+        writeln!(text, ".Nm {name}{}", if at + 1 < names.len() { " ," } else { "" })?;
+    }
+    writeln!(text, ".Nd {}\n.Sh SYNOPSIS\n.In mpi.h", lower(sentence.text.trim_end_matches('.')))?;
+    for function in forms {
+        for (name, large) in function.forms() {
+            synopsis(&mut text, function, &name, large)?;
+        }
+    }
+    text += ".Sh DESCRIPTION\n";
+    text += &running(&sentence.text);
+    text += &arguments(words, forms)?;
+    text += &remarks(family, forms);
+    text += &outcome(forms);
+    text += &standard(&sentence);
+    Ok(text)
+}
+
+fn synopsis(text: &mut String, function: &Function, name: &str, large: bool) -> Result<()> {
+    let result = function.returns.as_ref().map_or("int ".into(), |kind| kind.ctype(false).prefix());
+    writeln!(text, ".Ft {}\n.Fo {name}", result.trim())?;
+    let parameters: Vec<String> =
+        function.parameters(large).map(|p| p.kind.ctype(large).declare(&p.name)).collect();
+    let more = function.variadic.then(|| "...".to_owned());
+    let none = parameters.is_empty() && more.is_none();
+    let all = parameters.into_iter().chain(more).chain(none.then(|| "void".to_owned()));
+    for (at, parameter) in all.enumerate() {
+        // The first one and the name are one word for formatters, unless they are told.
+        let is_long = at == 0 && name.len() + parameter.len() > HEAD_MAX;
+        writeln!(text, ".Fa \"{}{parameter}\"", if is_long { "\\:" } else { "" })?;
+    }
+    writeln!(text, ".Fc")?;
+    Ok(())
+}
+
+/// Every argument of any form once, with what it is.
+fn arguments(words: &Words, forms: &[&Function]) -> Result<String> {
+    let (mut text, mut seen) = (String::new(), BTreeSet::new());
+    for parameter in forms.iter().flat_map(|function| &function.parameters) {
+        if !seen.insert(&parameter.name) {
+            continue;
+        }
+        let is = words.argument(&parameter.name)?;
+        writeln!(text, ".It Fa {}", parameter.name)?;
+        text += &running(&format!("{}{is}{}.", direction(parameter), conditions(parameter)));
+    }
+    Ok(if text.is_empty() { text } else { format!(".Bl -tag -width Ds\n{text}.El\n") })
+}
+
+/// The word for the direction of an argument.
+fn direction(parameter: &Parameter) -> &'static str {
+    match parameter.kind.direction {
+        Direction::In => "",
+        Direction::Out => "(out) ",
+        Direction::InOut => "(in and out) ",
+    }
+}
+
+/// The conditions under which an argument counts, in words.
+fn conditions(parameter: &Parameter) -> String {
+    use super::function::Condition;
+    let words = |condition: &Condition| match condition {
+        Condition::Root => "; counts at the root only".to_owned(),
+        Condition::Leaf => "; does not count at the root of an intercommunicator".to_owned(),
+        Condition::Party => "; counts at the root and on the other side of an intercommunicator".to_owned(),
+        Condition::Given(buffer) => format!("; does not count if {buffer} is MPI_IN_PLACE"),
+    };
+    let large = if parameter.large_only { "; in the form with _c only" } else { "" };
+    parameter.conditions.iter().map(words).collect::<String>() + large
+}
+
+/// The rest of the description: forms, deprecation, times of use.
+fn remarks(family: &Family, forms: &[&Function]) -> String {
+    let head = forms[0];
+    let mut text = String::new();
+    let mut remark = |words: &str| text += &format!(".Pp\n{}", running(words));
+    if head.large {
+        remark("The form with _c has counts of type MPI_Count, for more than 2147483647 elements.");
+    }
+    if head.collective.is_some() {
+        remark(
+            "All ranks of the communicator call it, in the same order as other collectives. The form with I \
+             returns at once, and MPI_Wait or MPI_Test completes it; the form with _init makes a request that \
+             MPI_Start starts, again and again.",
+        );
+    }
+    if head.before_init {
+        remark("It may be called before MPI_Init and after MPI_Finalize.");
+    }
+    match &head.deprecated {
+        _ if family.removed => remark("MPI-3.0 removed it; the library has it for old programs."),
+        Some(version) => remark(&format!("It is deprecated since MPI-{version}.")),
+        None => {}
+    }
+    text
+}
+
+/// The section on what a function returns, and the errors that its arguments can have.
+fn outcome(forms: &[&Function]) -> String {
+    let head = forms[0];
+    if head.returns.is_some() {
+        return ".Sh RETURN VALUES\nIt returns the value, and has no error.\n".into();
+    }
+    let handler = match head.is_of_tool() {
+        true => "An error is returned; no error handler is called.",
+        false => {
+            "At an error the error handler of the communicator, window, file or session is called; the one \
+             that is set at first ends the job. If it returns, the error code is returned."
+        }
+    };
+    let mut text = format!(".Sh RETURN VALUES\n.Dv MPI_SUCCESS ,\nor an error code.\n{}", running(handler));
+    let errors: BTreeSet<(&str, &str)> =
+        forms.iter().flat_map(|function| &function.parameters).filter_map(error).collect();
+    if !errors.is_empty() {
+        text += ".Sh ERRORS\n.Bl -tag -width Ds\n";
+        for (class, words) in errors {
+            text += &format!(".It Dv {class}\n{}", running(words));
+        }
+        text += ".El\n";
+    }
+    text
+}
+
+/// The error class of a wrong argument.
+fn error(parameter: &Parameter) -> Option<(&'static str, &'static str)> {
+    let kind = &parameter.kind;
+    let by_value = kind.direction == Direction::In;
+    Some(match kind.base.as_str() {
+        "comm" if by_value => ("MPI_ERR_COMM", "The communicator is none."),
+        "group" if by_value => ("MPI_ERR_GROUP", "The group is none."),
+        "datatype" | "transfer" | "datatypes" | "transfers" if by_value => {
+            ("MPI_ERR_TYPE", "The datatype is none, or was not committed.")
+        }
+        "op" if by_value => ("MPI_ERR_OP", "The operation is none, or not one for these elements."),
+        "errhandler" if by_value => {
+            ("MPI_ERR_ERRHANDLER", "The error handler is none, or for other objects.")
+        }
+        "info" if by_value => ("MPI_ERR_INFO", "The info object is none."),
+        "session" if by_value => ("MPI_ERR_SESSION", "The session is none."),
+        "win" if by_value => ("MPI_ERR_WIN", "The window is none."),
+        "file" if by_value => ("MPI_ERR_FILE", "The file is none."),
+        "request" | "requests" => ("MPI_ERR_REQUEST", "The request is none, or of another kind."),
+        "count" | "counts" | "elements" | "mpi_elements" if by_value => {
+            ("MPI_ERR_COUNT", "The number of elements is negative.")
+        }
+        "natural" | "size" | "aint_size" if by_value => ("MPI_ERR_ARG", "A number is negative."),
+        "dest" | "source" | "rank" => ("MPI_ERR_RANK", "There is no such rank in the communicator."),
+        "root" => ("MPI_ERR_ROOT", "There is no such rank in the communicator."),
+        "tag" | "any_tag" => ("MPI_ERR_TAG", "The tag is negative or above MPI_TAG_UB."),
+        "buffer" => ("MPI_ERR_BUFFER", "The elements do not lie in the memory of the program."),
+        _ => return None,
+    })
+}
+
+fn standard(sentence: &Sentence<'_>) -> String {
+    let names = if sentence.section.contains('.') { "section" } else { "chapter" };
+    format!(".Sh STANDARDS\nMPI-5.0, {names} {}.\n", sentence.section)
+}
+
+/// Running text: a sentence begins a line, and no line is wide or taken for a macro.
+fn running(text: &str) -> String {
+    let mut lines: Vec<String> = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is always one");
+        if !line.is_empty() && (line.ends_with('.') || line.len() + 1 + word.len() > COLUMNS) {
+            lines.push(word.into());
+        } else {
+            *line += if line.is_empty() { "" } else { " " };
+            *line += word;
+        }
+    }
+    let safe = |line: String| if line.starts_with(['.', '\'']) { format!("\\&{line}") } else { line };
+    lines.into_iter().map(|line| safe(line.replace('\\', "\\e")) + "\n").collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::root;
+
+    fn pages() -> Vec<Output> {
+        let table = Table::load(&root().join("api")).unwrap();
+        let words = Words::load(&root().join("api"), &table.families).unwrap();
+        write(&table, &words).unwrap()
+    }
+
+    #[test]
+    fn every_function_of_the_standard_has_a_page_or_leads_to_one() {
+        let pages = pages();
+        let names: BTreeSet<&str> = pages.iter().filter_map(|page| page.path.file_stem()?.to_str()).collect();
+        assert_eq!(names.len(), pages.len(), "no page twice");
+        // 662 of the standard and ten that it removed.
+        assert_eq!(pages.len(), 672);
+        let link = pages.iter().find(|page| page.path.ends_with("MPI_Ibcast_c.3")).unwrap();
+        assert!(link.text.ends_with(".so man3/MPI_Bcast.3\n"), "{}", link.text);
+    }
+
+    #[test]
+    fn a_page_has_arguments_errors_and_the_section() {
+        let pages = pages();
+        let page = pages.iter().find(|page| page.path.ends_with("MPI_Gather.3")).unwrap();
+        for text in [
+            ".Nm MPI_Gather_init_c\n.Nd gathers equal parts from all ranks at the root\n",
+            ".Fa \"const void *sendbuf\"\n",
+            ".It Fa recvbuf\n(out) memory for what is received.\n",
+            ".It Fa recvcount\nnumber of elements from each rank; counts at the root only.\n",
+            ".It Dv MPI_ERR_ROOT\n",
+            ".Sh STANDARDS\nMPI-5.0, section 6.5.\n",
+        ] {
+            assert!(page.text.contains(text), "{text}: {}", page.text);
+        }
+    }
+
+    #[test]
+    fn a_long_name_may_stand_on_another_line_than_the_first_argument() {
+        let pages = pages();
+        let name = "MPI_Session_create_errhandler";
+        let page = pages.iter().find(|page| page.path.ends_with(format!("{name}.3"))).unwrap();
+        let head = format!(".Fo {name}\n.Fa \"\\:MPI_Session_errhandler_function *session_errhandler_fn\"\n");
+        assert!(page.text.contains(&head), "{}", page.text);
+        assert!(pages.iter().all(|page| !page.text.contains("\n.Fa \"\\:MPI_Comm comm\"")));
+    }
+
+    #[test]
+    fn running_text_has_a_line_for_a_sentence_and_no_macros() {
+        assert_eq!(running("One. .Two \\x."), "One.\n\\&.Two \\ex.\n");
+        let long = running(&"word ".repeat(40));
+        assert!(long.lines().count() > 2 && long.lines().all(|line| line.len() <= COLUMNS), "{long}");
+    }
+}

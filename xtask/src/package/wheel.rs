@@ -4,7 +4,7 @@
 //! environment: programs into `bin`, libraries into `lib` (where mpi4py looks for `libmpi.so.12`),
 //! `mpi.h` into `include`. All of them find each other by their own place. A wheel holds no links:
 //! other names of a program are entry points, those of a library are small libraries that need it,
-//! and those for the linker are scripts.
+//! those for the linker are scripts, and those of a page are copies.
 
 use super::archive::Zip;
 use super::command::{self, said};
@@ -124,7 +124,7 @@ fn other_name(image: &Image, entry: &Entry, target: &str) -> Result<Vec<u8>> {
         () if name.ends_with(".so") => Ok(format!("/* GNU ld script */\nINPUT ( {target} )\n").into_bytes()),
         () if name.contains(".so.") => library_that_needs(image, name, target),
         // What the link leads to is read.
-        () if name.ends_with(".pc") => image.contents(entry),
+        () if name.ends_with(".pc") || name.ends_with(".gz") => image.contents(entry),
         () => bail!("a wheel holds no links, and {} is one to {target}", entry.path),
     }
 }

@@ -344,14 +344,14 @@ settings! {
     /// with dynamic, the last messages that count for the ratios
     POLLING_HISTORY: Number(4, 1..=1_000_000), Engine, Packets, Process, Anytime, "paper 3, 3.2.2; the model of its costs";
 
-    /// traces where the time of messages and one-sided calls goes: each rank writes NAME.RANK.json
-    /// at the end, for verbena trace; slows small messages down
+    /// traces calls and messages: each rank writes NAME.RANK.json at the end, for verbena trace
+    /// (timeline, profile, where the time of a message went); slows small messages down
     TRACE: Text("none"), Engine, None, Process, Start, "paper 1, 6.3.2";
     /// the clock of the trace: the monotonic clock, or the processor's time-stamp counter, which is
     /// quicker to read but must be the same on all cores
     TRACE_CLOCK: Choice(&["monotonic", "counter"], 0), Engine, None, Process, Start, "";
-    /// messages that a rank traces at most, each way, and one-sided calls; there is room for the
-    /// messages from the beginning
+    /// messages that a rank traces at most, each way, and calls; there is room for them from the
+    /// beginning
     TRACE_RECORDS_MAX: Number(1 << 16, 1..=1 << 30), Engine, None, Process, Start, "";
 
     /// 1 lets each message say what its elements are: a receive of others fails with MPI_ERR_TYPE,

@@ -162,6 +162,12 @@ pub trait Sink {
     fn packet(&mut self, peer: Peer, header: &Header, payload: &[u8]);
     /// Takes the end of the `get` or `put` that was started with `token`.
     fn transferred(&mut self, token: u64, outcome: Result<(), Fault>);
+    /// Returns the number of the receive that will be given the message with this header, if it is
+    /// the message's turn and a receive waits for it. Asked while messages are traced, right before
+    /// [`Sink::packet`].
+    fn receive_for(&mut self, _peer: Peer, _header: &Header) -> Option<u64> {
+        None
+    }
     /// Says where the payload of a packet goes that is longer than [`Reach::packet_bytes_max`]:
     /// its header has come, `bytes` bytes of payload follow. Asked for the next packet of a peer
     /// only.

@@ -11,8 +11,13 @@
 //! | `r_protocol` | the engine gets it | the engine has delivered it |
 //! | `r_aditompi` | the engine has delivered it | [`leave`]: the program goes on |
 //!
-//! Beside messages, it has the calls of one-sided communication ([`one_sided`]), which have no such
-//! components: their origin alone stamps them.
+//! Beside these, it has what a timeline of the job is made of:
+//!
+//! | module | records |
+//! | --- | --- |
+//! | [`calls`] | every call of MPI, and the lengths of the matching queues behind it |
+//! | [`messages`] | when a message left, when it came, and when the receive that took it ended |
+//! | [`one_sided`] | the calls of one-sided communication, with the way that each went |
 //!
 //! It is switched on by the setting `VERBENA_TRACE` before the channels open; then every channel
 //! with packets is wrapped in a [`Traced`]. Without it nothing is wrapped, and the points outside
@@ -20,7 +25,9 @@
 //! stamps are of a clock that the processes of a machine (or of nodes in one guest) have in common
 //! ([`clock`]): across machines `IBA` says nothing.
 
+pub mod calls;
 mod clock;
+pub mod messages;
 pub mod one_sided;
 mod records;
 mod traced;

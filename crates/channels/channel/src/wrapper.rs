@@ -65,6 +65,10 @@ impl<T: Tap> Sink for Tapped<'_, T> {
         self.sink.transferred(token, outcome);
     }
 
+    fn receive_for(&mut self, peer: Peer, header: &Header) -> Option<u64> {
+        self.sink.receive_for(peer, header)
+    }
+
     fn landing(&mut self, peer: Peer, header: &Header, bytes: u64) -> Landing {
         self.sink.landing(peer, header, bytes)
     }

@@ -12,6 +12,7 @@ use crate::state::EngineState;
 use crate::work::{Gap, Lost, PeerEvent};
 use verbena_channel::mark::Mark;
 use verbena_channel::packet::{Header, Kind};
+use verbena_channel::trace::{self, messages};
 use verbena_channel::{Landing, Peer, Sink};
 use verbena_fault::Fault;
 use verbena_memory::Buffer;
@@ -78,6 +79,12 @@ impl Sink for Arrivals<'_> {
         self.state.transferred(token, outcome);
     }
 
+    fn receive_for(&mut self, peer: Peer, header: &Header) -> Option<u64> {
+        let state = self.state.peers.open(peer)?;
+        let has_turn = state.broken.is_none() && state.early.is_empty();
+        (has_turn && header.sequence == state.expected()).then(|| self.state.receive_for(header))?
+    }
+
     /// Says where a packet goes whose turn it is; one that came early would have to be held.
     fn landing(&mut self, peer: Peer, header: &Header, bytes: u64) -> Landing {
         match self.state.peers.get(peer) {
@@ -132,9 +139,26 @@ impl EngineState {
             state.in_turn = state.early.is_empty() && state.broken.is_none();
             let Some(early) = state.early.remove(&state.expected()) else { return };
             state.hear(early.payload.len());
+            self.note_turn(peer, &early.header);
             self.dispatch(peer, &early.header, &early.payload);
             self.pool.give_back(early.payload);
         }
+    }
+
+    /// Notes which receive gets a message that came before its turn, if messages are traced.
+    fn note_turn(&mut self, peer: Peer, header: &Header) {
+        if trace::is_on()
+            && messages::is_message(header.kind)
+            && let Some(receive) = self.receive_for(header)
+        {
+            messages::matched(peer, header.sequence, receive);
+        }
+    }
+
+    /// Returns the number of the receive that waits for this message.
+    fn receive_for(&mut self, header: &Header) -> Option<u64> {
+        let index = self.requests.find_posted(&key_of(header))?;
+        Some(Id { index, generation: self.requests.generation(index)? }.number())
     }
 
     #[inline(always)]
@@ -181,14 +205,15 @@ impl EngineState {
         match self.requests.find_posted(&key) {
             Some(index) if header.mark == Mark::NONE => self.deliver(index, &key, payload),
             Some(index) => self.deliver_marked(index, &key, header.mark, payload),
-            None => self.hold_whole(peer, key, header.mark, payload),
+            None => self.hold_whole(peer, &{ *header }, payload),
         }
     }
 
     #[inline(never)]
-    fn hold_whole(&mut self, peer: Peer, key: MatchKey, mark: Mark, payload: &[u8]) {
+    fn hold_whole(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
         let body = Body::Whole(self.pool.copy_of(payload));
-        self.hold(key, Arrived { peer, bytes: payload.len() as u64, mark, body });
+        let Header { mark, sequence, .. } = *header;
+        self.hold(key_of(header), Arrived { peer, sequence, bytes: payload.len() as u64, mark, body });
     }
 
     fn eager_synchronous(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
@@ -200,7 +225,8 @@ impl EngineState {
             }
             None => {
                 let body = Body::Synchronous(self.pool.copy_of(payload), header.length);
-                self.hold(key, Arrived { peer, bytes: payload.len() as u64, mark: header.mark, body });
+                let Header { mark, sequence, .. } = *header;
+                self.hold(key, Arrived { peer, sequence, bytes: payload.len() as u64, mark, body });
             }
         }
     }
@@ -250,8 +276,9 @@ impl EngineState {
                 self.work.begin.push_back(id);
             }
             None => {
-                let (bytes, mark, body) = (header.length, header.mark, Body::Offer(offer));
-                self.hold(key, Arrived { peer, bytes, mark, body });
+                let (bytes, body) = (header.length, Body::Offer(offer));
+                let Header { mark, sequence, .. } = *header;
+                self.hold(key, Arrived { peer, sequence, bytes, mark, body });
             }
         }
         Some(())

@@ -8,6 +8,8 @@ use verbena_channel::mark::Mark;
 #[derive(Debug, Default)]
 pub(crate) struct Arrived {
     pub peer: Peer,
+    /// The number of its first packet.
+    pub sequence: u32,
     /// The message's length.
     pub bytes: u64,
     /// The call that it belongs to.

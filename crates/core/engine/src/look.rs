@@ -125,6 +125,13 @@ impl Engine {
         .derived()
     }
 
+    /// Returns the number of posted receives, of unexpected messages, and of the bytes that these
+    /// hold.
+    pub fn queues(&self) -> [usize; 3] {
+        let state = &self.state;
+        [state.requests.posted_len(), state.unexpected.len(), state.counts.unexpected_bytes]
+    }
+
     /// Returns how often the update rate of the polling scheme had passed, and how often the
     /// periods were calculated anew then: two of [`Engine::counters`], without the others.
     pub fn polling_work(&self) -> [u64; 2] {

@@ -8,6 +8,7 @@ use crate::{ANY_SOURCE, Completion, Engine, Posted, ReceiveRequest, RequestId};
 use verbena_channel::Peer;
 use verbena_channel::mark::Mark;
 use verbena_channel::packet::Kind;
+use verbena_channel::trace::{self, messages};
 use verbena_memory::Buffer;
 
 impl Engine {
@@ -68,6 +69,9 @@ impl Engine {
     pub(crate) fn consume(&mut self, key: MatchKey, arrived: Arrived, mark: Mark, buffer: Buffer) -> Posted {
         let peer = arrived.peer;
         let is_unlike = mark.is_unlike(arrived.mark);
+        if trace::is_on() && !matches!(arrived.body, Body::Offer(_)) {
+            messages::taken(peer, arrived.sequence);
+        }
         match arrived.body {
             Body::Whole(data) if is_unlike => self.refuse(key, peer, data, (mark, arrived.mark)),
             Body::Whole(data) => self.consume_whole(key, peer, data, &buffer),
@@ -82,6 +86,9 @@ impl Engine {
                 let mut request = Request { mark, ..Request::receive(peer, key, buffer, State::Posted) };
                 request.refuse_unlike(arrived.mark);
                 let id = self.state.add(request);
+                if trace::is_on() {
+                    messages::matched(peer, arrived.sequence, id.number());
+                }
                 self.state.accept(id, peer, &key, offer, arrived.bytes);
                 self.begin(id);
                 self.answer(peer);

@@ -3,6 +3,7 @@
 use crate::request::State;
 use crate::slab::Id;
 use crate::{Completion, Engine, RequestId};
+use verbena_channel::trace::{self, messages};
 
 /// The result of [`Engine::take_known`].
 #[derive(Debug)]
@@ -37,9 +38,12 @@ impl Engine {
     /// Hands out the completion and forgets the request; `None` while it is under way.
     #[inline]
     pub fn take(&mut self, request: RequestId) -> Option<Completion> {
-        let id = request.into();
+        let id: Id = request.into();
         if !self.state.requests.get(id)?.is_over() {
             return None;
+        }
+        if trace::is_on() {
+            messages::completed(id.number());
         }
         self.state.requests.remove(id)?.into_completion()
     }

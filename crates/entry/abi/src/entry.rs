@@ -17,6 +17,7 @@ macro_rules! entry {
     ($mpi:ident $pmpi:ident($($name:ident: $type:ty),*) $owner:expr => { $($body:tt)* }) => {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $pmpi($($name: $type),*) -> std::ffi::c_int {
+            traced! { $mpi $pmpi($($name),*) }
             checked! { $mpi($($name: $type),*) $owner => { $($body)* } }
         }
 
@@ -55,12 +56,32 @@ macro_rules! jump {
     };
 }
 
+/// Makes the call under the eyes of the trace, if there is one. Untraced calls pay one branch, off
+/// the fast paths.
+macro_rules! traced {
+    ($mpi:ident $function:ident($($name:ident),*)) => {
+        if verbena_channel::trace::is_on()
+            && let Some(call) = $crate::traced::Made::begin(
+                stringify!($mpi),
+                stringify!($($name)*),
+                &[$($crate::arguments::Shown::shown(&$name)),*],
+            )
+        {
+            // SAFETY: the program's own call.
+            let code = unsafe { $function($($name),*) };
+            call.end(code);
+            return code;
+        }
+    };
+}
+
 /// The general way of an entry point that has a fast path.
 macro_rules! general {
     ($mpi:ident($($name:ident: $type:ty),*) $owner:expr => { $($body:tt)* }) => {
         #[cold]
         #[inline(never)]
         unsafe extern "C" fn general($($name: $type),*) -> std::ffi::c_int {
+            traced! { $mpi general($($name),*) }
             verbena_channel::trace::enter();
             let code = checked! { $mpi($($name: $type),*) $owner => { $($body)* } };
             verbena_channel::trace::leave(stringify!($mpi));

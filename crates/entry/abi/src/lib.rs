@@ -37,6 +37,7 @@ pub mod state;
 pub mod status;
 pub mod table;
 pub mod tool;
+mod traced;
 mod unreceived;
 mod watch;
 mod whereabouts;

@@ -10,6 +10,7 @@ use crate::process;
 use crate::report::{Failed, Owner};
 use crate::status::Status;
 use std::sync::Arc;
+use verbena_channel::trace;
 use verbena_engine::{Completion, ReceiveRequest, RequestId, SendRequest};
 use verbena_hang::{Awaited, Operation};
 use verbena_mpi::generated::constants as mpi;
@@ -217,7 +218,9 @@ pub fn finish_into(
         store(Some(Status::EMPTY));
         return Ok(());
     }
-    if let Some(alone) = SingleThread::now()
+    // A trace wants to know of each completion.
+    if !trace::is_on()
+        && let Some(alone) = SingleThread::now()
         && let Some(id) = engine_receive(*handle)
     {
         // The guard must be gone before anything else is asked of the engine.

@@ -5,6 +5,7 @@ mod allocation;
 mod arg;
 mod binding;
 mod config_file;
+mod debug;
 mod foreign;
 mod limit;
 mod nearest;
@@ -15,6 +16,7 @@ mod ports;
 mod words;
 
 use crate::binding::Binding;
+use crate::debugger::Debug;
 use crate::explain::unwritable;
 use crate::files::Outputs;
 use crate::launcher::Launcher;
@@ -57,6 +59,8 @@ pub struct Order {
     pub outputs: Outputs,
     /// The time that the job may run.
     pub timeout: Option<Duration>,
+    /// The ranks that gdb is opened for.
+    pub debug: Option<Debug>,
     /// The options that are ignored, for the user.
     pub note: Option<Fault>,
 }
@@ -77,6 +81,11 @@ pub struct Stop {
 }
 
 impl Stop {
+    /// Stops with success after showing a text.
+    pub fn with_text(text: String) -> Stop {
+        Stop { code: 0, text }
+    }
+
     fn wrong(fault: &Fault) -> Stop {
         Stop { code: 2, text: format!("mpiexec: {fault}\n") }
     }
@@ -136,6 +145,11 @@ fn meant(error: &clap::Error) -> Option<String> {
     nearest(unknown, known.iter().map(String::as_str)).map(|known| format!("--{known}"))
 }
 
+/// The options, for the manual page and the completions.
+pub fn description() -> clap::Command {
+    command()
+}
+
 /// Reads the arguments (without the command's own name).
 ///
 /// # Errors
@@ -168,6 +182,7 @@ pub fn read(arguments: Vec<OsString>) -> Result<Order, Stop> {
         binding: orders.binding,
         outputs: output::read(&options)?,
         timeout: limit::read(&options, &variable)?,
+        debug: debug::read(&options)?,
         note: foreign::note(&options),
     })
 }

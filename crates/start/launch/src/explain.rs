@@ -15,6 +15,8 @@ pub struct Place<'a> {
     pub program: &'a OsStr,
     /// The places where it crashed, in words.
     pub crash: Option<&'a str>,
+    /// The place of the rank's core file, in words, if it left one.
+    pub core: Option<&'a str>,
 }
 
 /// The message for a failure. `place` returns the facts about a rank.
@@ -25,8 +27,9 @@ pub fn explain<'a>(failure: &Failure, place: impl Fn(u32) -> Place<'a>) -> Fault
     };
     match failure {
         Failure::Killed { rank, signal } => {
-            let crash = place(*rank).crash.map_or(String::new(), |crash| format!(", {crash}"));
-            killed(*rank, *signal, on(*rank) + &crash)
+            let Place { crash, core, .. } = place(*rank);
+            let crash = crash.map_or(String::new(), |crash| format!(", {crash}"));
+            killed(*rank, *signal, on(*rank) + &crash, core)
         }
         Failure::Aborted { rank, code } => Fault::new(
             format!("Rank {rank} called MPI_Abort with code {code}; the job is ended."),
@@ -91,8 +94,9 @@ pub fn unwritable(stream: &str, error: &std::io::Error) -> Fault {
     Fault::new("Output could not be written, and is lost.", on, cause, advice)
 }
 
-fn killed(rank: u32, signal: i32, on: String) -> Fault {
+fn killed(rank: u32, signal: i32, on: String, core: Option<&str>) -> Fault {
     let (cause, advice) = hint(signal);
+    let advice = core.unwrap_or(advice);
     let what =
         format!("Rank {rank} was killed by signal {signal} ({}); the job is ended.", signal_name(signal));
     Fault::new(what, on, cause, advice)
@@ -184,8 +188,8 @@ mod tests {
 
     #[test]
     fn every_failure_has_four_parts_and_names_the_rank() {
-        let place =
-            |_| Place { pid: 77, host: "here", program: OsStr::new("prog"), crash: Some("at f (a.c:1)") };
+        let (host, program, crash) = ("here", OsStr::new("prog"), Some("at f (a.c:1)"));
+        let place = |_| Place { pid: 77, host, program, crash, core: None };
         for failure in [
             Failure::Killed { rank: 3, signal: 11 },
             Failure::Killed { rank: 3, signal: 34 },
@@ -204,6 +208,18 @@ mod tests {
         }
         let late = Failure::TimedOut { after: Duration::from_millis(1500), running: 2 };
         assert!(explain(&late, place).to_string().contains("(1.5 s)"));
+    }
+
+    #[test]
+    fn a_crash_names_the_core_file() {
+        let core = Some("core file /x/core.77: gdb prog /x/core.77 shows where it was");
+        let (host, program) = ("here", OsStr::new("prog"));
+        let place = |_| Place { pid: 77, host, program, crash: None, core };
+        let text = explain(&Failure::Killed { rank: 3, signal: 11 }, place).to_string();
+        assert!(
+            text.ends_with("what to do: core file /x/core.77: gdb prog /x/core.77 shows where it was"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -39,6 +39,9 @@
 //! | [`process_facts`] | what the system tells of a process | files |
 //! | [`keyboard`] | our standard input on its way to rank 0 | yes |
 //! | [`supervise`] | the event loop over all of it | yes |
+//! | [`mpir`] | the table of ranks for parallel debuggers | a little |
+//! | [`debugger`] | gdb for some ranks | yes |
+//! | [`pages`] | the manual page and the completions | yes |
 //! | [`defect`] | the message when `mpiexec` itself is wrong | yes |
 //! | [`sys`] | system calls with a safe face | yes |
 //! | [`wrapper`] | the compiler wrappers `mpicc` and `mpicxx` | no |
@@ -49,6 +52,7 @@ pub mod agent;
 pub mod binding;
 pub mod children;
 pub mod cli;
+pub mod debugger;
 pub mod defect;
 pub mod explain;
 pub mod export;
@@ -61,7 +65,9 @@ pub mod launcher;
 pub mod layout;
 pub mod lines;
 pub mod local_ranks;
+pub mod mpir;
 pub mod output;
+pub mod pages;
 pub mod plan;
 pub mod pmi;
 mod preparation;

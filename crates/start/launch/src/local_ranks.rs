@@ -7,12 +7,14 @@
 //! | [`start`](mod@start) | starts one rank |
 //! | [`rank`] | one rank's PMI line and output streams |
 //! | [`status`] | what a rank says of itself, and what the system says of it |
+//! | [`core_file`] | where the core file of a crashed rank is |
 //! | [`stdin_pipe`] | rank 0's standard input |
 //! | [`descendants`] | kills what ranks leave behind, also when this process itself is killed |
 //!
 //! Call [`LocalRanks::gather`], wait, then [`LocalRanks::serve`]; pass every child that has ended
 //! to [`LocalRanks::handle_death`]; take reports until there are none.
 
+pub mod core_file;
 pub mod descendants;
 pub mod rank;
 pub mod start;
@@ -193,6 +195,11 @@ impl LocalRanks {
                 self.reports.push_back(Report::Crashed { rank: rank.number, places });
             }
         }
+        if reaped.has_core
+            && let Some(text) = core_file::describe(reaped.pid, &rank.program, &rank.directory)
+        {
+            self.reports.push_back(Report::Core { rank: rank.number, text });
+        }
         self.reports.push_back(Report::Ended { rank: rank.number, exit: reaped.exit });
         true
     }
@@ -256,7 +263,8 @@ impl LocalRanks {
                         self.stdin = StdinPipe::new(pipe);
                     }
                     let status = status.clone().map(|memory| RankStatus::new(memory, local));
-                    self.ranks.push(Rank::new(rank, started).with_status(status));
+                    let part = &work.parts[assignment.part as usize];
+                    self.ranks.push(Rank::new(rank, started, part).with_status(status));
                     self.reports.push_back(Report::Started { rank, pid });
                 }
                 Err(fault) => return self.give_up(work, local, fault),

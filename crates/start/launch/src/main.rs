@@ -1,6 +1,6 @@
 //! The command `mpiexec`, and its agent on other hosts.
 
-use verbena_launch::{agent, cli, defect, resolve, spawned, supervise};
+use verbena_launch::{agent, cli, debugger, defect, pages, resolve, spawned, supervise};
 
 fn main() {
     let mut arguments: Vec<_> = std::env::args_os().skip(1).collect();
@@ -13,6 +13,14 @@ fn main() {
         && word == resolve::OPTION
     {
         std::process::exit(resolve::run(words));
+    }
+    if let Some((word, words)) = arguments.split_first()
+        && word == debugger::HOLD_OPTION
+    {
+        std::process::exit(debugger::hold(words));
+    }
+    if let Some(code) = pages::run(&arguments) {
+        std::process::exit(code);
     }
     let starter = spawned::take(&mut arguments);
     let code = match (cli::read(arguments), starter) {

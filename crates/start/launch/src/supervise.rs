@@ -1,6 +1,7 @@
 //! The event loop: one thread waits for the hosts, our own output, signals and deadlines, and
 //! carries out what [`crate::job`] and [`crate::pmi`] decide.
 
+mod debugging;
 mod ending;
 mod inquiry;
 
@@ -24,6 +25,7 @@ use crate::stillness::Stillness;
 use crate::sys::{self, Poll, Signals};
 use crate::top::TopSocket;
 use crate::wire::{Command, Report, Stdin, Work};
+use debugging::Debugging;
 use inquiry::{Inquiries, Purpose};
 use std::collections::HashMap;
 use std::io;
@@ -90,6 +92,9 @@ struct Supervisor {
     started: u32,
     /// The process id of each rank, on its own host.
     pids: Vec<i32>,
+    /// The place of the core file of each crashed rank, in words.
+    cores: HashMap<u32, String>,
+    debugging: Debugging,
     keyboard: Keyboard,
     /// The standard input of rank 0.
     stdin: Stdin,
@@ -129,6 +134,8 @@ impl Supervisor {
             starter,
             started: 0,
             pids: vec![0; size as usize],
+            cores: HashMap::new(),
+            debugging: Debugging::default(),
             keyboard: Keyboard::new(false),
             stdin: Stdin::Inherited,
             screen: Screen::new(size, &order.outputs, files),
@@ -159,13 +166,20 @@ impl Supervisor {
     /// Starts the agents, since they take longer, and then the ranks of this host.
     fn start_all(&mut self) {
         let hosts = std::mem::take(&mut self.order.hosts);
+        if let Err(fault) = self.prepare_debuggers(&hosts) {
+            let ranks: Vec<u32> = (0..self.order.size()).collect();
+            return self.not_started(&ranks, fault);
+        }
         let (near, far): (Vec<_>, Vec<_>) = hosts.into_iter().partition(|host| host.name.is_none());
         if let Err((fault, ranks)) = self.start_agents(&far) {
             let near = near.iter().flat_map(|host| &host.assignments).map(|assignment| assignment.rank);
             return self.not_started(&ranks.into_iter().chain(near).collect::<Vec<_>>(), fault);
         }
         for host in near {
-            let stdin = if sys::is_terminal(0) { Stdin::Piped } else { Stdin::Inherited };
+            let stdin = match sys::is_terminal(0) || self.gives_terminal_away() {
+                true => Stdin::Piped,
+                false => Stdin::Inherited,
+            };
             let work = self.work(host.assignments, stdin);
             self.hosts.local.handle(Command::Start(work));
         }
@@ -200,13 +214,15 @@ impl Supervisor {
         let (parts, binding) = (self.order.parts.clone(), self.order.binding);
         let parent = self.starter.as_ref().map(|starter| starter.port.clone());
         let universe_size = size.max(sys::affinity().len() as u32);
-        Work { job, size, parts, assignments, environment: Vec::new(), stdin, binding, universe_size, parent }
+        let (held, environment) = (self.held_ranks().to_vec(), Vec::new());
+        Work { job, size, parts, assignments, environment, stdin, binding, universe_size, parent, held }
     }
 
     /// Serves the ranks until all have ended.
     fn stay(&mut self) {
         loop {
             self.hear();
+            self.inform_debuggers();
             self.watch_over();
             self.job.set_losing(self.hosts.deadline().is_some());
             self.job.settle(self.started_at.elapsed(), self.server.someone_waits());
@@ -321,9 +337,12 @@ impl Supervisor {
                 if let Some(starter) = self.starter.as_ref().filter(|_| self.started == self.order.size()) {
                     starter.say_started();
                 }
-                if rank == 0 {
+                if rank == 0 && self.gives_terminal_away() {
+                    self.hosts.tell(0, Command::Input(Vec::new()));
+                } else if rank == 0 {
                     self.keyboard = Keyboard::new(self.stdin == Stdin::Piped);
                 }
+                self.open_gdb(rank);
             }
             Report::Bound { rank, text } => {
                 let host = self.hosts.host(rank);
@@ -336,6 +355,7 @@ impl Supervisor {
             Report::Said { rank, bytes } => self.talk(rank, &bytes),
             Report::Wrote { rank, stream, bytes } => self.screen.write(rank, stream, &bytes),
             Report::Closed { rank, stream } => self.screen.close(rank, stream),
+            Report::Core { rank, text } => _ = self.cores.insert(rank, text),
             Report::Ended { rank, exit } => self.job.handle_exit(rank, exit, self.server.stage(rank)),
             Report::InputTaken { open } => self.keyboard.taken(open),
             Report::Pulse { rank, digest, waiting } => {
@@ -423,6 +443,7 @@ impl Supervisor {
             }
         }
         while let Some(reaped) = sys::reap() {
+            self.note_gdb_end(reaped.pid);
             if !self.children.handle_death(&reaped) {
                 self.hosts.handle_death(reaped);
             }

@@ -177,6 +177,8 @@ pub struct Reaped {
     pub pid: i32,
     /// The way the child ended.
     pub exit: crate::plan::Exit,
+    /// True if the kernel wrote its memory to a core file, or gave it to a program that does.
+    pub has_core: bool,
 }
 
 /// Takes one child that has ended, if there is one.
@@ -189,7 +191,7 @@ pub fn reap() -> Option<Reaped> {
         () if libc::WIFSIGNALED(status) => crate::plan::Exit::Signal(libc::WTERMSIG(status)),
         () => crate::plan::Exit::Code(libc::WEXITSTATUS(status)),
     };
-    Some(Reaped { pid, exit })
+    Some(Reaped { pid, exit, has_core: libc::WIFSIGNALED(status) && libc::WCOREDUMP(status) })
 }
 
 /// Sends a signal to a process group, if it still exists.
@@ -354,6 +356,31 @@ pub fn is_terminal(fd: RawFd) -> bool {
 pub fn is_foreground(terminal: RawFd) -> bool {
     // SAFETY: neither call touches memory of ours.
     unsafe { libc::tcgetpgrp(terminal) == libc::getpgrp() }
+}
+
+/// Makes this process's group the foreground one of its terminal. Async-signal-safe.
+pub fn take_terminal() {
+    // SAFETY: a set of signals on the stack, and calls that touch no other memory. Without the
+    // block, a process in the background would be stopped for this.
+    unsafe {
+        let mut set = empty_set();
+        libc::sigaddset(&raw mut set, libc::SIGTTOU);
+        libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+        libc::tcsetpgrp(0, libc::getpgrp());
+    }
+}
+
+/// Lets every process of this user attach to this one, where the kernel restricts that (Yama).
+pub fn allow_debuggers() {
+    // SAFETY: this option takes one integer and no pointers.
+    unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0) };
+}
+
+/// Returns whether a debugger is attached to this process.
+pub fn is_traced() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
+    tracer.is_some_and(|tracer| tracer.trim() != "0")
 }
 
 /// Stops this process until another one continues it.

@@ -122,6 +122,13 @@ pub enum Report {
         /// The way it ended.
         exit: Exit,
     },
+    /// A rank that is about to end left a core file.
+    Core {
+        /// The rank.
+        rank: u32,
+        /// The place of the file, for a person.
+        text: String,
+    },
     /// Rank 0 has taken its input.
     InputTaken {
         /// True if it takes more.
@@ -160,7 +167,9 @@ impl Report {
             Report::Started { rank, .. } | Report::Said { rank, .. } => is_own(rank),
             Report::Pulse { rank, .. } | Report::Crashed { rank, .. } => is_own(rank),
             Report::Seen(rank) => is_own(&rank.number),
-            Report::Bound { rank, text } => is_own(rank) && !text.contains(char::is_control),
+            Report::Bound { rank, text } | Report::Core { rank, text } => {
+                is_own(rank) && !text.contains(char::is_control)
+            }
             Report::Wrote { rank, stream, .. } | Report::Closed { rank, stream } => {
                 is_own(rank) && *stream < 2
             }
@@ -212,6 +221,8 @@ pub struct Work {
     pub universe_size: u32,
     /// The port of the program that this job was started for.
     pub parent: Option<String>,
+    /// The ranks that wait for a debugger before they run their program.
+    pub held: Vec<u32>,
 }
 
 /// The standard input of rank 0.

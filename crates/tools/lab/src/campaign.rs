@@ -47,7 +47,7 @@ impl Campaign {
         self.refuse(report);
         for round in 1..=self.rounds {
             told(&format!("round {round} of {}", self.rounds));
-            self.floor(report);
+            self.floor(report, told);
             if let Some(launch) = &self.launch {
                 self.startup(launch, report, told)?;
                 let jobs: BTreeSet<Job> = report.entries.iter().filter_map(Job::of).collect();
@@ -69,13 +69,14 @@ impl Campaign {
         }
     }
 
-    fn floor(&self, report: &mut Report) {
+    fn floor(&self, report: &mut Report, told: &mut dyn FnMut(&str)) {
         let floor = |entry: &&mut Entry| entry.metric.family() == Family::Floor && entry.failure.is_none();
         for entry in report.entries.iter_mut().filter(floor) {
             match floor::run(entry.point(), entry.ranks, self.effort) {
                 Ok((samples, iterations)) => entry.add(&samples, iterations),
                 Err(error) => entry.fail(&format!("{error:#}")),
             }
+            told(&format!("{}, {} ranks", entry.point(), entry.ranks));
         }
     }
 

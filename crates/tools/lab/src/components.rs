@@ -157,7 +157,7 @@ mod tests {
     }
 
     fn log(rank: u32, sent: Vec<Sent>, received: Vec<Received>) -> Log {
-        Log { rank, tick_ns: 0.5, stamp_ns: 1.0, dropped: 0, sent, received, one_sided: vec![] }
+        Log { rank, tick_ns: 0.5, stamp_ns: 1.0, sent, received, ..Log::default() }
     }
 
     #[test]

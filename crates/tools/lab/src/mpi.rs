@@ -1,11 +1,12 @@
 //! An MPI library opened at run time, behind a safe interface.
 //!
 //! The benchmarks call MPI through pointers, so that one binary measures every library: Verbena's
-//! `libmpi_abi.so.1`, any other library with the MPI-5.0 standard ABI (MPICH, Intel MPI), and Open
-//! MPI's `libmpi.so.40`, which has an ABI of its own. The two differ for us in predefined values
-//! only: a handle is a small fixed number in the standard ABI (MPI-5.0 appendix A) and the address
-//! of a symbol in Open MPI. Both pass handles as pointers, and in both a null pointer ignores a
-//! status.
+//! `libmpi_abi.so.1`, any other library with the MPI-5.0 standard ABI (MPICH, Intel MPI), those of
+//! the MPICH ABI (`libmpi.so.12`), and Open MPI's `libmpi.so.40`. For us they differ in little: a
+//! handle is a small fixed number in the standard ABI (MPI-5.0 appendix A), the address of a symbol
+//! in Open MPI, and an `int` in the MPICH ABI, which the processor takes from the low half of a
+//! word. A status is ignored by a null pointer, or by one that is 1. [`Requests`] are as wide as
+//! the ABI has them.
 //!
 //! This module is the crate's only room for foreign calls. No request leaves it: a nonblocking
 //! transfer is started and completed within one method, so safe code cannot free a buffer under a
@@ -20,7 +21,8 @@ use std::ffi::{c_char, c_int, c_void};
 use std::path::Path;
 use std::sync::Mutex;
 
-/// A handle of either ABI: both pass it as a pointer.
+/// A handle of any ABI: two pass it as a pointer, and one as an `int`, for which the calling
+/// conventions of 64-bit processors take the low half of the word.
 type Handle = usize;
 /// A buffer's address as MPI takes it.
 type Address = *mut c_void;
@@ -51,12 +53,16 @@ macro_rules! calls {
 
 mod counters;
 mod files;
+mod handles;
 mod items;
 mod one_sided;
+mod requests;
 mod window;
 pub use counters::Counters;
 pub use files::{Files, Move, OpenFile};
+use handles::Handles;
 pub use one_sided::{Exposed, Exposure, Windows};
+use requests::Requests;
 pub use window::{Message, Window};
 
 calls! { Calls:
@@ -93,51 +99,8 @@ pub enum Abi {
     Standard,
     /// Open MPI's own (`libmpi.so.40`).
     OpenMpi,
-}
-
-/// The predefined handles in use.
-#[derive(Clone, Copy)]
-struct Handles {
-    /// `MPI_THREAD_SINGLE` and `MPI_THREAD_MULTIPLE`.
-    levels: [c_int; 2],
-    world: Handle,
-    byte: Handle,
-    double: Handle,
-    sum: Handle,
-    max: Handle,
-    any_source: c_int,
-}
-
-impl Handles {
-    /// The values of the standard ABI (MPI-5.0 appendix A).
-    const STANDARD: Handles = Handles {
-        levels: [0, 4096],
-        world: 0x101,
-        byte: 0x247,
-        double: 0x214,
-        sum: 0x21,
-        max: 0x23,
-        any_source: -1,
-    };
-
-    /// Open MPI's: the addresses of its global objects.
-    fn open_mpi(library: &Library) -> Result<Handles> {
-        let address = |name: &str| -> Result<Handle> {
-            // SAFETY: only the symbol's address is taken; nothing is read through it.
-            let symbol = unsafe { library.get::<*mut c_void>(name) };
-            Ok(symbol.with_context(|| format!("Open MPI's library has no symbol {name}"))?.into_raw()
-                as Handle)
-        };
-        Ok(Handles {
-            levels: [0, 3],
-            world: address("ompi_mpi_comm_world")?,
-            byte: address("ompi_mpi_byte")?,
-            double: address("ompi_mpi_double")?,
-            sum: address("ompi_mpi_op_sum")?,
-            max: address("ompi_mpi_op_max")?,
-            any_source: -1,
-        })
-    }
+    /// That of MPICH, Intel MPI and others (`libmpi.so.12`).
+    Mpich,
 }
 
 /// The name and version that a library reports.
@@ -172,7 +135,7 @@ fn open(path: &Path) -> Result<&'static Library> {
     let opened = opened.with_context(|| {
         format!(
             "cannot open the MPI library\n  on: {}\n  likely cause: the file is missing, or a library that it \
-             needs is\n  what to do: give --library the path of a libmpi_abi.so.1 (or Open MPI's libmpi.so.40)",
+             needs is\n  what to do: give --library the path of a libmpi_abi.so.1, libmpi.so.12 or libmpi.so.40",
             path.display()
         )
     })?;
@@ -190,11 +153,27 @@ fn detect(library: &Library) -> Result<Abi> {
     if has("MPI_Abi_get_version") && abi_version(library)?.0 > 0 {
         return Ok(Abi::Standard);
     }
+    if has("MPI_Init_thread") {
+        return Ok(Abi::Mpich);
+    }
     bail!(
-        "the MPI library has no ABI that this program speaks\n  on: MPI_Abi_get_version is missing or says -1, and \
-         ompi_mpi_comm_world is missing\n  likely cause: it is an MPI library of an older ABI (such as MPICH's libmpi.so.12)\n  \
-         what to do: give --library the same package's libmpi_abi.so.1"
+        "this is no MPI library\n  on: it exports neither MPI_Init_thread nor ompi_mpi_comm_world\n  likely cause: \
+         it is a part of one, or another library\n  what to do: give --library the path of a libmpi_abi.so.1, \
+         libmpi.so.12 or libmpi.so.40"
     )
+}
+
+/// The version of the standard ABI that a library says it has; -1 if it has another one. Allowed
+/// before `MPI_Init`.
+fn abi_version(library: &Library) -> Result<(i32, i32)> {
+    type GetVersion = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
+    // SAFETY: the type is the C signature of MPI-5.0 section 20.2.
+    let get = unsafe { library.get::<GetVersion>("MPI_Abi_get_version") }?;
+    let (mut major, mut minor) = (0, 0);
+    // SAFETY: both results are valid integers; the call is allowed before MPI_Init.
+    let code = unsafe { get(&mut major, &mut minor) };
+    check(code, "MPI_Abi_get_version")?;
+    Ok((major, minor))
 }
 
 /// Turns a return code into an error that names the function (MPI-5.0 section 9.4).
@@ -221,6 +200,7 @@ impl World {
         let handles = match abi {
             Abi::Standard => Handles::STANDARD,
             Abi::OpenMpi => Handles::open_mpi(library)?,
+            Abi::Mpich => Handles::MPICH,
         };
         let (calls, counters, witness) = (Calls::load(library)?, None, Mutex::new(None));
         let mut world = World { calls, handles, abi, rank: 0, size: 0, library, counters, witness };
@@ -309,22 +289,8 @@ pub fn describe(path: &Path) -> Result<(Identity, Option<(i32, i32)>)> {
     let library = open(path)?;
     let abi = detect(library)?;
     let identity = identity(&Calls::load(library)?, abi)?;
-    if abi == Abi::OpenMpi {
-        return Ok((identity, None));
-    }
-    Ok((identity, Some(abi_version(library)?)))
-}
-
-/// Asks a library which version of the standard ABI it has; -1 if none.
-fn abi_version(library: &Library) -> Result<(i32, i32)> {
-    type GetVersion = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
-    // SAFETY: the type is the C signature of MPI-5.0 section 20.2.
-    let get = unsafe { library.get::<GetVersion>("MPI_Abi_get_version") }?;
-    let (mut major, mut minor) = (0, 0);
-    // SAFETY: both results are valid integers; the call is allowed before MPI_Init.
-    let code = unsafe { get(&mut major, &mut minor) };
-    check(code, "MPI_Abi_get_version")?;
-    Ok((major, minor))
+    let version = (abi == Abi::Standard).then(|| abi_version(library)).transpose()?;
+    Ok((identity, version))
 }
 
 /// Point-to-point. `bytes` may not exceed the buffer's length; `peer` is a rank.
@@ -342,8 +308,8 @@ impl World {
     pub fn recv(&self, buffer: &Buffer, bytes: usize, peer: i32) -> Result<()> {
         let count = buffer.count(bytes, 1);
         let Handles { byte, world, .. } = self.handles;
-        let ignore = std::ptr::null_mut();
-        // SAFETY: the buffer is valid for `bytes` and completely filled on return; a null status is
+        let ignore = self.handles.ignored();
+        // SAFETY: the buffer is valid for `bytes` and completely filled on return; the status is
         // ignored.
         let code = unsafe { (self.calls.recv)(buffer.address(), count, byte, peer, TAG, world, ignore) };
         check(code, "MPI_Recv")
@@ -356,8 +322,8 @@ impl World {
 
     /// `MPI_Iprobe`: returns whether a message of this rank is there.
     pub fn probe(&self, peer: i32) -> Result<bool> {
-        let (mut there, world, ignore) = (0, self.handles.world, std::ptr::null_mut());
-        // SAFETY: the flag is a valid integer, and a null status is ignored.
+        let (mut there, world, ignore) = (0, self.handles.world, self.handles.ignored());
+        // SAFETY: the flag is a valid integer, and the status is ignored.
         let code = unsafe { (self.calls.iprobe)(peer, TAG, world, &mut there, ignore) };
         check(code, "MPI_Iprobe")?;
         Ok(there != 0)

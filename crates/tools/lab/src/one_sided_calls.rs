@@ -66,15 +66,7 @@ mod tests {
             call(Call::Put, Some(1), 8, Some(Way::Messages), [500, 502]),
             call(Call::Flush, None, 0, None, [600, 610]),
         ];
-        let log = Log {
-            rank: 2,
-            tick_ns: 0.5,
-            stamp_ns: 1.0,
-            dropped: 0,
-            sent: vec![],
-            received: vec![],
-            one_sided,
-        };
+        let log = Log { rank: 2, tick_ns: 0.5, stamp_ns: 1.0, one_sided, ..Log::default() };
         let rows = call_rows(&[log]);
         let seen: Vec<_> = rows.iter().map(|row| (row.call, row.way, row.calls)).collect();
         let expected =

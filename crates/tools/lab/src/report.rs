@@ -8,6 +8,9 @@ use crate::witness::Witness;
 use serde::{Deserialize, Serialize};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+/// Fewer samples than these say nothing about how far they are apart.
+const SPREAD_SAMPLES_MIN: usize = 3;
+
 /// The results of one `verbena bench`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
@@ -107,6 +110,20 @@ impl Entry {
             }
             false => mean(&self.samples),
         };
+    }
+
+    /// Half the distance between the quartiles of the samples, in percent of the value; `None` if
+    /// there are too few samples to say.
+    pub fn spread_percent(&self) -> Option<f64> {
+        let value = self.value.filter(|value| *value > 0.0 && self.samples.len() >= SPREAD_SAMPLES_MIN)?;
+        let mut samples = self.samples.clone();
+        samples.sort_by(f64::total_cmp);
+        let quartile = |part: f64| {
+            let place = part * (samples.len() - 1) as f64;
+            let (below, above) = (samples[place.floor() as usize], samples[place.ceil() as usize]);
+            below + (above - below) * place.fract()
+        };
+        Some((quartile(0.75) - quartile(0.25)) / 2.0 / value * 100.0)
     }
 
     /// Notes that a round failed; the measurements of earlier rounds stay.

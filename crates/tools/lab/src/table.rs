@@ -36,6 +36,9 @@ pub fn render(report: &Report) -> String {
             let _ = write!(out, "\n{table}\n");
         }
     }
+    if report.entries.iter().any(|entry| entry.spread_percent().is_some()) {
+        out.push_str("Medians; half of the samples lie within the percentage behind ±.\n");
+    }
     out.push_str(&reasons(&report.entries));
     out
 }
@@ -98,7 +101,7 @@ fn one(entries: &[&Entry]) -> Table {
         above = Some(point.metric);
         let size = point.size_words();
         let of = |&ranks: &usize| entries.iter().find(|entry| entry.point() == point && entry.ranks == ranks);
-        let cells = ranks.iter().map(|r| right(of(r).map_or_else(String::new, |entry| cell(entry))));
+        let cells = ranks.iter().map(|r| right(of(r).map_or_else(String::new, |entry| with_spread(entry))));
         table
             .add_row([Cell::new(name), right(size), Cell::new(point.metric.unit())].into_iter().chain(cells));
     }
@@ -119,6 +122,12 @@ pub fn cell(entry: &Entry) -> String {
         (None, Some(_)) => "failed".into(),
         (None, None) => "not measured".into(),
     }
+}
+
+/// The value, and how far the samples are from it, if there are several.
+fn with_spread(entry: &Entry) -> String {
+    let spread = entry.spread_percent().filter(|_| entry.failure.is_none());
+    spread.map_or_else(|| cell(entry), |percent| format!("{} ±{percent:.0}%", cell(entry)))
 }
 
 /// Returns a unit in which a value can be read, and the factor that converts values to it: speeds
@@ -150,6 +159,9 @@ mod tests {
     fn a_table_shows_values_and_reasons() {
         let mut fine = Entry::new("bcast:8".parse().expect("point"), 2);
         fine.add(&[1.234], 1);
+        let mut spread = Entry::new("bcast:8".parse().expect("point"), 8);
+        spread.add(&[1.0, 0.8, 1.2, 1.0], 1);
+        assert_eq!((with_spread(&spread), with_spread(&fine)), ("1.00 ±5%".into(), "1.23".into()));
         let mut slow = Entry::new("bcast:8".parse().expect("point"), 4);
         slow.fail("timed out after 30 s\nmore");
         let text = one(&[&fine, &slow]).to_string();

@@ -1,10 +1,14 @@
 //! `verbena bench`: micro-benchmarks of an MPI library on this machine. The measuring code is in
 //! `verbena_lab`.
 
+mod compare;
+mod progress;
 mod verbs;
 
+use crate::quiet::{BUSY_PERCENT_MAX, busy_percent};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
+use progress::Progress;
 use serde::Serialize;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -45,6 +49,7 @@ pub(crate) enum What {
     Floor,
     /// The verbs device without MPI, between two ranks; --launcher-arg=-hosts and
     /// --launcher-arg=a,b name their hosts
+    #[value(alias = "rc")]
     Verbs,
     /// All of these but verbs, kernels and io
     All,
@@ -98,6 +103,10 @@ pub(crate) struct BenchArgs {
     /// The MPI library [default: Verbena's, ../lib/libmpi_abi.so.1 seen from this program]
     #[arg(long)]
     library: Option<PathBuf>,
+    /// Two libraries, measured in turns and shown side by side; each under the mpiexec of its own
+    /// installation, if there is one
+    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with = "library")]
+    compare: Vec<PathBuf>,
     /// Write the result as JSON to FILE (- for standard output, instead of the tables)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -114,12 +123,20 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     if args.what == What::Verbs {
         return verbs::run(args);
     }
-    let campaign = plan(args)?;
+    if let [a, b] = &args.compare[..] {
+        return compare::run(args, [a, b]);
+    }
+    let campaign = plan(args, args.library.as_deref())?;
     let mut report = Report { entries: campaign.entries(), ..Report::of_this_command() };
+    let warning = warn_if_busy();
     let busy = Busy::start(args.busy)?;
-    let outcome = campaign.run(&mut report, &mut progress());
-    drop(busy);
+    let mut progress = Progress::new(report.entries.len() * args.rounds);
+    let outcome = campaign.run(&mut report, &mut |text| progress.tell(text));
+    drop((busy, progress));
     show(args, &report)?;
+    if let Some(warning) = warning {
+        eprintln!("{warning}");
+    }
     outcome?;
     match report.entries.iter().filter(|entry| entry.failure.is_some()).count() {
         0 => Ok(()),
@@ -129,15 +146,16 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     }
 }
 
-/// Says on a terminal what is being measured, on one line that is overwritten.
-fn progress() -> impl FnMut(&str) {
-    let terminal = std::io::stderr().is_terminal();
-    move |text: &str| {
-        if terminal {
-            let line: String = text.lines().next().unwrap_or("").chars().take(70).collect();
-            eprint!("\r\x1b[2K{line}\r");
-        }
-    }
+/// Says before anything is measured that other programs use the machine; returns the words, which
+/// belong under the figures too.
+fn warn_if_busy() -> Option<String> {
+    let percent = busy_percent().filter(|percent| *percent > BUSY_PERCENT_MAX)?;
+    let warning = format!(
+        "warning: other programs took {percent}% of the processors' time when this began: the figures may be \
+         theirs as well"
+    );
+    eprintln!("{warning}");
+    Some(warning)
 }
 
 impl BenchArgs {
@@ -151,7 +169,8 @@ fn limit(args: &BenchArgs) -> Result<Duration> {
     Duration::try_from_secs_f64(args.limit_s).map_err(|_| anyhow!("--limit-s must be positive"))
 }
 
-fn plan(args: &BenchArgs) -> Result<Campaign> {
+/// Plans the measurement of this library, or of Verbena's.
+fn plan(args: &BenchArgs, library: Option<&Path>) -> Result<Campaign> {
     let points = if args.points.is_empty() { points(args)? } else { args.points.clone() };
     if args.ranks.contains(&0)
         || args.rounds == 0
@@ -163,15 +182,14 @@ fn plan(args: &BenchArgs) -> Result<Campaign> {
     }
     let (limit, point_ms) = (limit(args)?, args.point_ms());
     let needs_mpi = points.iter().any(|point| point.metric.family() != Family::Floor);
-    let launch = needs_mpi.then(|| launch(args, point_ms, limit)).transpose()?;
+    let launch = needs_mpi.then(|| launch(args, library, point_ms, limit)).transpose()?;
     let effort =
         Effort { point: Duration::from_millis(point_ms), repetitions: args.repetitions, window: args.window };
     Ok(Campaign { launch, points, ranks: args.ranks.clone(), rounds: args.rounds, effort })
 }
 
-fn launch(args: &BenchArgs, point_ms: u64, limit: Duration) -> Result<Launch> {
-    let library = args.library.clone().map_or_else(place::library, Ok)?;
-    crate::info::library::refuse_mpich_abi(&library)?;
+fn launch(args: &BenchArgs, library: Option<&Path>, point_ms: u64, limit: Duration) -> Result<Launch> {
+    let library = library.map_or_else(place::library, |library| Ok(library.to_path_buf()))?;
     Ok(Launch {
         mpiexec: args.mpiexec.clone().map_or_else(place::mpiexec, Ok)?,
         launcher_args: args.launcher_args.clone(),

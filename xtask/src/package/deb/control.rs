@@ -129,10 +129,15 @@ struct Group {
 fn groups(part: &Part) -> Vec<Group> {
     let triplet = architecture().1;
     let command = |name: &str| [format!("/usr/bin/{name}"), name.into(), format!("/usr/bin/{name}.verbena")];
+    let page = |name: &str| {
+        let place = |name: &str| format!("/usr/share/man/man1/{name}.1.gz");
+        [place(name), format!("{name}.1.gz"), place(&format!("{name}.verbena"))]
+    };
     let commands = |first: &str, group: &str, all: &[&str]| {
         let [link, _, target] = command(first);
-        let others = all.iter().filter(|name| **name != first);
-        Group { link, name: group.into(), target, followers: others.map(|name| command(name)).collect() }
+        let others = all.iter().filter(|name| **name != first).map(|name| command(name));
+        let followers = others.chain(all.iter().map(|name| page(name))).collect();
+        Group { link, name: group.into(), target, followers }
     };
     let library = |name: &str| {
         [

@@ -105,9 +105,8 @@ fn lint(files: &[PathBuf]) -> Tried {
         return Ok(Some((Lack::Optional, "lintian is not installed (apt-get install lintian)".into())));
     }
     let mut lintian = Command::new("lintian");
-    // No bug in Debian's list is closed by a package that Debian does not have, and the commands
-    // have no manual pages yet.
-    let suppressed = "initial-upload-closes-no-bugs,no-manual-page";
+    // No bug in Debian's list is closed by a package that Debian does not have.
+    let suppressed = "initial-upload-closes-no-bugs";
     lintian.args(["--fail-on", "error,warning", "--suppress-tags", suppressed, "--allow-root"]);
     said(lintian.args(files)).context("lintian")?;
     Ok(None)

@@ -73,9 +73,16 @@ fn owner(path: &str) -> Option<&'static str> {
         "bin" => "verbena",
         "lib" if is_runtime(rest) => "libverbena1",
         "lib" | "include" => "verbena-dev",
+        "share" if rest.starts_with("man/man3/") => "verbena-dev",
+        "share" if page(rest).is_some_and(|name| WRAPPERS.contains(&name)) => "verbena-dev",
         "share" => "verbena",
         _ => return None,
     })
+}
+
+/// The command that a page below `share` is about.
+fn page(path: &str) -> Option<&str> {
+    path.strip_prefix("man/man1/")?.strip_suffix(".1.gz")
 }
 
 /// The place of a file from the top of the machine. Pages lie where Debian wants them, and each
@@ -84,7 +91,20 @@ fn place(path: &str) -> Option<String> {
     if let Some(page) = path.strip_prefix("share/doc/verbena/") {
         return (!page.starts_with("LICENSE")).then(|| format!("usr/share/doc/verbena/{page}"));
     }
+    if let Some((folder, name)) = path.strip_prefix("share/man/").and_then(|path| path.split_once('/')) {
+        return Some(format!("usr/share/man/{folder}/{}", manual(name)));
+    }
     Some(format!("{}/{path}", prefix().trim_start_matches('/')))
+}
+
+/// The name of a manual page among those of other MPI libraries: `mpicc.verbena.1.gz`, of which an
+/// alternative is made, and `MPI_Send.3verbena.gz`, which `man MPI_Send` finds.
+fn manual(name: &str) -> String {
+    match (name.strip_suffix(".1.gz"), name.strip_suffix(".3.gz")) {
+        (Some("verbena"), _) | (None, None) => name.into(),
+        (Some(command), _) => format!("{command}.verbena.1.gz"),
+        (None, Some(function)) => format!("{function}.3verbena.gz"),
+    }
 }
 
 impl Part {
@@ -128,7 +148,10 @@ fn copy(image: &Image, entry: &Entry, to: &Path) -> Result<()> {
     let folder = to.parent().context("a file lies in a folder")?;
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     match &entry.target {
-        Some(target) => symlink(target, to).with_context(|| to.display().to_string()),
+        Some(target) => {
+            let target = if entry.path.starts_with("share/man/") { manual(target) } else { target.clone() };
+            symlink(target, to).with_context(|| to.display().to_string())
+        }
         None => {
             command::write(to, image.contents(entry)?)?;
             // Libraries are no programs (Debian policy 10.2).
@@ -151,6 +174,9 @@ mod tests {
             ("bin/mpirun", "verbena"),
             ("include/mpi.h", "verbena-dev"),
             ("share/verbena/verbena.supp", "verbena"),
+            ("share/man/man1/mpicc.1.gz", "verbena-dev"),
+            ("share/man/man1/mpiexec.1.gz", "verbena"),
+            ("share/man/man3/MPI_Send.3.gz", "verbena-dev"),
         ] {
             assert_eq!(owner(path), Some(package), "{path}");
         }
@@ -159,5 +185,12 @@ mod tests {
         assert_eq!(place("bin/mpicc"), Some(format!("{}/bin/mpicc", &home[1..])));
         assert_eq!(place("share/doc/verbena/README.md"), Some("usr/share/doc/verbena/README.md".into()));
         assert_eq!(place("share/doc/verbena/LICENSE-MIT"), None);
+        for (page, name) in [
+            ("man1/mpicc.1.gz", "man1/mpicc.verbena.1.gz"),
+            ("man1/verbena.1.gz", "man1/verbena.1.gz"),
+            ("man3/MPI_Send.3.gz", "man3/MPI_Send.3verbena.gz"),
+        ] {
+            assert_eq!(place(&format!("share/man/{page}")), Some(format!("usr/share/man/{name}")));
+        }
     }
 }

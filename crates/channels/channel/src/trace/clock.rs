@@ -40,3 +40,16 @@ pub(super) fn monotonic_ns() -> u64 {
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
+
+/// Nanoseconds since 1970, by the host's own idea of the time.
+pub(super) fn since_1970_ns() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_nanos() as u64)
+}
+
+/// The names of the host and of this start of its kernel: what reads the same in two processes has
+/// one monotonic clock for them.
+pub(super) fn machine() -> (String, String) {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default().trim().to_string();
+    (read("/proc/sys/kernel/hostname"), read("/proc/sys/kernel/random/boot_id"))
+}

@@ -1,9 +1,12 @@
 //! The traced messages, in memory and as a file of JSON.
 
-use super::clock::{is_counter, monotonic_ns, ticks};
+use super::calls::{Call, Object, Queues};
+use super::clock::{is_counter, machine, monotonic_ns, since_1970_ns, ticks};
+use super::messages::{Arrival, Departure};
 use super::one_sided::OneSided;
 use crate::Peer;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
 use std::path::Path;
@@ -72,7 +75,7 @@ pub struct Received {
 }
 
 /// The trace of one process.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Log {
     /// The process's number in the job.
     pub rank: Peer,
@@ -89,6 +92,34 @@ pub struct Log {
     /// One-sided calls, in order.
     #[serde(default)]
     pub one_sided: Vec<OneSided>,
+    /// The name of the host.
+    #[serde(default)]
+    pub host: String,
+    /// Tells one start of a machine from every other: processes with the same one have one
+    /// monotonic clock.
+    #[serde(default)]
+    pub machine: String,
+    /// The time at which the trace began, and at which it was written.
+    #[serde(default)]
+    pub times: [u64; 2],
+    /// The time at which the trace began in nanoseconds since 1970, by the host's own clock.
+    #[serde(default)]
+    pub began_ns: u64,
+    /// Calls of MPI, in the order in which they ended.
+    #[serde(default)]
+    pub calls: Vec<Call>,
+    /// The communicators, windows and files that calls were about.
+    #[serde(default)]
+    pub objects: Vec<Object>,
+    /// Messages that left, in order.
+    #[serde(default)]
+    pub departures: Vec<Departure>,
+    /// Messages that came, in order.
+    #[serde(default)]
+    pub arrivals: Vec<Arrival>,
+    /// The matching queues, whenever their lengths had changed.
+    #[serde(default)]
+    pub queues: Vec<Queues>,
 }
 
 /// Reads a file of one process's trace.
@@ -107,13 +138,20 @@ pub(super) struct Recorder {
     records_max: usize,
     /// Received messages before this one have been stamped by the call's return.
     left: usize,
+    /// The place in the log of each object, by its handle.
+    objects: HashMap<u64, u32>,
+    /// The places in the log of the messages that no receive has been given to, by sender and
+    /// number.
+    held: HashMap<(Peer, u32), usize>,
+    /// The places in the log of the messages that receives were given, by the receive's number.
+    given: HashMap<u64, usize>,
 }
 
 /// The number of readings of the clock by which its cost is found.
 const READINGS: u32 = 1000;
 
 impl Recorder {
-    /// A recorder with room for this many messages each way, and for as many one-sided calls.
+    /// A recorder with room for this many messages each way, and for as many calls.
     pub(super) fn new(records_max: usize) -> Recorder {
         let began = (monotonic_ns(), ticks());
         (0..READINGS).for_each(|_| {
@@ -121,30 +159,100 @@ impl Recorder {
         });
         let stamp_ns = (monotonic_ns() - began.0) as f64 / f64::from(READINGS);
         let (sent, received) = (Vec::with_capacity(records_max), Vec::with_capacity(records_max));
-        // Most programs have none.
-        let one_sided = Vec::new();
-        let log = Log { rank: 0, tick_ns: 1.0, stamp_ns, dropped: 0, sent, received, one_sided };
-        Recorder { log, began, records_max, left: 0 }
+        let (calls, departures, arrivals) = (
+            Vec::with_capacity(records_max),
+            Vec::with_capacity(records_max),
+            Vec::with_capacity(records_max),
+        );
+        let log = Log {
+            tick_ns: 1.0,
+            stamp_ns,
+            sent,
+            received,
+            calls,
+            departures,
+            arrivals,
+            times: [ticks(), 0],
+            began_ns: since_1970_ns(),
+            ..Log::default()
+        };
+        let (objects, held, given) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Recorder { log, began, records_max, left: 0, objects, held, given }
     }
 
     pub(super) fn sent(&mut self, record: Sent) {
-        match self.log.sent.len() < self.records_max {
-            true => self.log.sent.push(record),
-            false => self.log.dropped += 1,
-        }
+        keep(&mut self.log.sent, record, self.records_max, &mut self.log.dropped);
     }
 
     pub(super) fn received(&mut self, record: Received) {
-        match self.log.received.len() < self.records_max {
-            true => self.log.received.push(record),
-            false => self.log.dropped += 1,
-        }
+        keep(&mut self.log.received, record, self.records_max, &mut self.log.dropped);
     }
 
     pub(super) fn one_sided(&mut self, record: OneSided) {
-        match self.log.one_sided.len() < self.records_max {
-            true => self.log.one_sided.push(record),
-            false => self.log.dropped += 1,
+        keep(&mut self.log.one_sided, record, self.records_max, &mut self.log.dropped);
+    }
+
+    pub(super) fn call(&mut self, record: Call) {
+        keep(&mut self.log.calls, record, self.records_max, &mut self.log.dropped);
+    }
+
+    /// Returns the place in the log of an object, which may have got another name.
+    pub(super) fn object(&mut self, object: Object) -> u32 {
+        let next = self.log.objects.len() as u32;
+        let place = *self.objects.entry(object.handle).or_insert(next);
+        match self.log.objects.get_mut(place as usize) {
+            Some(known) => *known = object,
+            None => self.log.objects.push(object),
+        }
+        place
+    }
+
+    /// Notes the queues, if they have changed.
+    pub(super) fn queues(&mut self, queues: Queues) {
+        let last = self.log.queues.last().copied().unwrap_or_default();
+        if (Queues { at: last.at, ..queues }) != last {
+            keep(&mut self.log.queues, queues, self.records_max, &mut self.log.dropped);
+        }
+    }
+
+    pub(super) fn departed(&mut self, record: Departure) {
+        keep(&mut self.log.departures, record, self.records_max, &mut self.log.dropped);
+    }
+
+    /// Records a message that came. One that is sent again, after a channel was lost, is known.
+    pub(super) fn arrived(&mut self, record: Arrival, receive: Option<u64>) {
+        let (key, place) = ((record.peer, record.sequence), self.log.arrivals.len());
+        if self.held.contains_key(&key) {
+            return;
+        }
+        if keep(&mut self.log.arrivals, record, self.records_max, &mut self.log.dropped) {
+            match receive {
+                Some(receive) => _ = self.given.insert(receive, place),
+                None => _ = self.held.insert(key, place),
+            }
+        }
+    }
+
+    /// Notes that a held message was given to a receive.
+    pub(super) fn matched(&mut self, key: (Peer, u32), receive: u64) {
+        if let Some(place) = self.held.remove(&key) {
+            self.given.insert(receive, place);
+        }
+    }
+
+    /// Notes that a held message was taken.
+    pub(super) fn taken(&mut self, key: (Peer, u32), at: u64, thread: u32) {
+        if let Some(place) = self.held.remove(&key) {
+            let arrival = &mut self.log.arrivals[place];
+            (arrival.taken, arrival.thread) = (at, thread);
+        }
+    }
+
+    /// Notes that the completion of a request was taken. Those of sends are no news.
+    pub(super) fn completed(&mut self, request: u64, at: u64, thread: u32) {
+        if let Some(place) = self.given.remove(&request) {
+            let arrival = &mut self.log.arrivals[place];
+            (arrival.taken, arrival.thread) = (at, thread);
         }
     }
 
@@ -158,6 +266,8 @@ impl Recorder {
 
     pub(super) fn write(&mut self, path: &str, me: Peer) -> std::io::Result<()> {
         self.log.rank = me;
+        (self.log.host, self.log.machine) = machine();
+        self.log.times[1] = ticks();
         if is_counter() {
             let (ns, counted) = (monotonic_ns() - self.began.0, ticks() - self.began.1);
             self.log.tick_ns = ns as f64 / counted as f64;
@@ -166,4 +276,14 @@ impl Recorder {
         serde_json::to_writer(&mut file, &self.log)?;
         file.flush()
     }
+}
+
+/// Appends a record if there is room; counts it if not. Returns whether there was.
+fn keep<T>(records: &mut Vec<T>, record: T, records_max: usize, dropped: &mut u64) -> bool {
+    let has_room = records.len() < records_max;
+    match has_room {
+        true => records.push(record),
+        false => *dropped += 1,
+    }
+    has_room
 }

@@ -1,7 +1,7 @@
 //! The options themselves.
 
 use super::arg::{flag, hyphens};
-use super::{binding, foreign};
+use super::{binding, debug, foreign};
 use clap::{Arg, ArgAction, Command, value_parser};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -21,6 +21,7 @@ pub(super) fn command() -> Command {
         .args(about_programs())
         .args(about_output())
         .args(about_hosts())
+        .args(debug::options())
         .args(binding::options())
         .args(foreign::options())
 }

@@ -2,12 +2,15 @@
 
 use super::start::Started;
 use super::status::RankStatus;
+use crate::plan::Part;
 use crate::symbols::Symbols;
 use crate::sys;
 use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::rc::Rc;
 use verbena_boot::status::Pulse;
 use verbena_hang::Place;
@@ -29,6 +32,10 @@ pub struct Rank {
     pub number: u32,
     /// True until it has ended.
     pub running: bool,
+    /// The rank's program.
+    pub program: OsString,
+    /// The directory in which it was started.
+    pub directory: PathBuf,
     /// The rank's PMI line, until it is closed.
     pub pmi: Option<UnixStream>,
     /// Standard output and standard error, until they end.
@@ -41,11 +48,14 @@ pub struct Rank {
 
 impl Rank {
     /// A rank that has just been started.
-    pub fn new(number: u32, started: Started) -> Rank {
+    pub fn new(number: u32, started: Started, part: &Part) -> Rank {
         let streams = started.streams.map(Some);
         let (mail, sent) = Default::default();
         let (pid, pmi) = (started.pid, Some(started.pmi));
-        Rank { pid, number, running: true, pmi, streams, status: None, mail, sent }
+        let here = std::env::current_dir().unwrap_or_default();
+        let directory = here.join(part.directory.clone().unwrap_or_default());
+        let (program, status) = (part.program.clone(), None);
+        Rank { pid, number, running: true, program, directory, pmi, streams, status, mail, sent }
     }
 
     /// Gives it the place where it says what it does.
@@ -155,7 +165,9 @@ mod tests {
         sys::set_nonblocking(ours.as_raw_fd());
         let null = || OwnedFd::from(std::fs::File::open("/dev/null").unwrap());
         let started = Started { pid: 0, pmi: ours, streams: [null(), null()], stdin: None };
-        (Rank::new(0, started), theirs)
+        let (program, arguments, environment) = ("prog".into(), Vec::new(), Vec::new());
+        let part = Part { count: 1, program, arguments, environment, directory: None };
+        (Rank::new(0, started, &part), theirs)
     }
 
     #[test]

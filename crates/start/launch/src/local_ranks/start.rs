@@ -1,6 +1,7 @@
 //! Starts one rank: its environment, its line to us, its standard streams.
 
 use super::descendants;
+use crate::debugger::HOLD_OPTION;
 use crate::plan::{Assignment, Part};
 use crate::sys::{self, Inherited};
 use crate::wire::{Stdin, Work};
@@ -59,8 +60,7 @@ pub fn start(
     let part = &work.parts[assignment.part as usize];
     let (ours, theirs) = UnixStream::pair().map_err(|error| no_resources(assignment.rank, &error))?;
     sys::set_nonblocking(ours.as_raw_fd());
-    let mut command = Command::new(&part.program);
-    command.args(&part.arguments);
+    let mut command = program(part, work.held.contains(&assignment.rank), assignment.rank)?;
     for (name, value) in work.environment.iter().chain(&part.environment) {
         command.env(name, value);
     }
@@ -89,6 +89,22 @@ pub fn start(
         }),
         _ => Err(no_resources(assignment.rank, &io::Error::other("no pipe for standard output"))),
     }
+}
+
+/// The rank's program with its arguments; if the rank is held, behind our own program, which waits
+/// for the debugger.
+fn program(part: &Part, is_held: bool, rank: u32) -> Result<Command, Fault> {
+    let mut command = match is_held {
+        true => {
+            let own = std::env::current_exe().map_err(|error| no_resources(rank, &error))?;
+            let mut command = Command::new(own);
+            command.arg(HOLD_OPTION).arg(&part.program);
+            command
+        }
+        false => Command::new(&part.program),
+    };
+    command.args(&part.arguments);
+    Ok(command)
 }
 
 fn stdin_for(work: &Work, rank: u32) -> Stdio {

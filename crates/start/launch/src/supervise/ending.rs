@@ -61,17 +61,20 @@ impl Supervisor {
         }
     }
 
+    /// The facts about a rank.
+    pub(super) fn place(&self, rank: u32) -> Place<'_> {
+        let part = self.server.appnum(rank) as usize;
+        let (pid, host) = (self.pids[rank as usize], self.hosts.host(rank));
+        let crash = self.crashes.get(&rank).map(String::as_str);
+        let core = self.cores.get(&rank).map(String::as_str);
+        Place { pid, host, program: &self.order.parts[part].program, crash, core }
+    }
+
     fn conclude(&mut self) {
         self.tell_errors();
         for text in self.errors.repeated() {
             self.screen.say(&format!("mpiexec: {text}"));
         }
-        let place = |rank: u32| {
-            let part = self.server.appnum(rank) as usize;
-            let (pid, host) = (self.pids[rank as usize], self.hosts.host(rank));
-            let crash = self.crashes.get(&rank).map(String::as_str);
-            Place { pid, host, program: &self.order.parts[part].program, crash }
-        };
         let text = match (self.job.cause(), self.job.user_signal()) {
             (
                 Some(Failure::Killed { .. } | Failure::Failed { .. } | Failure::NotFinalised { .. }),
@@ -82,7 +85,7 @@ impl Supervisor {
             )),
             // The program that wanted it says so.
             (Some(Failure::NotStarted(_)), _) if self.starter.is_some() => None,
-            (Some(failure), _) => Some(explain(failure, place).to_string()),
+            (Some(failure), _) => Some(explain(failure, |rank| self.place(rank)).to_string()),
             (None, _) => self
                 .job
                 .failed_after_finalize()

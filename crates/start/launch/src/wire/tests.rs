@@ -13,6 +13,7 @@ fn work() -> Work {
         directory: Some(odd),
     };
     Work {
+        held: vec![0],
         job: "job".into(),
         size: 9,
         parts: vec![part],

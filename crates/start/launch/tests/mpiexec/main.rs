@@ -3,6 +3,7 @@
 
 mod binding;
 mod command_line;
+mod debuggers;
 mod exits;
 mod harness;
 mod hosts;

@@ -1,7 +1,7 @@
 //! The counters of our library, by its performance variables (MPI-5.0 section 15.3.7). A comparison
 //! proves by them that its variants differ.
 
-use super::{Handle, World, check};
+use super::{Abi, Handle, World, check};
 use anyhow::{Context, Result};
 use libloading::os::unix::Library;
 use std::ffi::{c_char, c_int, c_void};
@@ -142,7 +142,7 @@ impl World {
     /// # Errors
     /// The library's error code.
     pub fn start_counters(&mut self) -> Result<()> {
-        if self.identity()?.name.starts_with("Verbena") {
+        if self.abi == Abi::Standard && self.identity()?.name.starts_with("Verbena") {
             self.counters = Some(Counters::open(self.library)?);
         }
         Ok(())

@@ -32,8 +32,10 @@ struct Values {
 
 impl Values {
     fn of(abi: Abi, library: &Library) -> Result<Values> {
-        if abi == Abi::Standard {
-            return Ok(Values { no_info: 0x130, mode: 2 | 32 | 4 });
+        match abi {
+            Abi::Standard => return Ok(Values { no_info: 0x130, mode: 2 | 32 | 4 }),
+            Abi::Mpich => return Ok(Values { no_info: 0x1c00_0000, mode: 1 | 8 | 16 }),
+            Abi::OpenMpi => {}
         }
         // SAFETY: only the symbol's address is taken; nothing is read through it.
         let symbol = unsafe { library.get::<*mut std::ffi::c_void>("ompi_mpi_info_null") };
@@ -128,7 +130,8 @@ impl OpenFile<'_> {
     /// # Errors
     /// The library's error code.
     pub fn transfer(&self, way: Move, offset: usize, buffer: &Buffer, bytes: usize) -> Result<()> {
-        let (calls, count, ignore) = (&self.files.calls, buffer.count(bytes, 1), std::ptr::null_mut());
+        let (calls, count) = (&self.files.calls, buffer.count(bytes, 1));
+        let ignore = self.files.world.handles.ignored();
         let (call, name) = match way {
             Move::Write => (calls.write_at, "MPI_File_write_at"),
             Move::WriteAll => (calls.write_at_all, "MPI_File_write_at_all"),
@@ -145,7 +148,8 @@ impl OpenFile<'_> {
     /// # Errors
     /// The library's error code.
     pub fn write_shared(&self, is_ordered: bool, buffer: &Buffer, bytes: usize) -> Result<()> {
-        let (calls, count, ignore) = (&self.files.calls, buffer.count(bytes, 1), std::ptr::null_mut());
+        let (calls, count) = (&self.files.calls, buffer.count(bytes, 1));
+        let ignore = self.files.world.handles.ignored();
         let (call, name) = match is_ordered {
             true => (calls.write_ordered, "MPI_File_write_ordered"),
             false => (calls.write_shared, "MPI_File_write_shared"),

@@ -2,7 +2,7 @@
 //! method completes what it starts, so that no request outlives the slices' borrow. All numbers
 //! travel as bytes: one machine's form.
 
-use super::{Handle, Handles, TAG, World, check};
+use super::{Handles, Requests, TAG, World, check};
 use anyhow::{Result, ensure};
 use std::ffi::{c_int, c_void};
 
@@ -47,7 +47,7 @@ impl World {
     pub fn recv_items<T: Item>(&self, items: &mut [T], peer: usize) -> Result<()> {
         let Handles { byte, world, .. } = self.handles;
         let (count, peer) = (bytes(items)?, c_int::try_from(peer)?);
-        let (address, ignore) = (items.as_mut_ptr().cast(), std::ptr::null_mut());
+        let (address, ignore) = (items.as_mut_ptr().cast(), self.handles.ignored());
         // SAFETY: the slice is valid for its bytes, any bytes are a value of its items, and it is
         // filled on return.
         check(unsafe { (self.calls.recv)(address, count, byte, peer, TAG, world, ignore) }, "MPI_Recv")
@@ -61,7 +61,7 @@ impl World {
         receives: &mut [(usize, &mut [T])],
     ) -> Result<()> {
         let Handles { byte, world, .. } = self.handles;
-        let mut requests: Vec<Handle> = Vec::with_capacity(sends.len() + receives.len());
+        let mut requests = Requests::new(self.handles.request_bytes);
         // All arguments are checked before the first start, since a request must not be left
         // behind.
         let lengths = |items: &[T]| bytes(items);
@@ -72,32 +72,30 @@ impl World {
             .collect::<Result<_>>()?;
         let mut first_failure = Ok(());
         for (at, (peer, items)) in receives.iter_mut().enumerate() {
-            let mut request = 0;
+            let request = requests.place();
             let address = items.as_mut_ptr().cast();
             // SAFETY: the slice is borrowed until all requests are waited for, below; it is valid
             // for the count's bytes.
-            let code = unsafe {
-                (self.calls.irecv)(address, counts[at], byte, *peer as c_int, TAG, world, &mut request)
-            };
+            let code =
+                unsafe { (self.calls.irecv)(address, counts[at], byte, *peer as c_int, TAG, world, request) };
             match check(code, "MPI_Irecv") {
-                Ok(()) => requests.push(request),
+                Ok(()) => requests.add(),
                 failed => first_failure = first_failure.and(failed),
             }
         }
         for (at, (peer, items)) in sends.iter().enumerate() {
-            let (mut request, count) = (0, counts[receives.len() + at]);
+            let (request, count) = (requests.place(), counts[receives.len() + at]);
             // SAFETY: as for the receives; a send only reads.
-            let code = unsafe {
-                (self.calls.isend)(from(items), count, byte, *peer as c_int, TAG, world, &mut request)
-            };
+            let code =
+                unsafe { (self.calls.isend)(from(items), count, byte, *peer as c_int, TAG, world, request) };
             match check(code, "MPI_Isend") {
-                Ok(()) => requests.push(request),
+                Ok(()) => requests.add(),
                 failed => first_failure = first_failure.and(failed),
             }
         }
-        let (count, first) = (requests.len() as c_int, requests.as_mut_ptr());
-        // SAFETY: the array holds exactly the requests just started; null statuses are ignored.
-        let code = unsafe { (self.calls.waitall)(count, first, std::ptr::null_mut()) };
+        let (count, first) = requests.take();
+        // SAFETY: the array holds exactly the requests just started; the statuses are ignored.
+        let code = unsafe { (self.calls.waitall)(count, first, self.handles.ignored()) };
         first_failure.and(check(code, "MPI_Waitall"))
     }
 }

@@ -41,8 +41,12 @@ struct Values {
 
 impl Values {
     fn of(abi: Abi, library: &Library) -> Result<Values> {
-        if abi == Abi::Standard {
-            return Ok(Values { no_info: 0x130, integer: 0x258, exclusive: 301 });
+        match abi {
+            Abi::Standard => return Ok(Values { no_info: 0x130, integer: 0x258, exclusive: 301 }),
+            Abi::Mpich => {
+                return Ok(Values { no_info: 0x1c00_0000, integer: 0x4c00_083a, exclusive: 234 });
+            }
+            Abi::OpenMpi => {}
         }
         let address = |name: &str| -> Result<Handle> {
             // SAFETY: only the symbol's address is taken; nothing is read through it.

@@ -1,7 +1,7 @@
 //! Windows of messages in flight, started and completed within one method, so that no request
 //! outlives its buffer's borrow.
 
-use super::{Handle, Handles, World, check};
+use super::{Handles, Requests, World, check};
 use crate::buffer::Buffer;
 use anyhow::Result;
 use std::ffi::c_int;
@@ -22,14 +22,14 @@ pub struct Message {
 pub struct Window<'w> {
     world: &'w World,
     tag: c_int,
-    requests: Vec<Handle>,
+    requests: Requests,
 }
 
 /// `bytes` may not exceed the buffer's length; `peer` is a rank. Both sides use the same tag.
 impl<'w> Window<'w> {
     /// Windows whose messages carry this tag.
     pub fn new(world: &'w World, tag: i32) -> Window<'w> {
-        Window { world, tag, requests: Vec::new() }
+        Window { world, tag, requests: Requests::new(world.handles.request_bytes) }
     }
 
     /// `messages` times `MPI_Isend` of the same bytes, then `MPI_Waitall`.
@@ -94,12 +94,12 @@ impl<'w> Window<'w> {
         let Message { peer, bytes, tag } = message;
         let count = buffer.count(bytes, 1);
         let (calls, Handles { byte, world, .. }) = (&self.world.calls, self.world.handles);
-        let mut request = 0;
+        let request = self.requests.place();
         // SAFETY: every caller waits for the request before it returns, and borrows the buffer
         // until then.
-        let code = unsafe { (calls.isend)(buffer.address(), count, byte, peer, tag, world, &mut request) };
+        let code = unsafe { (calls.isend)(buffer.address(), count, byte, peer, tag, world, request) };
         check(code, "MPI_Isend")?;
-        self.requests.push(request);
+        self.requests.add();
         Ok(())
     }
 
@@ -108,19 +108,18 @@ impl<'w> Window<'w> {
         let Message { peer, bytes, tag } = message;
         let count = buffer.count(bytes, 1);
         let (calls, Handles { byte, world, .. }) = (&self.world.calls, self.world.handles);
-        let mut request = 0;
+        let request = self.requests.place();
         // SAFETY: as for the sends; Rust never looks at the bytes while a receive is pending.
-        let code = unsafe { (calls.irecv)(buffer.address(), count, byte, peer, tag, world, &mut request) };
+        let code = unsafe { (calls.irecv)(buffer.address(), count, byte, peer, tag, world, request) };
         check(code, "MPI_Irecv")?;
-        self.requests.push(request);
+        self.requests.add();
         Ok(())
     }
 
     fn wait_all(&mut self) -> Result<()> {
-        let (count, first) = (self.requests.len() as c_int, self.requests.as_mut_ptr());
-        // SAFETY: the array holds exactly the requests just started; null statuses are ignored.
-        let code = unsafe { (self.world.calls.waitall)(count, first, std::ptr::null_mut()) };
-        self.requests.clear();
+        let ((count, first), ignore) = (self.requests.take(), self.world.handles.ignored());
+        // SAFETY: the array holds exactly the requests just started; the statuses are ignored.
+        let code = unsafe { (self.world.calls.waitall)(count, first, ignore) };
         check(code, "MPI_Waitall")
     }
 }

@@ -15,7 +15,7 @@ use verbena_wires::registry;
 
 /// The findings about one channel.
 #[derive(Debug, Serialize)]
-pub(super) struct Finding {
+pub(crate) struct Finding {
     /// The name of the channel.
     pub channel: String,
     /// The findings of the first of the two processes.
@@ -24,19 +24,28 @@ pub(super) struct Finding {
     pub failure: Option<String>,
 }
 
+/// The reason of a channel that the probe did not open, until a better one is known.
+const ABSENT: &str = "not opened";
+
+impl Finding {
+    /// Returns whether the probe worked and did not open the channel.
+    pub(crate) fn is_absent(&self) -> bool {
+        self.failure.as_deref() == Some(ABSENT)
+    }
+}
+
 /// The number of processes of the probe.
 const PROCESSES: usize = 2;
 /// The time that one process may take for one step.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// Tries every channel of this build.
-pub(super) fn describe() -> Vec<Finding> {
+pub(crate) fn describe() -> Vec<Finding> {
     let outcome = probe();
     let one = |name: &str| match &outcome {
         Ok(found) => {
             let found = found.iter().find(|found| found.channel == name).cloned();
-            let failure =
-                found.is_none().then(|| "not opened (left out by a setting, or of no use here)".into());
+            let failure = found.is_none().then(|| ABSENT.into());
             Finding { channel: name.into(), found, failure }
         }
         Err(error) => Finding { channel: name.into(), found: None, failure: Some(format!("{error:#}")) },

@@ -4,7 +4,6 @@ use anyhow::{Context, Result};
 use goblin::elf::Elf;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use verbena_fault::Fault;
 use verbena_lab::mpi::{self, Identity};
 use verbena_lab::place;
 
@@ -41,27 +40,11 @@ pub(crate) fn describe(path: Option<PathBuf>) -> Outcome {
     }
 }
 
-/// Refuses a library that speaks the MPICH ABI, before ranks are started that would fail one by
-/// one.
-///
-/// # Errors
-/// Its soname is that of the MPICH ABI. A file that cannot be read is left to the ranks.
-pub(crate) fn refuse_mpich_abi(path: &Path) -> Result<(), Fault> {
-    let bytes = std::fs::read(path).unwrap_or_default();
-    let soname = Elf::parse(&bytes).ok().and_then(|elf| elf.soname.map(String::from)).unwrap_or_default();
-    if !MPICH_SONAMES.iter().any(|name| soname.starts_with(name)) {
-        return Ok(());
-    }
-    Err(Fault::new(
-        "this MPI library speaks the MPICH ABI, which verbena bench does not",
-        format!("{}, soname {soname}", path.display()),
-        "libmpi.so.12 was named instead of the same package's library of the standard ABI",
-        "give --library the path of its libmpi_abi.so.1 (or Open MPI's libmpi.so.40)",
-    ))
+/// The name that programs ask for, by the file itself.
+pub(crate) fn soname(path: &Path) -> Option<String> {
+    let bytes = std::fs::read(path).ok()?;
+    Elf::parse(&bytes).ok()?.soname.map(String::from)
 }
-
-/// The beginnings of the names of libraries of the MPICH ABI.
-const MPICH_SONAMES: [&str; 2] = ["libmpi.so.12", "libmpich.so"];
 
 fn look(path: &Path) -> Result<Library> {
     let path = path.canonicalize().with_context(|| format!("cannot find {}", path.display()))?;

@@ -12,9 +12,10 @@
 //! | [`verbs`] | InfiniBand and RoCE devices |
 //! | [`launcher`] | what the environment says about how this process was started |
 //! | [`settings`] | every setting of Verbena |
+//! | [`verdict`] | whether it works here, and which way messages go |
 //! | [`page`] | showing it |
 
-mod channels;
+pub(crate) mod channels;
 mod launcher;
 pub(crate) mod library;
 mod machine;
@@ -22,6 +23,7 @@ mod page;
 pub(crate) mod probe;
 mod settings;
 pub(crate) mod verbs;
+pub(crate) mod verdict;
 
 use anyhow::Result;
 use clap::Args;
@@ -48,6 +50,8 @@ pub(crate) struct InfoArgs {
 struct Info {
     /// The version of this program.
     version: &'static str,
+    /// The answer whether it works here, and which way messages go.
+    verdict: Vec<String>,
     library: library::Outcome,
     machine: machine::Machine,
     channels: Vec<channels::Finding>,
@@ -66,8 +70,9 @@ pub(crate) fn run(args: &InfoArgs) -> Result<()> {
     }
     // First, since it loads the settings that the others go by.
     let settings = settings::describe();
-    let info = Info {
+    let mut info = Info {
         version: env!("CARGO_PKG_VERSION"),
+        verdict: Vec::new(),
         library: library::describe(args.library.clone()),
         machine: machine::describe(),
         channels: channels::describe(),
@@ -75,9 +80,21 @@ pub(crate) fn run(args: &InfoArgs) -> Result<()> {
         launcher: launcher::describe(&verbena_boot::environment::variable),
         settings,
     };
+    explain_absences(&mut info);
+    let (is_well, verdict) = verdict::lines(&info);
+    info.verdict = verdict;
     match args.json {
         true => output::line(&serde_json::to_string_pretty(&info)?),
-        false => output::print(&page::render(&info)),
+        false => output::print(&page::render(&info, is_well)),
+    }
+}
+
+/// Says of each channel that was not opened why that is.
+fn explain_absences(info: &mut Info) {
+    let wanted = verbena_settings::CHANNELS.get();
+    let has_port = info.verbs.ports.iter().any(|port| port.chosen);
+    for finding in info.channels.iter_mut().filter(|finding| finding.is_absent()) {
+        finding.failure = Some(verdict::absence(&finding.channel, wanted.as_deref(), has_port));
     }
 }
 

@@ -6,12 +6,19 @@ use super::library::Outcome;
 use super::probe::Reach;
 use super::settings::Value;
 use super::verbs::{Port, Verbs};
+use crate::style::{self, Color, paint};
 use std::fmt::Write;
+use verbena_lab::mpi::Abi;
 
 /// The whole page.
-pub(super) fn render(info: &Info) -> String {
+pub(super) fn render(info: &Info, is_well: bool) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "Verbena {}", info.version);
+    let color = if is_well { Color::Green } else { Color::Red };
+    for (at, line) in info.verdict.iter().enumerate() {
+        let line = if at == 0 { paint(line, color, style::is_colored()) } else { line.clone() };
+        let _ = writeln!(out, "{line}");
+    }
+    let _ = writeln!(out, "\nVerbena {}", info.version);
     library(&mut out, info);
     machine(&mut out, info);
     out.push_str("\nchannels (tried between two processes, just now)\n");
@@ -51,6 +58,7 @@ fn library(out: &mut String, info: &Info) {
             line(out, "MPI", &format!("{major}.{minor}, {} functions", library.functions));
             match library.abi_version {
                 Some((major, minor)) => line(out, "ABI", &format!("standard, version {major}.{minor}")),
+                None if library.identity.abi == Abi::Mpich => line(out, "ABI", "MPICH's"),
                 None => line(out, "ABI", "Open MPI's own"),
             }
         }

@@ -1,5 +1,6 @@
 //! The breakdown, and one-sided calls, as tables for people.
 
+use super::summary::{CallsRow, Summary};
 use comfy_table::{Cell, CellAlignment, Table, presets};
 use std::fmt::Write;
 use verbena_channel::trace::one_sided::{self, Call};
@@ -22,6 +23,76 @@ pub(super) fn render(rows: &[Row], calls: &[CallRow], logs: &[Log]) -> String {
         let _ = writeln!(out, "{dropped} messages or calls found no room: raise VERBENA_TRACE_RECORDS_MAX.");
     }
     out
+}
+
+/// Returns the profile as tables: of the calls, as many lines as that.
+pub(super) fn summary(summary: &Summary, lines: usize) -> String {
+    let mut ranks = Table::new();
+    ranks.load_style(presets::UTF8_FULL_CONDENSED);
+    ranks.set_header(["rank", "host", "run s", "MPI s", "MPI %", "calls", "sent", "bytes", "unexpected"]);
+    for row in &summary.ranks {
+        let percent = 100.0 * row.mpi_ns / row.run_ns.max(1.0);
+        let numbers = [
+            format!("{:.3}", row.run_ns / 1e9),
+            format!("{:.3}", row.mpi_ns / 1e9),
+            format!("{percent:.1}"),
+            row.calls.to_string(),
+            row.sent.to_string(),
+            format_size(row.sent_bytes as usize),
+            format!("{} of {}", row.unexpected, row.came),
+        ];
+        ranks.add_row(
+            [right(row.rank.to_string()), Cell::new(&row.host)].into_iter().chain(numbers.map(right)),
+        );
+    }
+    let mut calls = Table::new();
+    calls.load_style(presets::UTF8_FULL_CONDENSED);
+    calls.set_header([
+        "call",
+        "on",
+        "size",
+        "calls",
+        "ranks",
+        "total ms",
+        "MPI %",
+        "mean us",
+        "longest us",
+        "spread",
+    ]);
+    summary.calls.iter().take(lines).for_each(|row| {
+        calls.add_row(call_cells(row));
+    });
+    let mut out = format!(
+        "{ranks}\nRun: from MPI_Init to MPI_Finalize. Sent: messages of this rank, those of collectives too; \
+         those that collectives\nexchange by shared memory are none. Unexpected: messages that came before their receive.\n\n{calls}\n"
+    );
+    if summary.calls.len() > lines {
+        let _ = writeln!(out, "{} more lines: --top {}.", summary.calls.len() - lines, summary.calls.len());
+    }
+    out + "Spread: how unlike the ranks' times are (standard deviation by mean).\n\n"
+}
+
+fn call_cells(row: &CallsRow) -> Vec<Cell> {
+    let on = match (&row.on, row.ranks_of_it) {
+        (Some(name), Some(ranks)) => format!("{name} ({ranks})"),
+        _ => String::new(),
+    };
+    let size = match row.bytes {
+        [0, 0] => String::new(),
+        [least, most] if least == most => format_size(most as usize),
+        [least, most] => format!("{} to {}", format_size(least as usize), format_size(most as usize)),
+    };
+    let numbers = [
+        row.calls.to_string(),
+        row.ranks.to_string(),
+        format!("{:.3}", row.total_ns / 1e6),
+        format!("{:.1}", 100.0 * row.share),
+        micros(row.total_ns / row.calls.max(1) as f64),
+        micros(row.longest_ns),
+        format!("{:.2}", row.spread),
+    ];
+    let head = [Cell::new(&row.call), Cell::new(on), right(size)];
+    head.into_iter().chain(numbers.map(right)).collect()
 }
 
 fn one_sided_calls(calls: &[CallRow]) -> String {

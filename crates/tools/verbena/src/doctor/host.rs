@@ -1,0 +1,290 @@
+//! The doctor's look at this host: limits, Yama, cgroups, memory, clocks, processors. Each
+//! judgement is a function of a text that the system gives, and is tested by itself.
+
+use super::finding::Finding;
+
+/// The least of locked memory, in bytes, with which devices work well.
+const LOCKED_BYTES_MIN: u64 = 64 << 20;
+/// The least number of open files with which a host can have many ranks.
+const FILES_MIN: u64 = 4096;
+/// The least of memory for the processes of a job, in bytes.
+const MEMORY_BYTES_MIN: u64 = 1 << 30;
+
+/// Looks at this host. `has_device`: there is an InfiniBand or RoCE device.
+pub(super) fn findings(has_device: bool) -> Vec<Finding> {
+    let limits = read("/proc/self/limits");
+    let group = own_group(&read("/proc/self/cgroup"));
+    let cgroup = |file: &str| read(&format!("/sys/fs/cgroup{group}/{file}"));
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let affinity = verbena_lab::floor::processors().map_or(cores, |list| list.len());
+    [
+        Some(locked_memory(&limits, has_device)),
+        Some(open_files(&limits)),
+        Some(core_files(&limits)),
+        Some(yama(&read("/proc/sys/kernel/yama/ptrace_scope"))),
+        processor_quota(&cgroup("cpu.max"), affinity),
+        memory_limit(&cgroup("memory.max")),
+        Some(free_memory(&read("/proc/meminfo"))),
+        clock(&read("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
+        governor(&read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
+        Some(shared_memory(std::path::Path::new("/dev/shm").is_dir())),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// The contents of a file of the system; nothing if it has none.
+fn read(path: &str) -> String {
+    std::fs::read_to_string(path).unwrap_or_default().trim().to_owned()
+}
+
+/// The soft and the hard limit of this name in `/proc/self/limits`; `None` is no limit.
+fn limit(limits: &str, name: &str) -> Option<[Option<u64>; 2]> {
+    let line = limits.lines().find(|line| line.starts_with(name))?;
+    let mut values = line[name.len()..].split_whitespace().map(|word| word.parse().ok());
+    Some([values.next()?, values.next()?])
+}
+
+fn words(limit: Option<u64>, unit: &str) -> String {
+    limit.map_or_else(|| "unlimited".into(), |limit| format!("{limit}{unit}"))
+}
+
+fn locked_memory(limits: &str, has_device: bool) -> Finding {
+    let [soft, _] = limit(limits, "Max locked memory").unwrap_or_default();
+    let seen = words(soft, " bytes");
+    match soft {
+        Some(bytes) if has_device && bytes < LOCKED_BYTES_MIN => Finding::bad(
+            "locked memory",
+            seen,
+            [
+                "InfiniBand and RoCE devices read and write locked memory only: long messages are copied, or fail",
+                "put '* - memlock unlimited' into /etc/security/limits.d/mpi.conf; for Slurm set \
+                 LimitMEMLOCK=infinity for slurmd, and PropagateResourceLimitsExcept=MEMLOCK",
+            ],
+        ),
+        _ => Finding::fine("locked memory", seen),
+    }
+}
+
+fn open_files(limits: &str) -> Finding {
+    let [soft, hard] = limit(limits, "Max open files").unwrap_or_default();
+    let seen = format!("{}, at most {}", words(soft, ""), words(hard, ""));
+    match hard {
+        Some(most) if most < FILES_MIN => Finding::note(
+            "open files",
+            seen,
+            [
+                "mpiexec has four open files for each rank, and so a host cannot have many ranks",
+                "raise the hard limit: '* hard nofile 65536' in /etc/security/limits.d/mpi.conf",
+            ],
+        ),
+        _ => Finding::fine("open files", seen),
+    }
+}
+
+fn core_files(limits: &str) -> Finding {
+    let [soft, _] = limit(limits, "Max core file size").unwrap_or_default();
+    match soft {
+        Some(0) => Finding::note(
+            "core files",
+            "none are written",
+            ["a rank that crashes leaves nothing to look at", "say ulimit -c unlimited before mpiexec"],
+        ),
+        size => Finding::fine("core files", words(size, " bytes")),
+    }
+}
+
+fn yama(scope: &str) -> Finding {
+    let subject = "memory of other processes (Yama)";
+    match scope {
+        "" => Finding::fine(subject, "not restricted: this kernel has no Yama"),
+        "0" | "1" => {
+            Finding::fine(subject, format!("ptrace_scope {scope}: ranks may copy between each other"))
+        }
+        _ => Finding::bad(
+            subject,
+            format!("ptrace_scope {scope}"),
+            [
+                "ranks cannot copy long messages straight from one to the other (channel cma): they are copied twice",
+                "sysctl kernel.yama.ptrace_scope=1, and a line in /etc/sysctl.d",
+            ],
+        ),
+    }
+}
+
+/// The cgroup of this process below `/sys/fs/cgroup`, by `/proc/self/cgroup`.
+fn own_group(text: &str) -> String {
+    let path = text.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/");
+    path.trim_end_matches('/').to_owned()
+}
+
+/// `cpu.max` is "max PERIOD" or "QUOTA PERIOD".
+fn processor_quota(text: &str, affinity: usize) -> Option<Finding> {
+    let (quota, period) = text.split_once(' ')?;
+    let (Ok(quota), Ok(period)) = (quota.parse::<f64>(), period.trim().parse::<f64>()) else {
+        return Some(Finding::fine("processors", format!("{affinity}, without a quota")));
+    };
+    let processors = quota / period;
+    let seen = format!("{affinity}, with a quota of the time of {processors:.1}");
+    Some(if processors < affinity as f64 {
+        Finding::note(
+            "processors",
+            seen,
+            [
+                "ranks that wait use up the quota too, and then all of them stand still until the next period",
+                "start no more ranks than the quota has processors, or raise it (docker --cpus, Kubernetes limits)",
+            ],
+        )
+    } else {
+        Finding::fine("processors", seen)
+    })
+}
+
+fn memory_limit(text: &str) -> Option<Finding> {
+    let bytes: u64 = text.parse().ok()?;
+    let seen = format!("{} MiB by the cgroup", bytes >> 20);
+    Some(match bytes < MEMORY_BYTES_MIN {
+        true => Finding::note(
+            "memory limit",
+            seen,
+            [
+                "the kernel kills ranks that need more, without a word to them",
+                "raise it (docker --memory, Kubernetes limits, Slurm --mem)",
+            ],
+        ),
+        false => Finding::fine("memory limit", seen),
+    })
+}
+
+fn free_memory(text: &str) -> Finding {
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib: u64 = line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0);
+    let seen = format!("{} MiB available", kib >> 10);
+    match kib << 10 < MEMORY_BYTES_MIN {
+        true => Finding::note(
+            "memory",
+            seen,
+            [
+                "jobs may be killed for want of memory",
+                "end other programs, or start fewer ranks on this host",
+            ],
+        ),
+        false => Finding::fine("memory", seen),
+    }
+}
+
+fn clock(source: &str) -> Option<Finding> {
+    Some(match source {
+        "" => return None,
+        "tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page" | "arch_sys_counter" | "timebase" => {
+            Finding::fine("clock", source)
+        }
+        slow => Finding::note(
+            "clock",
+            slow,
+            [
+                "each reading is a system call or slower: MPI_Wtime and traces cost more than short messages",
+                "where the processor's counter is sound, boot with clocksource=tsc tsc=reliable",
+            ],
+        ),
+    })
+}
+
+fn governor(name: &str) -> Option<Finding> {
+    Some(match name {
+        "" => return None,
+        "powersave" | "ondemand" | "conservative" => Finding::note(
+            "processor frequency",
+            name,
+            [
+                "processors slow down while ranks wait, and measurements swing",
+                "cpupower frequency-set -g performance, while jobs run",
+            ],
+        ),
+        steady => Finding::fine("processor frequency", steady),
+    })
+}
+
+/// Verbena's shared memory has no name in the file system.
+fn shared_memory(is_there: bool) -> Finding {
+    let seen = if is_there {
+        "/dev/shm is there; Verbena needs no room in it"
+    } else {
+        "no /dev/shm; Verbena needs none"
+    };
+    Finding::fine("shared memory", seen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::Verdict::{Bad, Fine, Note};
+    use super::*;
+
+    const LIMITS: &str = "Limit                     Soft Limit           Hard Limit           Units     \n\
+                          Max core file size        0                    unlimited            bytes     \n\
+                          Max open files            1024                 2048                 files     \n\
+                          Max locked memory         8388608              8388608              bytes     \n";
+
+    #[test]
+    fn limits_are_read_and_judged() {
+        assert_eq!(limit(LIMITS, "Max open files"), Some([Some(1024), Some(2048)]));
+        assert_eq!(limit(LIMITS, "Max core file size"), Some([Some(0), None]));
+        assert_eq!(locked_memory(LIMITS, true).verdict, Bad);
+        assert_eq!(locked_memory(LIMITS, false).verdict, Fine);
+        assert_eq!(open_files(LIMITS).verdict, Note);
+        assert_eq!(core_files(LIMITS).verdict, Note);
+        let unlimited = LIMITS.replace("8388608", "unlimited").replace("2048", "524288");
+        assert_eq!(locked_memory(&unlimited, true), Finding::fine("locked memory", "unlimited"));
+        assert_eq!(open_files(&unlimited).verdict, Fine);
+    }
+
+    #[test]
+    fn yama_matters_from_two_on() {
+        let verdicts = ["", "0", "1", "2", "3"].map(|scope| yama(scope).verdict);
+        assert_eq!(verdicts, [Fine, Fine, Fine, Bad, Bad]);
+    }
+
+    #[test]
+    fn a_quota_below_the_processors_is_noted() {
+        assert_eq!(own_group("0::/system.slice/x.service\n"), "/system.slice/x.service");
+        assert_eq!(own_group("0::/\n"), "");
+        let verdict = |text: &str| processor_quota(text, 4).map(|finding| finding.verdict);
+        assert_eq!(verdict("max 100000"), Some(Fine));
+        assert_eq!(verdict("150000 100000"), Some(Note));
+        assert_eq!(verdict("400000 100000"), Some(Fine));
+        assert_eq!(verdict(""), None);
+    }
+
+    #[test]
+    fn little_memory_is_noted() {
+        assert_eq!(memory_limit("max"), None);
+        assert_eq!(memory_limit("268435456").map(|finding| finding.verdict), Some(Note));
+        assert_eq!(memory_limit("68719476736").map(|finding| finding.verdict), Some(Fine));
+        assert_eq!(free_memory("MemTotal: 9\nMemAvailable:   200000 kB\n").verdict, Note);
+        assert_eq!(free_memory("MemAvailable:   20000000 kB\n").verdict, Fine);
+    }
+
+    #[test]
+    fn slow_clocks_and_slow_processors_are_noted() {
+        assert_eq!(clock("tsc").map(|finding| finding.verdict), Some(Fine));
+        assert_eq!(clock("hpet").map(|finding| finding.verdict), Some(Note));
+        assert_eq!(clock(""), None);
+        assert_eq!(governor("powersave").map(|finding| finding.verdict), Some(Note));
+        assert_eq!(governor("performance").map(|finding| finding.verdict), Some(Fine));
+    }
+
+    #[test]
+    fn nothing_in_dev_shm_is_needed() {
+        assert_eq!([true, false].map(|is_there| shared_memory(is_there).verdict), [Fine, Fine]);
+    }
+
+    #[test]
+    fn every_finding_that_is_not_fine_says_what_to_do() {
+        for finding in findings(true).into_iter().chain([locked_memory(LIMITS, true), yama("3")]) {
+            let is_fine = finding.verdict == Fine;
+            assert_eq!(finding.remedy.is_empty(), is_fine, "{finding:?}");
+            assert_eq!(finding.meaning.is_empty(), is_fine, "{finding:?}");
+        }
+    }
+}

@@ -7,6 +7,7 @@
 
 pub mod anything;
 pub mod apps;
+pub mod book;
 pub mod cable;
 pub mod conformance;
 pub mod peers;

@@ -2,6 +2,7 @@
 
 mod apps;
 mod benchmarks;
+mod book;
 mod conformance;
 mod crates;
 mod generate;
@@ -34,10 +35,12 @@ enum Task {
     /// Write BENCHMARKS.md, its charts and the figures of the README from a result of
     /// `peers --page`.
     BenchmarksPage(benchmarks::Args),
+    /// Check the pages and links of the book (docs/SUMMARY.md); with --render write it as HTML.
+    Book(book::Args),
     /// Run MPICH's own test suite on the stage, and compare it with what is expected.
     Conformance(conformance::Args),
     /// Make the header, the entry points, the constants and the coverage page from the API table,
-    /// and the licences of what is linked.
+    /// the licences of what is linked, and the book's pages on settings, messages and results.
     Generate {
         /// Write nothing; fail if a file is out of date.
         #[arg(long)]
@@ -71,6 +74,7 @@ fn main() -> anyhow::Result<ExitCode> {
     match Arguments::parse().task {
         Task::Apps(args) => return apps::run(&args),
         Task::BenchmarksPage(args) => benchmarks::run(&args)?,
+        Task::Book(args) => book::run(&args)?,
         Task::Conformance(args) => return conformance::run(&args),
         Task::Generate { check } => generate::run(check)?,
         Task::Instructions(args) => instructions::run(&args)?,

@@ -1,6 +1,8 @@
-//! `cargo xtask generate`: writes what `verbena_codegen` makes for the tree, and the licences of
-//! the linked crates ([`licences`]). `--check` and a test compare them with the files.
+//! `cargo xtask generate`: writes what `verbena_codegen` makes for the tree, the licences of the
+//! linked crates ([`licences`]), and pages of the book ([`book`]). `--check` and a test compare
+//! them with the files.
 
+mod book;
 mod licences;
 
 use crate::crates::Graph;
@@ -26,6 +28,7 @@ pub(crate) fn run(check: bool) -> Result<()> {
 /// The generated files that differ from those in the tree.
 fn stale(root: &Path) -> Result<Vec<Output>> {
     let mut outputs = verbena_codegen::in_tree(root)?;
+    outputs.extend(book::pages(root)?);
     outputs.push(Output::new("packaging/THIRD-PARTY.txt", licences::write(&Graph::of(root)?)?));
     let differs = |o: &Output| std::fs::read_to_string(root.join(&o.path)).ok().as_ref() != Some(&o.text);
     Ok(outputs.into_iter().filter(differs).collect())

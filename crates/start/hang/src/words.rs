@@ -306,8 +306,7 @@ mod tests {
             said(&cast, 1),
             format!("waits in MPI_Recv for a message from {other} with tag 7 on MPI_COMM_WORLD")
         );
-        let epoch = |processes: &[u32]| Awaited::Epoch { window: "w".into(), processes: processes.into() };
-        cast.wait(0).awaited = epoch(&[1, 2, 3]);
+        cast.wait(0).awaited = Awaited::Epoch { window: "w".into(), processes: vec![1, 2, 3] };
         assert_eq!(said(&cast, 0), "waits in MPI_Send for rank 1 and 2 processes of another job at window w");
     }
 

@@ -94,6 +94,7 @@ impl Channel for World {
         Some(Reach {
             packet_bytes_max: PACKET_BYTES_MAX,
             eager_bytes_max: 100,
+            whole_bytes_max: 0,
             ordered: false,
             get: Some(Cost::default()),
             put: Some(Cost { start_ns: 1, byte_ps: 1 }),

@@ -21,7 +21,7 @@
 //! The size is that of the *whole* operation (a message, a collective's vector); one copy may move
 //! a small piece of it: many small copies sweep the caches as one large copy does.
 
-use crate::Region;
+use crate::{Region, vectors};
 
 /// The size of a whole operation from which [`Stores::by_size`] passes the caches by, in bytes.
 pub const NONTEMPORAL_BYTES_MIN: usize = 32 << 20;
@@ -54,6 +54,18 @@ pub fn copy(from: Region, to: Region, stores: Stores) {
         Stores::NonTemporal if apart(from, to) => nontemporal::copy(from, to),
         _ => to.copy_from(from),
     }
+}
+
+/// Copies `from` to `to`, which must be of the same length, through the caches, with the widest
+/// registers: for some kilobytes whose lines lie in another core's cache.
+///
+/// # Panics
+/// If the lengths differ.
+#[inline]
+pub fn copy_wide(from: Region, to: Region) {
+    assert_eq!(from.len(), to.len());
+    // SAFETY: both are valid by their creators' promise, and of one length.
+    unsafe { vectors::copy_any(from.pointer(), to.pointer(), from.len()) }
 }
 
 fn apart(from: Region, to: Region) -> bool {

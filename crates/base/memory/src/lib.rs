@@ -18,6 +18,7 @@
 //! | [`scratch`] | temporary memory of one operation |
 //! | `owned` | memory of the library's own, which lends regions |
 //! | `values` | plain values in regions, and loops over them |
+//! | `vectors` | a copy of some kilobytes with wide registers |
 //! | [`atomic`] | words that several processes change at once |
 
 pub mod atomic;
@@ -27,6 +28,7 @@ pub mod layout;
 mod owned;
 pub mod scratch;
 mod values;
+mod vectors;
 
 use crate::layout::Layout;
 pub use owned::Owned;
@@ -154,6 +156,9 @@ impl Region {
         unsafe {
             match data.len() {
                 0..=SHORT_BYTES_MAX => copy_short(data.as_ptr(), part.address, data.len()),
+                vectors::WIDE_BYTES_MIN..=vectors::WIDE_BYTES_MAX => {
+                    vectors::copy_any(data.as_ptr(), part.address, data.len());
+                }
                 _ => std::ptr::copy(data.as_ptr(), part.address, data.len()),
             }
         }

@@ -72,6 +72,15 @@ settings! {
     CMA_BYTES_MIN: Number(12 << 10, 1..=1 << 40), Channel, Bytes, Process, Start, "paper 3, 4.1; measured with verbena bench";
     /// size of each ring in shared memory; the next power of two counts
     SHM_RING_BYTES: Automatic("by the number of ranks on the node and the free memory", 1..=1 << 28), Channel, Bytes, Node, Start, "";
+    /// bytes of the cells of each rank, in which messages of some kilobytes go through shared
+    /// memory; pages are taken when they are first used. 0: there are none
+    SHM_CELLS: Automatic("by the number of ranks on the node and the free memory", 0..=1 << 30), Channel, Bytes, Node, Start, "";
+    /// the shortest message that goes in a cell; where CMA_BYTES_MIN is set, longer ones than that
+    /// do not
+    SHM_CELL_BYTES_MIN: Number(2 << 10, 64..=1 << 30), Channel, Bytes, Process, Start, "measured with verbena bench";
+    /// how a cell is written that this process did not receive last: through the caches or past
+    /// them; auto: by what that costs just now
+    SHM_CELL_STORES: Choice(&["auto", "plain", "nontemporal"], 0), Channel, None, Process, Start, "";
     /// 0: windows have no memory that all ranks of a node have mapped. MPI_Win_allocate and
     /// MPI_Alloc_mem then take private memory, and processes reach each other's windows by system
     /// calls or messages

@@ -35,7 +35,7 @@ pub use remote_memory::{
     ATOMIC_BYTES, Access, Atomic, AtomicScope, Atomics, Choice, Cost, Direction, Key, RemoteMemory, Started,
     Transfer,
 };
-pub use report::{Counts, Datagrams, PollingSetCounts, Receives, Registrations, Report};
+pub use report::{CellCounts, Counts, Datagrams, PollingSetCounts, Receives, Registrations, Report};
 pub use sharing::{Division, End, PARTS_MAX, Shared, Sharing};
 pub use streams::Streams;
 
@@ -60,6 +60,11 @@ pub struct Reach {
     pub packet_bytes_max: usize,
     /// The largest message in bytes worth sending eagerly through this channel.
     pub eager_bytes_max: usize,
+    /// The largest message in bytes that may go whole, in one packet longer than
+    /// [`packet_bytes_max`](Reach::packet_bytes_max), if the channel has room for it just now. If
+    /// it has none ([`SendError::Full`]) the message must go another way: nothing tells when there
+    /// is room again. 0 if there are no such packets.
+    pub whole_bytes_max: usize,
     /// True if packets arrive in the order in which they were sent.
     pub ordered: bool,
     /// The cost of reading the remote process's memory ([`RemoteMemory::get`]); `None` if it cannot

@@ -88,6 +88,7 @@ impl Channel for LoopbackChannel {
         (peer == self.me).then_some(Reach {
             packet_bytes_max: PACKET_BYTES_MAX,
             eager_bytes_max: PACKET_BYTES_MAX,
+            whole_bytes_max: 0,
             ordered: true,
             get: Some(COST),
             put: None,

@@ -29,6 +29,23 @@ pub struct Counts {
     /// Completions of signalled packets, of a channel that signals one in several. Each stands for
     /// all that was posted before it on its connection.
     pub completions: u64,
+    /// Cells in shared memory, by which long packets went.
+    pub cells: CellCounts,
+}
+
+/// Counts of packets that a channel sends in cells of shared memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CellCounts {
+    /// Packets sent in a cell that this process had received last.
+    pub hot: u64,
+    /// Packets sent in another cell, written through the caches.
+    pub cold: u64,
+    /// Packets sent in another cell, written past the caches.
+    pub non_temporal: u64,
+    /// The number of times that no cell was free.
+    pub none_free: u64,
+    /// Cells taken back from processes that had ended.
+    pub taken_back: u64,
 }
 
 /// Counts of a channel that polls the rings of some peers, and hears of all others by one queue

@@ -117,6 +117,7 @@ impl<A: Adapter> Channel for PipeChannel<A> {
             Reach {
                 packet_bytes_max: settings.packet_bytes_max(),
                 eager_bytes_max: settings.packet_bytes_max(),
+                whole_bytes_max: 0,
                 ordered: true,
                 get: None,
                 put: None,

@@ -284,6 +284,7 @@ impl<A: Adapter> Channel for RcChannel<A> {
         Some(Reach {
             packet_bytes_max,
             eager_bytes_max: self.settings.eager_bytes_max.min(packet_bytes_max),
+            whole_bytes_max: 0,
             ordered: true,
             get: Some(self.settings.read),
             put: Some(self.settings.write),

@@ -296,6 +296,7 @@ impl<A: Datagrams> Channel for UdChannel<A> {
         Some(Reach {
             packet_bytes_max,
             eager_bytes_max: self.settings.eager_bytes_max.min(packet_bytes_max),
+            whole_bytes_max: 0,
             ordered: false,
             get: None,
             put: None,

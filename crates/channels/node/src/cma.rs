@@ -239,6 +239,7 @@ impl Channel for CmaChannel {
         Some(Reach {
             packet_bytes_max: 0,
             eager_bytes_max: 0,
+            whole_bytes_max: 0,
             ordered: true,
             get: read.then_some(COST),
             put: write.then_some(COST),

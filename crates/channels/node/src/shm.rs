@@ -4,14 +4,17 @@
 //! makes it and hands its descriptor to the others ([`handover`]); it has no name, so nothing is
 //! left behind when a job is killed, and `/dev/shm` may be small or full. The sender makes the ring
 //! to a receiver at its first packet, without the receiver's help ([`outgoing`], [`incoming`]);
-//! [`ring`] is the protocol. Beside each ring stand words by which both ends divide the copying of
-//! long messages ([`division`]). Windows have memory of their own ([`heap`]).
+//! [`ring`] is the protocol. Messages from some kilobytes to 64 KiB go in cells, which change owner
+//! ([`cells`]); the ring tells of them. Beside each ring stand words by which both ends divide the
+//! copying of long messages ([`division`]). Windows have memory of their own ([`heap`]).
 //!
 //! A packet of up to 24 bytes takes one cache line. A process that waits sleeps at a bell
 //! ([`verbena_waiting`]).
 
 mod boards;
 mod card;
+mod cell_layout;
+mod cells;
 mod connect;
 mod control;
 mod division;
@@ -21,6 +24,7 @@ mod handover;
 mod heap;
 mod incoming;
 mod mapped;
+mod note;
 mod outgoing;
 mod ring;
 mod segment;
@@ -29,6 +33,7 @@ pub use connect::{ShmOpening, open};
 pub use verbena_machine::headroom;
 
 use boards::NodeBoards;
+use cells::Cells;
 use connect::Memory;
 use control::{Control, MappedRankWords};
 use heap::NodeHeap;
@@ -41,7 +46,8 @@ use std::time::Duration;
 use verbena_channel::heap::Heap;
 use verbena_channel::packet::Header;
 use verbena_channel::{
-    Channel, Division, End, Payload, Peer, PollCost, Reach, Report, SendError, Shared, Sharing, Sink, look,
+    Channel, Counts, Division, End, Payload, Peer, PollCost, Reach, Report, SendError, Shared, Sharing, Sink,
+    look,
 };
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
@@ -75,6 +81,7 @@ pub struct ShmChannel {
     links: Vec<Link>,
     inbox: Inbox,
     packet_bytes_max: usize,
+    cells: Arc<Cells>,
     /// True if this process is not registered for the sleepers' barrier.
     fence_always: bool,
     load: Load,
@@ -117,7 +124,10 @@ impl ShmChannel {
         let waiter = Arc::new(Sleeper::new(words, &load));
         let ring_bytes = 1 << control.measures().ring_log2;
         let packet_bytes_max = PACKET_BYTES_MAX.min(ring::payload_bytes_max(ring_bytes));
-        let (inbox, faults, arms) = (Inbox::new(&control, me), Vec::new(), 0);
+        // With fewer cores than ranks, a receiver that waits for a chunk holds up the sender.
+        let cells = Arc::new(Cells::new(&control, me, !load.oversubscribed()));
+        cells::introduce(&control, me);
+        let (inbox, faults, arms) = (Inbox::new(&control, me, &cells), Vec::new(), 0);
         let empty_ns = inbox.look_ns();
         ShmChannel {
             control,
@@ -127,6 +137,7 @@ impl ShmChannel {
             links,
             inbox,
             packet_bytes_max,
+            cells,
             fence_always,
             load,
             waiter,
@@ -172,7 +183,8 @@ impl ShmChannel {
 
     /// Makes the ring to a peer; afterwards its link is open or broken.
     fn open(&mut self, peer: Peer, to: u32) {
-        let made = Lane::make(&self.control, self.me, to, self.packet_bytes_max, self.fence_always);
+        let made =
+            Lane::make(&self.control, self.me, to, self.packet_bytes_max, &self.cells, self.fence_always);
         self.links[peer as usize] = match made {
             Ok(lane) => Link::Open(lane),
             Err(e) => Link::Broken(Box::new(outgoing::no_ring(&self.control, peer, &e))),
@@ -247,6 +259,7 @@ impl Channel for ShmChannel {
             Link::Idle(_) | Link::Open(_) | Link::Lent(_) => Some(Reach {
                 packet_bytes_max: self.packet_bytes_max,
                 eager_bytes_max: self.packet_bytes_max,
+                whole_bytes_max: self.cells.bytes_max(),
                 ordered: true,
                 get: None,
                 put: None,
@@ -259,7 +272,8 @@ impl Channel for ShmChannel {
 
     #[inline]
     fn send(&mut self, peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError> {
-        assert!(payload.len() <= self.packet_bytes_max, "a packet of {} bytes", payload.len());
+        let bytes_max = self.packet_bytes_max.max(self.cells.bytes_max());
+        assert!(payload.len() <= bytes_max, "a packet of {} bytes", payload.len());
         match self.links.get_mut(peer as usize) {
             Some(Link::Open(lane)) => lane.send(header, payload).then_some(()).ok_or(SendError::Full),
             _ => self.send_first(peer, header, payload),
@@ -316,12 +330,17 @@ impl Channel for ShmChannel {
             format!("rings of {ring_bytes} bytes, packets of up to {}", self.packet_bytes_max),
             format!("sleeping ranks are woken with {wake}"),
             look::finding(self.empty_ns),
+            self.cells.finding(),
             match &self.heap {
                 Ok(heap) => format!("heap for windows: {} bytes for each rank at most", heap.slice_bytes()),
                 Err(why) => format!("no heap for windows: {why}"),
             },
         ];
         Report { findings, absence: None }
+    }
+
+    fn counts(&self) -> Counts {
+        Counts { cells: self.cells.counts(), ..Counts::default() }
     }
 
     fn sharing(&mut self) -> Option<&mut dyn Sharing> {

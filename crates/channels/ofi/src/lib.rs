@@ -177,6 +177,7 @@ impl Channel for OfiChannel {
         Some(Reach {
             packet_bytes_max,
             eager_bytes_max: packet_bytes_max,
+            whole_bytes_max: 0,
             ordered: self.is_ordered,
             get: cost,
             put: cost,

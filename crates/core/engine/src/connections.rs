@@ -268,9 +268,9 @@ impl Engine {
     fn move_to_best(&mut self, peer: Peer) {
         let Some(state) = self.state.peers.get(peer) else { return };
         let Some(old) = state.route else { return };
-        let eager_bytes_max = self.state.settings.eager_bytes_max;
+        let limits = self.state.settings.eager_limits();
         let is_out = |channel, wire: &mut _| state.is_out_of_question(channel, wire, peer, true);
-        let Some(route) = choose_route(&mut self.channels, peer, eager_bytes_max, &is_out) else { return };
+        let Some(route) = choose_route(&mut self.channels, peer, limits, &is_out) else { return };
         let route = Route { spare: self.has_spare(peer, route.packets), ..route };
         let Some(state) = self.state.peers.get(peer) else { return };
         if route.packets == old.packets {

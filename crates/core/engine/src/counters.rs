@@ -1,6 +1,6 @@
 //! Counters that tell what the engine did.
 
-use verbena_channel::{Datagrams, PollingSetCounts, Receives, Registrations};
+use verbena_channel::{CellCounts, Datagrams, PollingSetCounts, Receives, Registrations};
 
 /// Counts of one channel's traffic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,6 +39,8 @@ pub struct ChannelCounters {
     pub datagrams: Datagrams,
     /// Completions of signalled packets.
     pub completions: u64,
+    /// Cells of the channel, by which long packets went.
+    pub cells: CellCounts,
 }
 
 /// A snapshot of the engine's counters.

@@ -210,10 +210,10 @@ impl Engine {
         state.losses.get_or_insert_default().lost.push(lost);
         let old = state.route;
         let carried = old.is_none_or(|route| route.packets == channel);
-        let eager_bytes_max = self.state.settings.eager_bytes_max;
+        let limits = self.state.settings.eager_limits();
         let mut choose = |chooses| {
             let is_out = |channel, wire: &mut _| state.is_out_of_question(channel, wire, peer, chooses);
-            choose_route(&mut self.channels, peer, eager_bytes_max, &is_out)
+            choose_route(&mut self.channels, peer, limits, &is_out)
         };
         // If there is no other way, one that needs a connection must do.
         let chooses = self.connections.is_some() && !self.state.homes.is_foreign(peer);

@@ -142,9 +142,17 @@ impl Engine {
         let mut counters = self.state.channel_counters();
         for (at, (counters, channel)) in counters.iter_mut().zip(&self.channels).enumerate() {
             (counters.looks, counters.look_ns) = (self.schedule.looks(at), self.schedule.look_ns(at));
-            let Counts { registrations, strange_messages, polling_set, receives, datagrams, completions } =
-                channel.counts();
+            let Counts {
+                registrations,
+                strange_messages,
+                polling_set,
+                receives,
+                datagrams,
+                completions,
+                cells,
+            } = channel.counts();
             counters.completions = completions;
+            counters.cells = cells;
             (counters.registrations, counters.strange_messages) = (registrations, strange_messages);
             (counters.polling_set, counters.receives, counters.datagrams) =
                 (polling_set, receives, datagrams);

@@ -255,6 +255,13 @@ impl Settings {
         }
     }
 
+    /// The longest message that is sent at once, and the longest that is where the channel has room
+    /// just then: none of these where a way is set for long messages.
+    pub(crate) fn eager_limits(&self) -> (usize, usize) {
+        let whole_bytes_max = if self.large == Large::Auto { self.eager_bytes_max } else { 0 };
+        (self.eager_bytes_max, whole_bytes_max)
+    }
+
     /// Returns the current settings of this process.
     pub fn current() -> Settings {
         Settings {

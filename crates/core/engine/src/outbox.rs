@@ -87,10 +87,10 @@ impl Engine {
         if state.route.is_some() || state.broken.is_some() {
             return state.route.filter(|_| state.broken.is_none());
         }
-        let eager_bytes_max = self.state.settings.eager_bytes_max;
+        let limits = self.state.settings.eager_limits();
         let chooses = self.connections.is_some() && !self.state.homes.is_foreign(peer);
         let is_out = |channel, wire: &mut _| state.is_out_of_question(channel, wire, peer, chooses);
-        let Some(route) = choose_route(&mut self.channels, peer, eager_bytes_max, &is_out) else {
+        let Some(route) = choose_route(&mut self.channels, peer, limits, &is_out) else {
             let fault = fault::unreachable(self.state.me, peer, &self.channels);
             self.state.break_peer(peer, fault);
             return None;

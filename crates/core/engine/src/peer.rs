@@ -56,6 +56,8 @@ pub(crate) struct Route {
     pub eager_bytes_max: usize,
     /// The limit for messages in scattered memory, which no other process can read.
     pub eager_scattered_bytes_max: usize,
+    /// The largest message in bytes that goes at once where the channel has room for it just now.
+    pub whole_bytes_max: usize,
     /// Estimated time of a smallest packet, one way, in nanoseconds.
     pub latency_ns: u32,
     /// The channel for memory, if any offers it.
@@ -120,7 +122,10 @@ pub(crate) struct PeerState {
     /// The longest message to be sent eagerly now; -1 if the peer is not ready (no route yet, or
     /// broken).
     pub eager_now: i64,
-    /// Like `eager_now`, but also -1 while anything waits for room, so that the hot path needs one
+    /// The longest message to be tried as a whole now, though the channel may have no room for one
+    /// longer than `eager_now`; it is announced then.
+    pub whole_now: i64,
+    /// Like `whole_now`, but also -1 while anything waits for room, so that the hot path needs one
     /// comparison.
     pub at_once: i64,
     /// The sending end towards it, if its channel lends that.
@@ -173,6 +178,7 @@ impl PeerState {
     fn new() -> PeerState {
         PeerState {
             eager_now: -1,
+            whole_now: -1,
             at_once: -1,
             lane: None,
             route: None,
@@ -236,6 +242,10 @@ impl PeerState {
             (Some(route), None) => route.eager_bytes_max as i64,
             _ => -1,
         };
+        self.whole_now = match &self.route {
+            Some(route) if self.eager_now > 0 => self.eager_now.max(route.whole_bytes_max as i64),
+            _ => self.eager_now,
+        };
         self.update_at_once();
     }
 
@@ -263,7 +273,7 @@ impl PeerState {
     /// Sets `at_once`, after the outbox changed too.
     #[inline]
     pub(crate) fn update_at_once(&mut self) {
-        self.at_once = if self.outbox.is_empty() { self.eager_now } else { -1 };
+        self.at_once = if self.outbox.is_empty() { self.whole_now } else { -1 };
     }
 
     /// Returns whether a message of this length goes at once now. The peer has a route and is not
@@ -342,12 +352,13 @@ impl Peers {
 }
 
 /// Chooses the channels for `peer` by their reach: packets go over the quickest that moves packets,
-/// memory over the quickest that moves memory. `None` if no channel takes packets to it. `is_out`
-/// names channels that must not be used.
+/// memory over the quickest that moves memory. The settings bound the messages that go at once, and
+/// those that do where there is room. `None` if no channel takes packets to it. `is_out` names
+/// channels that must not be used.
 pub(crate) fn choose_route(
     channels: &mut [Wire],
     peer: Peer,
-    eager_bytes_max: usize,
+    (eager_bytes_max, whole_bytes_max): (usize, usize),
     is_out: &dyn Fn(usize, &mut Wire) -> bool,
 ) -> Option<Route> {
     let reaches: Vec<(usize, Reach)> = channels
@@ -385,6 +396,7 @@ pub(crate) fn choose_route(
         eager_scattered_bytes_max: channel_max.min(eager_bytes_max),
         memory: memory.map(|(channel, _)| channel),
         rails,
+        whole_bytes_max: reach.whole_bytes_max.min(whole_bytes_max),
         latency_ns: reach.latency_ns,
         get: memory.and_then(|(_, reach)| reach.get),
         put: memory.and_then(|(_, reach)| reach.put),

@@ -184,10 +184,18 @@ impl Engine {
         let request = self.state.requests.get(id).expect("a queued send");
         let peer = request.peer;
         let state = self.state.peers.get(peer).expect("a peer with a route");
-        match state.is_eager(request.buffer.len(), request.buffer.region().is_none()) {
-            true => self.transmit_eager(peer, id),
-            false => self.announce(peer, id),
+        let bytes = request.buffer.len();
+        if state.is_eager(bytes, request.buffer.region().is_none()) {
+            return self.transmit_eager(peer, id);
         }
+        if bytes as i64 <= state.whole_now {
+            match self.transmit_eager(peer, id) {
+                // No room for so long a packet, and nobody tells when there is.
+                HandOver::Full => {}
+                outcome => return outcome,
+            }
+        }
+        self.announce(peer, id)
     }
 
     fn transmit_eager(&mut self, peer: Peer, id: Id) -> HandOver {

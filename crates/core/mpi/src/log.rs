@@ -113,6 +113,10 @@ fn route_text(route: &RouteReport) -> String {
     .expect("writing to a string");
     write!(text, ", eager up to {}", words::length(route.eager_bytes_max as u64))
         .expect("writing to a string");
+    if let Some(whole) = of(route.packets).map(|reach| reach.whole_bytes_max).filter(|bytes| *bytes != 0) {
+        write!(text, " and where there is room up to {}", words::length(whole as u64))
+            .expect("writing to a string");
+    }
     let others =
         route.channels.iter().filter(|(name, _)| *name != route.packets && Some(*name) != route.memory);
     let others: Vec<String> = others.map(|(name, reach)| other_text(name, *reach)).collect();
@@ -163,6 +167,7 @@ mod tests {
         Reach {
             packet_bytes_max,
             eager_bytes_max: 100,
+            whole_bytes_max: 0,
             ordered: true,
             get: None,
             put: None,

@@ -52,6 +52,7 @@ impl Channel for SimChannel {
             Reach {
                 packet_bytes_max: faults.packet_bytes_max,
                 eager_bytes_max: faults.eager_bytes_max,
+                whole_bytes_max: 0,
                 ordered: faults.ordered,
                 get: faults.memory.get.then_some(COST),
                 put: faults.memory.put.then_some(if faults.memory.put_is_quicker { FREE } else { COST }),

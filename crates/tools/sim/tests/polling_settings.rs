@@ -51,6 +51,7 @@ impl Channel for Near {
         (self.me < 2 && peer == 1 - self.me).then_some(Reach {
             packet_bytes_max: 1024,
             eager_bytes_max: 1024,
+            whole_bytes_max: 0,
             ordered: true,
             get: None,
             put: None,

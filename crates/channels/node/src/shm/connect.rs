@@ -1,6 +1,7 @@
 //! Opening the channel and finding the others of the node.
 
 use super::card::Card;
+use super::cell_layout::CellMeasures;
 use super::control::{BOARDS_MAX, Control, Measures};
 use super::handover::{self, Gift, Offer};
 use super::mapped::RING_LOG2_MIN;
@@ -126,14 +127,16 @@ impl Opening for ShmOpening {
 }
 
 /// Creates the segment with rings as large as wanted, or as the limits of this process allow;
-/// boards are given up first. The descriptor is for the others.
+/// cells and boards are given up first. The descriptor is for the others.
 fn create(ranks: u32, ring_log2: u32, secret: u64) -> Result<(Arc<Control>, OwnedFd), Fault> {
-    let mut measures = Measures { ranks, ring_log2, boards: BOARDS_MAX };
+    let cells = CellMeasures::chosen(ranks, headroom::bytes());
+    let mut measures = Measures { ranks, ring_log2, boards: BOARDS_MAX, cells };
     loop {
         let made = Segment::create(measures.total_bytes())
             .and_then(|(segment, memory)| Ok((Control::create(segment, measures, secret)?, memory)));
         match made {
             Ok(made) => return Ok(made),
+            Err(_) if measures.cells != CellMeasures::default() => measures.cells = CellMeasures::default(),
             Err(_) if measures.boards > 0 => measures.boards /= 8,
             Err(_) if measures.ring_log2 > RING_LOG2_MIN => measures.ring_log2 -= 1,
             Err(e) => return Err(no_segment(measures.total_bytes(), &e)),

@@ -6,15 +6,18 @@
 //! | words | 1 line for each rank | bell, number of incoming rings announced, where the rank is |
 //! | tables | one word for each pair | for each receiver, by sender: offset of the ring, and log2 of its bytes in the low bits |
 //! | pool | room for a ring between every two ranks | rings, each on its own pages |
-//! | boards | the rest | boards, see `boards` |
+//! | boards | what is left of them | boards, see `boards` |
+//! | cells | a slice for each rank | cells, see `cells` |
 //!
 //! Ranks are counted on the node here (0 is the one that created the segment). A program gone wild
 //! may have written anything here, so all is checked before use.
 
+use super::cell_layout::{CellLine, CellMeasures};
 use super::segment::{PAGE_BYTES, Segment};
 use crate::board;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
+use verbena_memory::Region;
 use verbena_waiting::bell::Bell;
 use verbena_waiting::whereabouts::{ReportedPlace, Whereabouts};
 
@@ -25,7 +28,7 @@ const MAGIC: u64 = u64::from_le_bytes(*b"verbena1");
 pub(crate) const RING_EXTRA_BYTES: usize = PAGE_BYTES;
 
 /// The measures of a segment, fixed when it is created.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Measures {
     /// Ranks on the node.
     pub(crate) ranks: u32,
@@ -33,6 +36,8 @@ pub(crate) struct Measures {
     pub(crate) ring_log2: u32,
     /// The number of boards that there is room for, at most [`BOARDS_MAX`].
     pub(crate) boards: u32,
+    /// The cells of each rank.
+    pub(crate) cells: CellMeasures,
 }
 
 /// The most boards of a segment: they are counted in the bits of a word.
@@ -66,7 +71,12 @@ impl Measures {
 
     /// The bytes of the whole segment.
     pub(crate) fn total_bytes(&self) -> usize {
-        self.boards_at() + self.boards as usize * self.board_bytes()
+        self.cells_at() + self.ranks as usize * self.cells.slice_bytes()
+    }
+
+    /// The offset of the cells, whole pages.
+    pub(crate) fn cells_at(&self) -> usize {
+        (self.boards_at() + self.boards as usize * self.board_bytes()).next_multiple_of(PAGE_BYTES)
     }
 }
 
@@ -77,7 +87,15 @@ struct Head {
     ranks: AtomicU32,
     ring_log2: AtomicU32,
     boards: AtomicU32,
+    /// Small and large cells of each rank.
+    cells: [AtomicU32; 2],
     pool: Pool,
+}
+
+impl Head {
+    fn cells(&self) -> CellMeasures {
+        CellMeasures { small: self.cells[0].load(Relaxed), large: self.cells[1].load(Relaxed) }
+    }
 }
 
 #[repr(C, align(64))]
@@ -101,6 +119,21 @@ pub(crate) struct RankWords {
     /// The core where the rank was when it last waited for long, or where its progress thread was
     /// when it last woke: twice the core plus 1, and 1 more for the thread; 0 before that.
     place: AtomicU32,
+    /// The rank's process, and the pid namespace in which it has that number; 0 if not known.
+    process: [AtomicU32; 2],
+}
+
+impl RankWords {
+    /// Tells the others which process the rank is.
+    pub(crate) fn introduce(&self, pid: u32, namespace: u32) {
+        self.process[0].store(pid, Relaxed);
+        self.process[1].store(namespace, Relaxed);
+    }
+
+    /// The rank's process and its pid namespace; 0 for what is not known.
+    pub(crate) fn process(&self) -> (u32, u32) {
+        (self.process[0].load(Relaxed), self.process[1].load(Relaxed))
+    }
 }
 
 /// The control area of a mapped segment.
@@ -120,6 +153,8 @@ impl Control {
         head.ranks.store(measures.ranks, Relaxed);
         head.ring_log2.store(measures.ring_log2, Relaxed);
         head.boards.store(measures.boards, Relaxed);
+        head.cells[0].store(measures.cells.small, Relaxed);
+        head.cells[1].store(measures.cells.large, Relaxed);
         head.pool.next.store(measures.control_bytes() as u64, Relaxed);
         head.magic.store(MAGIC, Release);
         Ok(Arc::new(control))
@@ -129,26 +164,29 @@ impl Control {
     /// with this secret for this many ranks.
     pub(crate) fn adopt(segment: Segment, ranks: u32, secret: u64) -> Option<Arc<Control>> {
         segment.at(0, size_of::<Head>())?;
-        let mut control = Control { segment, measures: Measures { ranks, ring_log2: 0, boards: 0 } };
+        let mut control = Control { segment, measures: Measures { ranks, ..Measures::default() } };
         let head = control.head();
         let (ring_log2, boards) = (head.ring_log2.load(Relaxed), head.boards.load(Relaxed));
+        let cells = head.cells();
         let told = head.magic.load(Acquire) == MAGIC
             && head.secret.load(Relaxed) == secret
             && head.ranks.load(Relaxed) == ranks
             && ring_log2 < 40
-            && boards <= BOARDS_MAX;
-        control.measures = Measures { ranks, ring_log2, boards };
+            && boards <= BOARDS_MAX
+            && cells.is_sound();
+        control.measures = Measures { ranks, ring_log2, boards, cells };
         (told && control.segment.len() == control.measures.total_bytes()).then(|| Arc::new(control))
     }
 
     /// Returns whether a program has left alone what was written when the segment was made, and
     /// rank `me` was told of no more rings than there can be.
     pub(crate) fn is_sound(&self, me: u32) -> bool {
-        let (head, Measures { ranks, ring_log2, boards }) = (self.head(), self.measures);
+        let (head, Measures { ranks, ring_log2, boards, cells }) = (self.head(), self.measures);
         head.magic.load(Relaxed) == MAGIC
             && head.ranks.load(Relaxed) == ranks
             && head.ring_log2.load(Relaxed) == ring_log2
             && head.boards.load(Relaxed) == boards
+            && head.cells() == cells
             && self.words(me).announced.load(Relaxed) < ranks
     }
 
@@ -213,6 +251,22 @@ impl Control {
     pub(crate) fn board_at(&self, board: u32) -> usize {
         assert!(board < self.measures.boards);
         self.measures.boards_at() + board as usize * self.measures.board_bytes()
+    }
+
+    /// The line of a cell; `None` if there is none of this number.
+    #[inline]
+    pub(crate) fn cell_line(&self, number: u32) -> Option<&CellLine> {
+        let at = self.measures.cells.line_at(number, self.measures.ranks)?;
+        Some(self.place(self.measures.cells_at() + at))
+    }
+
+    /// The memory of a cell; `None` if there is none of this number.
+    #[inline]
+    pub(crate) fn cell_memory(&self, number: u32) -> Option<Region> {
+        let (at, len) = self.measures.cells.cell_at(number, self.measures.ranks)?;
+        // SAFETY: within the mapping, which outlives what holds this; only the cell's owner touches
+        // it.
+        self.segment.at(self.measures.cells_at() + at, len).map(|at| unsafe { Region::new(at.as_ptr(), len) })
     }
 
     fn place<T>(&self, offset: usize) -> &T {

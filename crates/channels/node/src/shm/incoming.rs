@@ -1,20 +1,28 @@
 //! The receiving ends: the rings of all ranks that have sent something.
 
+use super::cells::Cells;
 use super::control::Control;
 use super::division::{self, DivisionWords};
 use super::mapped::{MappedRing, line_at};
+use super::note::{NOTE_BYTES, Note};
 use super::ring::{Consumer, Found, Lines, payload_of_line};
-use std::hint::black_box;
+use std::hint::{black_box, spin_loop};
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 use verbena_channel::packet::{HEADER_BYTES, Header};
 use verbena_channel::{Division, End, Peer, Sink, look};
 use verbena_fault::Fault;
 use verbena_memory::Region;
+use verbena_memory::copy::copy_wide;
 use verbena_waiting::bell::Bell;
 
 /// Packets taken from one ring per poll, so that a busy peer does not keep others waiting.
 const PACKETS_PER_POLL_MAX: usize = 16;
+
+/// Looks at the count of a cell that is being filled, before the receiver does something else: the
+/// sender was interrupted.
+const LOOKS_AT_CELL_MAX: u32 = 2000;
 
 /// All incoming rings.
 #[derive(Debug)]
@@ -28,6 +36,7 @@ pub(super) struct Inbox {
     known: Vec<bool>,
     /// For each process of the job the place of its ring, or `NONE`; only as long as needed so far.
     places: Vec<u32>,
+    cells: Arc<Cells>,
 }
 
 /// No ring.
@@ -50,6 +59,7 @@ struct Incoming {
     ring: MappedRing,
     divisions: DivisionWords,
     peer: Peer,
+    cells: Arc<Cells>,
     /// The sender's bell, for when it sleeps on a full ring.
     bell: NonNull<Bell>,
     fence_always: bool,
@@ -60,10 +70,10 @@ unsafe impl Send for Incoming {}
 
 impl Inbox {
     /// The inbox of rank `me`; `control` must outlive it.
-    pub(super) fn new(control: &Control, me: u32) -> Inbox {
+    pub(super) fn new(control: &Control, me: u32, cells: &Arc<Cells>) -> Inbox {
         let counter = NonNull::from(&control.words(me).announced);
         let (rings, known, places) = (Vec::new(), Vec::new(), Vec::new());
-        Inbox { counter, rings, announced: 0, known, places }
+        Inbox { counter, rings, announced: 0, known, places, cells: cells.clone() }
     }
 
     /// Delivers what has arrived and returns the number of packets. Corrupt rings are put into
@@ -218,7 +228,8 @@ impl Inbox {
         let processes = self.places.len().max(peer as usize + 1);
         self.places.resize(processes, NONE);
         self.places[peer as usize] = self.rings.len() as u32;
-        self.rings.push(Incoming { next, consumer, ring, divisions, peer, bell, fence_always });
+        let cells = self.cells.clone();
+        self.rings.push(Incoming { next, consumer, ring, divisions, peer, cells, bell, fence_always });
     }
 }
 
@@ -243,6 +254,10 @@ impl Incoming {
         for taken in 0..PACKETS_PER_POLL_MAX {
             let (line, payload_bytes) = match self.consumer.look(&self.ring) {
                 Found::Record { line, payload_bytes } => (line, payload_bytes),
+                Found::Note { line } => match self.deliver_from_cell(line, sink)? {
+                    true => continue,
+                    false => return Ok(taken),
+                },
                 Found::Nothing => return Ok(taken),
                 Found::Corrupt(flag) => return Err(corrupt(self.peer, "flag word", flag)),
             };
@@ -259,8 +274,42 @@ impl Incoming {
         Ok(PACKETS_PER_POLL_MAX)
     }
 
+    /// Delivers the packet whose payload is in a cell, and keeps the cell; false if the payload is
+    /// not all there yet.
+    #[inline(never)]
+    fn deliver_from_cell<S: Sink + ?Sized>(&mut self, line: u64, sink: &mut S) -> Result<bool, Box<Fault>> {
+        let (head, note) = self.note(line);
+        let Some((memory, its_line)) = self.cells.noted(note) else {
+            return Err(corrupt(self.peer, "number of a cell", u64::from(note.number)));
+        };
+        if note.ready < note.bytes && its_line.ready() < note.bytes {
+            return Ok(false);
+        }
+        let Some(header) = Header::parse(&head) else {
+            return Err(corrupt(self.peer, "packet kind", u64::from(head[0])));
+        };
+        // SAFETY: the cell is this process's, the sender is done with it, and we keep it below.
+        sink.packet(self.peer, &header, unsafe { memory.bytes() });
+        self.cells.keep(note.number);
+        self.pass(NOTE_BYTES);
+        Ok(true)
+    }
+
+    /// Header and note of the record at this line.
+    fn note(&self, line: u64) -> ([u8; HEADER_BYTES], Note) {
+        // SAFETY: a record of one line lies within the ring; the caller moves on later.
+        let record = unsafe { self.ring.record(line, NOTE_BYTES) };
+        let (head, note) = record.split_at(HEADER_BYTES);
+        let head = head.try_into().expect("split at the header's length");
+        (head, Note::parse(note.try_into().expect("the rest is the note")))
+    }
+
     fn take_direct(&mut self, header: &Header, into: Region) -> Option<usize> {
-        let Found::Record { line, payload_bytes } = self.consumer.look(&self.ring) else { return None };
+        let (line, payload_bytes) = match self.consumer.look(&self.ring) {
+            Found::Record { line, payload_bytes } => (line, payload_bytes),
+            Found::Note { line } => return self.take_from_cell(line, header, into),
+            Found::Nothing | Found::Corrupt(_) => return None,
+        };
         // SAFETY: `look` checked that the record lies within the ring; we move on below.
         let record = unsafe { self.ring.record(line, payload_bytes) };
         let (head, payload) = record.split_at(HEADER_BYTES);
@@ -271,6 +320,38 @@ impl Incoming {
         into.write(0, payload);
         self.pass(payload_bytes);
         Some(payload_bytes)
+    }
+
+    /// Takes the packet whose payload is in a cell, behind the sender if it is still filling it. If
+    /// that was interrupted this gives up: the packet is still there, and what is in `into` by then
+    /// comes once more.
+    #[inline(never)]
+    fn take_from_cell(&mut self, line: u64, header: &Header, into: Region) -> Option<usize> {
+        let (head, note) = self.note(line);
+        if note.bytes > into.len() || !header.is_in(&head) {
+            return None;
+        }
+        let (memory, its_line) = self.cells.noted(note)?;
+        let mut done = 0;
+        let mut ready = note.ready;
+        loop {
+            copy_wide(memory.part(done, ready - done), into.part(done, ready - done));
+            done = ready;
+            if done == note.bytes {
+                break;
+            }
+            ready = (0..LOOKS_AT_CELL_MAX).find_map(|_| {
+                let ready = its_line.ready();
+                if ready > done {
+                    return Some(ready.min(note.bytes));
+                }
+                spin_loop();
+                None
+            })?;
+        }
+        self.cells.keep(note.number);
+        self.pass(NOTE_BYTES);
+        Some(note.bytes)
     }
 
     /// Moves on past a record; a sender that sleeps on a full ring is woken when it is told.

@@ -3,17 +3,21 @@
 //! The channel lends it to the engine ([`ShmChannel::lend`](super::ShmChannel::lend)), which keeps
 //! it beside the peer: a small message then asks no table and calls nothing.
 
+use super::cells::{Cells, Taken};
 use super::control::{Control, RING_EXTRA_BYTES};
 use super::mapped::{MappedRing, RING_LOG2_MIN};
+use super::note::{NOTE_BYTES, Note};
 use super::ring::{LINE_PAYLOAD_BYTES_MAX, Producer, lines_for, payload_bytes_max};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::*;
+use std::time::Instant;
 use verbena_channel::packet::{HEADER_BYTES, Header};
 use verbena_channel::{Payload, Peer};
 use verbena_fault::Fault;
 use verbena_machine::kept;
-use verbena_memory::Region;
+use verbena_memory::copy::{self, Stores, copy_wide};
+use verbena_memory::{Buffer, Region};
 use verbena_waiting::bell::Bell;
 
 /// The sending end of the ring towards a peer.
@@ -27,9 +31,17 @@ pub struct Lane {
     fence_always: bool,
     /// The value of `heard` when the last message of several lines was sent.
     heard: u32,
+    /// The longest packet that goes through the ring.
+    packet_bytes_max: usize,
+    /// The receiver's rank on the node.
+    to: u32,
+    cells: Arc<Cells>,
     /// Keeps ring and bell mapped.
     _control: Arc<Control>,
 }
+
+/// The chunk in which a message goes that is copied in and out at the same time.
+const CHUNK_BYTES: usize = 8 << 10;
 
 // SAFETY: the bell is made of atomics and stays mapped as long as this, which holds the segment.
 unsafe impl Send for Lane {}
@@ -39,9 +51,16 @@ impl Lane {
     pub const LINE_BYTES_MAX: usize = LINE_PAYLOAD_BYTES_MAX;
 
     /// Sends one packet, which must be no longer than the channel said
-    /// ([`verbena_channel::Reach`]); false if the ring is full.
+    /// ([`verbena_channel::Reach`]); false if the ring is full, or if it takes a cell and none is
+    /// free.
     pub fn send(&mut self, header: &Header, payload: Payload<'_>) -> bool {
         let payload_bytes = payload.len();
+        if self.cells.serves(payload_bytes) && self.send_in_cell(header, payload) {
+            return true;
+        }
+        if payload_bytes > self.packet_bytes_max {
+            return false;
+        }
         let Some(claim) = self.producer.claim(&self.ring, lines_for(payload_bytes)) else { return false };
         // SAFETY: these lines were claimed just now.
         let record = unsafe { self.ring.record_mut(claim.line, payload_bytes) };
@@ -89,8 +108,65 @@ impl Lane {
         let waited_for = std::mem::replace(&mut self.heard, heard) != heard;
         match region.len() {
             0..=LINE_PAYLOAD_BYTES_MAX => self.send(&header, Payload::Region(region)),
+            bytes if self.cells.serves(bytes) && self.send_in_cell(&header, Payload::Region(region)) => true,
+            bytes if bytes > self.packet_bytes_max => false,
             _ => self.send_lines(&header, region, waited_for),
         }
+    }
+
+    /// Sends a packet whose payload goes in a cell; false if none is free, or the ring is full.
+    fn send_in_cell(&mut self, header: &Header, payload: Payload<'_>) -> bool {
+        let Some(claim) = self.producer.claim(&self.ring, 1) else { return false };
+        let payload = in_one_piece(payload);
+        let bytes = payload.len();
+        let contiguous = matches!(payload, Payload::Region(_));
+        let Some(cell) = self.cells.take(bytes, contiguous) else { return false };
+        let ready = self.fill(cell, payload);
+        let Some(line) = self.cells.hand_over(cell.number, self.to, ready) else { return false };
+        // SAFETY: this line was claimed just now.
+        let record = unsafe { self.ring.record_mut(claim.line, NOTE_BYTES) };
+        let (head, body) = record.split_at_mut(HEADER_BYTES);
+        head.copy_from_slice(&header.emit());
+        body.copy_from_slice(&Note { number: cell.number, bytes, ready }.emit());
+        self.producer.commit_note(&self.ring, claim);
+        self.notify();
+        if let Payload::Region(region) = payload
+            && ready < bytes
+        {
+            for at in (ready..bytes).step_by(CHUNK_BYTES) {
+                let len = CHUNK_BYTES.min(bytes - at);
+                copy_wide(region.part(at, len), cell.memory.part(at, len));
+                line.tell_ready(at + len);
+            }
+            // The receiver may have gone to sleep before all was there.
+            self.notify();
+        }
+        true
+    }
+
+    /// Copies a payload into a cell, or the first chunk if the receiver is to copy out meanwhile;
+    /// returns how much is there.
+    fn fill(&self, cell: Taken, payload: Payload<'_>) -> usize {
+        let bytes = payload.len();
+        let target = cell.memory.part(0, bytes);
+        match payload {
+            Payload::Region(region) if cell.stores == Stores::NonTemporal => {
+                copy::copy(region, target, Stores::NonTemporal);
+            }
+            Payload::Region(region) if cell.is_timed => {
+                let start = Instant::now();
+                copy_wide(region, target);
+                self.cells.note_time(bytes, start.elapsed().as_nanos() as u64);
+            }
+            Payload::Region(region) if self.cells.overlaps && bytes > CHUNK_BYTES => {
+                copy_wide(region.part(0, CHUNK_BYTES), target.part(0, CHUNK_BYTES));
+                return CHUNK_BYTES;
+            }
+            Payload::Region(region) => copy_wide(region, target),
+            // SAFETY: the cell is this process's, and nobody reads it before it is handed over.
+            _ => payload.copy_to(unsafe { target.bytes_mut() }),
+        }
+        bytes
     }
 
     /// Sends a message of several lines. If the peer waits for it, its lines are pushed towards the
@@ -141,6 +217,7 @@ impl Lane {
         me: u32,
         to: u32,
         packet_bytes_max: usize,
+        cells: &Arc<Cells>,
         fence_always: bool,
     ) -> Result<Lane, std::io::Error> {
         let full = || std::io::Error::from_raw_os_error(libc::ENOSPC);
@@ -156,8 +233,22 @@ impl Lane {
             bell: NonNull::from(&words.bell),
             fence_always,
             heard: 0,
+            packet_bytes_max,
+            to,
+            cells: cells.clone(),
             _control: control.clone(),
         })
+    }
+}
+
+/// The payload, as a region if its bytes lie side by side.
+#[inline]
+fn in_one_piece(payload: Payload<'_>) -> Payload<'_> {
+    match payload {
+        Payload::Buffer { buffer: Buffer::Contiguous(region), offset, len } => {
+            Payload::Region(region.part(offset, len))
+        }
+        other => other,
     }
 }
 

@@ -13,9 +13,13 @@
 //!    a producer that finds no room has always some unread record ahead, or a position about to be
 //!    told: no stall.
 //!
+//! A record of one line may hold a note instead of a payload: the packet's payload is in a cell
+//! (`cells`). Its flag word has another low bit set, so that whoever takes lines passes it by.
+//!
 //! The words themselves are behind [`Lines`]: mapped memory in the channel, loom's atomics in the
 //! model check (`cargo test -p verbena-node --lib ring`).
 
+use super::note::NOTE_BYTES;
 use verbena_memory::LINE_BYTES;
 
 /// Bytes of a record before its payload: flag word and packet header.
@@ -29,6 +33,9 @@ pub(crate) const LINE_PAYLOAD_BYTES_MAX: usize = LINE_BYTES - RECORD_HEAD_BYTES;
 const CARE_LINES_MAX: u64 = 40;
 
 const SKIP: u64 = 2;
+
+/// The flag word of a note: a record of one line whose payload says where the packet's payload is.
+const NOTED: u64 = (NOTE_BYTES as u64) << 2 | 3;
 
 /// The words through which the two ends of a ring speak.
 pub(crate) trait Lines {
@@ -161,6 +168,18 @@ impl Producer {
     /// a message and its arrival.
     #[inline]
     pub(crate) fn commit(&mut self, ring: &impl Lines, claim: Claim, payload_bytes: usize) {
+        self.commit_as(ring, claim, (payload_bytes as u64) << 2 | 1);
+    }
+
+    /// Publishes the note that was written to the claimed line, as `commit`.
+    #[inline]
+    pub(crate) fn commit_note(&mut self, ring: &impl Lines, claim: Claim) {
+        debug_assert_eq!(claim.lines, 1);
+        self.commit_as(ring, claim, NOTED);
+    }
+
+    #[inline(always)]
+    fn commit_as(&mut self, ring: &impl Lines, claim: Claim, flag: u64) {
         let mask = ring.count() - 1;
         if self.quick != 0 {
             self.clean = self.clean.max(self.head + 2);
@@ -170,7 +189,7 @@ impl Producer {
             ring.clear(next & mask);
             self.clean = next + 1;
         }
-        ring.publish(claim.line, (payload_bytes as u64) << 2 | 1);
+        ring.publish(claim.line, flag);
         if claim.skip != 0 {
             ring.publish(self.head & mask, SKIP);
         }
@@ -224,6 +243,11 @@ pub(crate) enum Found {
         /// Bytes of its payload; record and payload lie within the ring.
         payload_bytes: usize,
     },
+    /// A record whose payload is in a cell.
+    Note {
+        /// The line of the record, which holds header and note.
+        line: u64,
+    },
     /// Something that no producer writes.
     Corrupt(u64),
 }
@@ -268,6 +292,9 @@ impl Consumer {
         }
         if flag == 0 {
             return Found::Nothing;
+        }
+        if flag == NOTED {
+            return Found::Note { line };
         }
         let payload_bytes = flag >> 2;
         // The first comparison keeps the sum in the second from overflowing.

@@ -87,7 +87,7 @@ fn packets_arrive_whole_and_in_order() {
 fn a_look_has_a_price_though_something_is_there_already() {
     let (mut a, b) = pair();
     assert!(send(&mut a, 1, 0, 8));
-    let inbox = Inbox::new(&b.control, 1);
+    let inbox = Inbox::new(&b.control, 1, &b.cells);
     assert!(!inbox.is_silent());
     assert!(inbox.look_ns().is_some());
 }
@@ -298,6 +298,7 @@ fn overwritten_words_are_found_while_nothing_moves() {
     assert!(drain(&mut b).broken.is_empty(), "told once");
 }
 
+mod cells;
 mod heap;
 mod shortage;
 

@@ -71,6 +71,7 @@ mod tests {
             packet_bytes_max: 1024,
             eager_bytes_max: 1024,
             eager_scattered_bytes_max: 1024,
+            whole_bytes_max: 0,
             latency_ns: 10_000,
             memory: Some(0),
             rails: Rails::default(),

@@ -35,6 +35,8 @@ pub(crate) struct Abilities {
     pub put_cost: Cost,
     /// Packets that the wire holds per direction.
     pub room: usize,
+    /// The number of packets still to be taken that are longer than others may be.
+    pub whole_room: usize,
 }
 
 impl Default for Abilities {
@@ -42,6 +44,7 @@ impl Default for Abilities {
         let reach = Reach {
             packet_bytes_max: 512,
             eager_bytes_max: 256,
+            whole_bytes_max: 0,
             ordered: true,
             get: None,
             put: None,
@@ -56,6 +59,7 @@ impl Default for Abilities {
             get_cost: Cost::default(),
             put_cost: Cost::default(),
             room: 64,
+            whole_room: 0,
         }
     }
 }
@@ -127,6 +131,10 @@ impl Wire {
 
     pub(crate) fn set_room(&self, room: usize) {
         self.0.lock().unwrap().abilities.room = room;
+    }
+
+    pub(crate) fn set_whole_room(&self, packets: usize) {
+        self.0.lock().unwrap().abilities.whole_room = packets;
     }
 
     pub(crate) fn is_idle(&self) -> bool {
@@ -241,10 +249,14 @@ impl Channel for WireEnd {
         if state.cut {
             return Err(SendError::Broken(fault("the wire is cut")));
         }
-        assert!(payload.len() <= state.abilities.reach.packet_bytes_max);
-        if state.packets[peer as usize].len() >= state.abilities.room {
+        let reach = state.abilities.reach;
+        assert!(payload.len() <= reach.packet_bytes_max.max(reach.whole_bytes_max));
+        let is_long = payload.len() > reach.packet_bytes_max;
+        let is_full = state.packets[peer as usize].len() >= state.abilities.room;
+        if is_full || is_long && state.abilities.whole_room == 0 {
             return Err(SendError::Full);
         }
+        state.abilities.whole_room -= usize::from(is_long);
         let mut bytes = vec![0; payload.len()];
         payload.copy_to(&mut bytes);
         let encoded: [u8; HEADER_BYTES] = header.emit();

@@ -109,6 +109,7 @@ pub static ALL: LazyLock<Vec<Variable>> = LazyLock::new(|| {
     };
     let of_channel = |channel: &'static str| {
         let own: &[&[OfChannel]] = match channel {
+            "shm" => &[CELLS],
             "rc" => &[REGISTERING, POLLING_SET, RECEIVING, SIGNALLING],
             "pipe" => &[REGISTERING],
             "ud" => &[RECEIVING, DATAGRAMS],
@@ -239,6 +240,16 @@ const CHANNEL: &[OfChannel] = &[
     ("full", Class::Counter, "how often there was no room for a packet", |c| c.full),
     ("looks", Class::Counter, "looks for packets; of shared memory only those beside which another channel takes turns", |c| c.looks),
     ("look_ns", Class::Level, "nanoseconds of a look that finds nothing, as measured when it was opened; 0: not known", |c| c.look_ns),
+];
+
+/// Variables of the channels that send in cells of shared memory.
+#[rustfmt::skip]
+const CELLS: &[OfChannel] = &[
+    ("cells_hot", Class::Counter, "packets sent in a cell that this process had received last", |c| c.cells.hot),
+    ("cells_cold", Class::Counter, "packets sent in another cell, written through the caches", |c| c.cells.cold),
+    ("cells_nontemporal", Class::Counter, "packets sent in another cell, written past the caches", |c| c.cells.non_temporal),
+    ("cells_none_free", Class::Counter, "how often no cell was free, so that a message went another way", |c| c.cells.none_free),
+    ("cells_taken_back", Class::Counter, "cells taken back from processes that had ended", |c| c.cells.taken_back),
 ];
 
 /// Variables of the channels that register memory with a device.

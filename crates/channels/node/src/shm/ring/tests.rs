@@ -99,6 +99,7 @@ fn consume(ring: &Model, mut consumer: Consumer, records: &[u64]) {
             match consumer.look(ring) {
                 Found::Record { line, payload_bytes } => break (line, payload_bytes),
                 Found::Nothing => loom::thread::yield_now(),
+                Found::Note { line } => panic!("a note at {line}"),
                 Found::Corrupt(flag) => panic!("flag {flag:#x}"),
             }
         };

@@ -178,7 +178,12 @@ fn a_connection_is_not_waited_for_longer_than_the_limit() {
 
 #[test]
 fn memory_of_another_job_is_refused() {
-    let measures = control::Measures { ranks: 2, ring_log2: 14, boards: 1 };
+    let measures = control::Measures {
+        ranks: 2,
+        ring_log2: 14,
+        boards: 1,
+        cells: cell_layout::CellMeasures { small: 3, large: 2 },
+    };
     let make = || segment::Segment::create(measures.total_bytes()).unwrap();
     let (segment, memory) = make();
     let again = || segment::Segment::adopt(memory.try_clone().unwrap()).unwrap();

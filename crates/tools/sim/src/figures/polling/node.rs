@@ -77,6 +77,7 @@ impl Channel for Spinning {
         (peer != self.me && beyond == self.network).then_some(Reach {
             packet_bytes_max: 1024,
             eager_bytes_max: 1024,
+            whole_bytes_max: 0,
             ordered: true,
             get: None,
             put: None,

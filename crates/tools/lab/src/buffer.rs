@@ -10,6 +10,7 @@ use std::num::NonZeroUsize;
 use std::ptr::NonNull;
 
 const PAGE_BYTES: usize = 4096;
+const LINE_BYTES: usize = 64;
 
 /// The place that the memory came from.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -91,6 +92,18 @@ impl Buffer {
         }
     }
 
+    /// Writes a byte of every line of the first `bytes`, so that the lines are this core's.
+    #[inline]
+    pub fn rewrite(&self, bytes: usize, value: u8) {
+        (0..bytes).step_by(LINE_BYTES).for_each(|at| self.set(at, value));
+    }
+
+    /// Reads a byte of every line of the first `bytes`; returns their sum.
+    #[inline]
+    pub fn look_over(&self, bytes: usize) -> u64 {
+        (0..bytes).step_by(LINE_BYTES).map(|at| u64::from(self.get(at))).sum()
+    }
+
     /// Writes the first eight bytes.
     pub fn set_word(&self, word: u64) {
         word.to_le_bytes().into_iter().enumerate().for_each(|(at, byte)| self.set(at, byte));
@@ -129,6 +142,15 @@ fn pages(bytes: usize) -> Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_line_is_rewritten_and_looked_at() {
+        let buffer = Buffer::new(1000);
+        buffer.rewrite(1000, 3);
+        assert_eq!(buffer.look_over(1000), 16 * 3);
+        assert_eq!((buffer.look_over(64), buffer.look_over(0)), (3, 0));
+        assert!((0..1000).all(|at| buffer.get(at) == if at % 64 == 0 { 3 } else { 0 }));
+    }
 
     #[test]
     fn numbers_survive_and_bounds_hold() {

@@ -204,6 +204,7 @@ mod tests {
             repetitions: 1,
             window: 64,
             environment: Vec::new(),
+            unwritten: false,
             of_ranks: Vec::new(),
             limit: Duration::from_millis(200),
         };

@@ -32,6 +32,8 @@ pub struct Launch {
     pub repetitions: usize,
     /// Messages in flight in the window tests.
     pub window: usize,
+    /// Leave the buffers of pairs as they are between messages.
+    pub unwritten: bool,
     /// Variables that launcher and ranks get besides ours.
     pub environment: Vec<(String, String)>,
     /// Variables that single ranks get besides, those of rank 0 first. Without any, all ranks have
@@ -106,6 +108,7 @@ impl Launch {
             words.extend(["--points".into(), points.join(",").into()]);
         }
         words.extend(["--window".into(), self.window.to_string().into()]);
+        words.extend(self.unwritten.then(|| "--unwritten".into()));
         Ok(words)
     }
 }
@@ -231,6 +234,7 @@ mod tests {
             point_ms: 1,
             repetitions: 1,
             window: 64,
+            unwritten: false,
             environment: Vec::new(),
             of_ranks: Vec::new(),
             limit: Duration::from_millis(300),

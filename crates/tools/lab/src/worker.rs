@@ -32,6 +32,9 @@ pub struct WorkerArgs {
     /// Messages in flight in the window tests
     #[arg(long, default_value_t = 64)]
     window: usize,
+    /// Leave the buffers of pairs as they are between messages
+    #[arg(long)]
+    unwritten: bool,
     /// The points to measure, as in latency:8,barrier; none: initialise, meet in a barrier, end
     #[arg(long, value_delimiter = ',')]
     points: Vec<Point>,
@@ -87,7 +90,7 @@ pub fn run(args: &WorkerArgs) -> Result<()> {
         world.start_counters()?;
     }
     for &point in &args.points {
-        let line = measure(&world, point, effort)?;
+        let line = measure(&world, point, effort, args.unwritten)?;
         if world.rank() == 0 {
             emit(&line)?;
         }
@@ -96,7 +99,7 @@ pub fn run(args: &WorkerArgs) -> Result<()> {
     world.finalize()
 }
 
-fn measure(world: &World, point: Point, effort: Effort) -> Result<Line> {
+fn measure(world: &World, point: Point, effort: Effort, unwritten: bool) -> Result<Line> {
     let measured = match point.metric.family() {
         Family::Pair | Family::Threads | Family::Overlap if world.size() != 2 => {
             let reason = format!("measured between two ranks, not {}", world.size());
@@ -106,7 +109,7 @@ fn measure(world: &World, point: Point, effort: Effort) -> Result<Line> {
             let reason = "measured between ranks: start two at least".into();
             return Ok(Line::Failed { point, reason });
         }
-        Family::Pair => pair::run(world, point, effort),
+        Family::Pair => pair::run(world, point, effort, unwritten),
         Family::Pairs => pairs::run(world, point, effort),
         Family::Everyone => everyone::run(world, point),
         Family::Threads => threads::run(world, point, effort),

@@ -82,6 +82,10 @@ pub(crate) struct BenchArgs {
     /// Messages in flight in the window tests
     #[arg(long, default_value_t = 64)]
     window: usize,
+    /// Leave the buffers of latency, bandwidth and rate as they are between messages: copies by the
+    /// kernel then look quicker than they are in a program
+    #[arg(long)]
+    unwritten: bool,
     /// The folder of the file that io writes [default: that for temporary files]
     #[arg(long)]
     folder: Option<PathBuf>,
@@ -200,6 +204,7 @@ fn launch(args: &BenchArgs, library: Option<&Path>, point_ms: u64, limit: Durati
         repetitions: args.repetitions,
         window: args.window,
         environment: args.folder.iter().map(|folder| (FOLDER.into(), folder.display().to_string())).collect(),
+        unwritten: args.unwritten,
         of_ranks: Vec::new(),
         limit,
     })
@@ -307,9 +312,22 @@ fn write_json(args: &BenchArgs, result: &impl Serialize) -> Result<bool> {
     Ok(false)
 }
 
+/// Says what the pairs did with their buffers.
+fn about_buffers(unwritten: bool) -> &'static str {
+    if unwritten {
+        "Between two ranks: buffers were left as they were between messages.\n"
+    } else {
+        "Between two ranks: before each message (or window) a byte of every line of the send buffer was \
+         written, and\nafter it a byte of every line received was read.\n"
+    }
+}
+
 fn show(args: &BenchArgs, report: &Report) -> Result<()> {
     if !write_json(args, report)? {
         output::print(&table::render(report))?;
+        if report.entries.iter().any(|entry| entry.metric.family() == Family::Pair) {
+            output::print(about_buffers(args.unwritten))?;
+        }
         if !args.no_chart && std::io::stdout().is_terminal() {
             output::print(&chart::render(report))?;
         }

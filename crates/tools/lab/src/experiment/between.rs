@@ -86,6 +86,7 @@ impl Between {
             repetitions: self.effort.repetitions,
             window,
             environment,
+            unwritten: true,
             of_ranks: Vec::new(),
             limit: self.limit,
         })
@@ -101,6 +102,7 @@ impl Between {
             launcher_args: peer.launcher_args().iter().map(ToString::to_string).collect(),
             library: home.join(peer.library()),
             environment: all.map(|(name, value)| (name.to_string(), value.to_string())).collect(),
+            unwritten: true,
             of_ranks: self.each_device(|device| ("UCX_NET_DEVICES".into(), format!("{device}:1"))),
             ..ours
         }

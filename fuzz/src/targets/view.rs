@@ -19,6 +19,13 @@ fn tried(input: &mut Unstructured<'_>) -> Result<()> {
         return Ok(());
     };
     assert!(displacement >= 0 && filetype.bytes.iter().all(|&byte| byte >= 0));
+    let (lowest, highest) = (filetype.bytes.iter().min(), filetype.bytes.iter().max());
+    let length = lowest.zip(highest).map_or(0, |(lowest, highest)| highest + 1 - lowest);
+    match view.copies_max() {
+        0 => assert!(filetype.bytes.is_empty()),
+        1 => assert!(filetype.datatype.extent() < length),
+        _ => assert!(!filetype.bytes.is_empty()),
+    }
     let start = if input.ratio(1, 5)? { input.arbitrary()? } else { input.int_in_range(0..=5000)? };
     let len = input.int_in_range(0..=300)?;
     runs(&view, &filetype, start, len);
@@ -38,6 +45,9 @@ fn tried(input: &mut Unstructured<'_>) -> Result<()> {
 /// The place of a byte of the stream, by the definition; `None` beyond the largest file.
 fn place(view: &View, filetype: &Made, byte: u64) -> Option<u64> {
     let size = filetype.bytes.len() as u64;
+    if size == 0 || byte / size >= view.copies_max() {
+        return None;
+    }
     let tile = (byte / size).checked_mul(filetype.datatype.extent() as u64)?;
     let place =
         tile.checked_add(view.displacement)?.checked_add(filetype.bytes[(byte % size) as usize] as u64)?;
@@ -47,9 +57,15 @@ fn place(view: &View, filetype: &Made, byte: u64) -> Option<u64> {
 fn runs(view: &View, filetype: &Made, start: u64, len: usize) {
     let mut found = Vec::new();
     if view.for_each_run(start, len, |at, len| found.extend(at..at + len as u64)).is_err() {
-        // Refused only if the last tile would end beyond the largest file.
+        // Refused only if the last tile would end beyond the largest file, or is one too many.
         let size = filetype.bytes.len() as u64;
+        if size == 0 {
+            return assert!(len > 0);
+        }
         let tiles = start.checked_add(len as u64).map(|end| end.div_ceil(size));
+        if tiles.is_none_or(|tiles| tiles > view.copies_max()) {
+            return;
+        }
         let end = tiles.and_then(|tiles| tiles.checked_mul(filetype.datatype.extent() as u64));
         let end = end.and_then(|end| end.checked_add(view.displacement + filetype.bytes[0] as u64));
         return assert!(end.is_none_or(|end| end > i64::MAX as u64), "a view that fits was refused");

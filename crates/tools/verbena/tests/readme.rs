@@ -26,7 +26,7 @@ enum End {
 }
 
 /// The commands `verbena ...` and how they end.
-const COMMANDS: [(&str, End); 12] = [
+const COMMANDS: [(&str, End); 13] = [
     ("verbena info", End::Success),
     ("verbena info --settings", End::Success),
     ("verbena bench", End::Success),
@@ -43,6 +43,8 @@ const COMMANDS: [(&str, End); 12] = [
             &["the bare device cannot be measured", "verbena info says why"],
         ]),
     ),
+    // It says what to mend and ends with 1 where there is something.
+    ("verbena doctor", End::Unless(&[&["what to do:"]])),
     ("verbena top", End::Unless(&[&["job", "mpiexec"]])),
     // On a machine that tests keep busy it would refuse.
     ("verbena tune --busy-ok", End::Long),

@@ -105,6 +105,11 @@ impl View {
         self.unit
     }
 
+    /// The number of copies of the filetype that accesses may use: all, one or none.
+    pub fn copies_max(&self) -> u64 {
+        self.tiles_max
+    }
+
     /// Returns whether no byte of the file is shown twice.
     pub(super) fn is_distinct(&self) -> bool {
         self.is_distinct

@@ -26,7 +26,7 @@ fn pairs(comm: &Comm) -> [(Call<'_>, Call<'_>, i32); 4] {
         (reduce(mpi::MPI_SUM), reduce(mpi::MPI_MAX), mpi::MPI_ERR_OP),
         (
             bcast(0).elements(datatype(mpi::MPI_INT), 1),
-            bcast(0).elements(datatype(mpi::MPI_FLOAT), 1),
+            bcast(0).elements(datatype(mpi::MPI_DOUBLE), 1),
             mpi::MPI_ERR_TYPE,
         ),
     ]

@@ -29,6 +29,8 @@ const HOT_MAX: usize = 16;
 pub(crate) struct CellLine {
     /// The owner (`cells`, `owners.rs`).
     pub(crate) owner: AtomicU32,
+    /// The length of the message, which the sender writes before it hands the cell over.
+    bytes: AtomicU32,
     /// Bytes of the message that are there, of one that goes in chunks.
     ready: AtomicU64,
 }
@@ -38,6 +40,18 @@ impl CellLine {
     #[inline]
     pub(crate) fn ready(&self) -> usize {
         self.ready.load(Acquire) as usize
+    }
+
+    /// Notes the length of the message that comes; of its bytes none is there yet.
+    #[inline]
+    pub(crate) fn begin(&self, bytes: usize) {
+        self.ready.store(0, Relaxed);
+        self.bytes.store(bytes as u32, Release);
+    }
+
+    /// Returns whether nobody fills the cell any more: all of the message is there.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.ready() >= self.bytes.load(Acquire) as usize
     }
 
     /// Tells that so many bytes are there (release).

@@ -205,8 +205,9 @@ impl Cells {
     /// Hands a filled cell, or one that is being filled, to the receiver: from the note on it is
     /// the receiver's. To be called before the note is published.
     #[inline]
-    pub(super) fn hand_over(&self, number: u32, to: u32, ready: usize) -> Option<&CellLine> {
+    pub(super) fn hand_over(&self, number: u32, to: u32, bytes: usize, ready: usize) -> Option<&CellLine> {
         let line = self.line(number)?;
+        line.begin(bytes);
         line.tell_ready(ready);
         line.owner.hand_over(to);
         Some(line)
@@ -248,20 +249,23 @@ impl Cells {
         }
     }
 
-    /// The cells of the own slice that a process holds which has ended are free again.
+    /// The cells of the own slice that a process holds which has ended are free again. The owners
+    /// are read when it is known who has ended: such a process has handed on what it meant to. A
+    /// cell that a third one may still be filling stays lost.
     #[cold]
     fn take_back_from_ended(&self, kept: &mut Kept) {
         let measures = self.control.measures();
-        let mut ended: Vec<Option<bool>> = vec![None; measures.ranks as usize];
+        let has_ended = |rank| rank != self.me && has_ended(&self.control, rank);
+        let ended: Vec<bool> = (0..measures.ranks).map(has_ended).collect();
+        if !ended.contains(&true) {
+            return;
+        }
         for size in Size::ALL {
             for index in 0..kept.sizes[size as usize].grown {
                 let number = measures.cells.number(self.me, size, index);
                 let Some(line) = self.line(number) else { continue };
-                let holder = line.owner.rank().filter(|rank| *rank != self.me && *rank < measures.ranks);
-                let Some(holder) = holder else { continue };
-                let has_ended =
-                    ended[holder as usize].get_or_insert_with(|| has_ended(&self.control, holder));
-                if *has_ended {
+                let holder = line.owner.rank().and_then(|rank| ended.get(rank as usize));
+                if holder == Some(&true) && line.is_whole() {
                     line.owner.give_back();
                     kept.counts.taken_back += 1;
                 }
@@ -278,6 +282,13 @@ impl Cells {
     /// Counts of what was done.
     pub(super) fn counts(&self) -> CellCounts {
         self.lock().counts
+    }
+
+    /// Gives back what is kept: the process leaves, and its cells are of use to others.
+    pub(super) fn leave(&self) {
+        let mut kept = self.lock();
+        let held: Vec<u32> = kept.sizes.iter_mut().flat_map(|of_size| of_size.hot.drain(..)).collect();
+        held.into_iter().for_each(|number| self.give_back(number));
     }
 
     /// A finding for a user.
@@ -317,9 +328,7 @@ impl Cells {
 /// A process that leaves keeps no cell of others.
 impl Drop for Cells {
     fn drop(&mut self) {
-        let kept = self.kept.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let held: Vec<u32> = kept.sizes.iter_mut().flat_map(|of_size| of_size.hot.drain(..)).collect();
-        held.into_iter().for_each(|number| self.give_back(number));
+        self.leave();
     }
 }
 

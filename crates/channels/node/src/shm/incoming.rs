@@ -60,6 +60,8 @@ struct Incoming {
     divisions: DivisionWords,
     peer: Peer,
     cells: Arc<Cells>,
+    /// The line of a note whose sender was interrupted, before which a direct receive gave up.
+    stalled: Option<u64>,
     /// The sender's bell, for when it sleeps on a full ring.
     bell: NonNull<Bell>,
     fence_always: bool,
@@ -229,7 +231,10 @@ impl Inbox {
         self.places.resize(processes, NONE);
         self.places[peer as usize] = self.rings.len() as u32;
         let cells = self.cells.clone();
-        self.rings.push(Incoming { next, consumer, ring, divisions, peer, cells, bell, fence_always });
+        let stalled = None;
+        let incoming =
+            Incoming { next, consumer, ring, divisions, peer, cells, stalled, bell, fence_always };
+        self.rings.push(incoming);
     }
 }
 
@@ -332,6 +337,10 @@ impl Incoming {
             return None;
         }
         let (memory, its_line) = self.cells.noted(note)?;
+        // Once it was given up, nothing is copied again before all is there.
+        if self.stalled == Some(line) && its_line.ready() < note.bytes {
+            return None;
+        }
         let mut done = 0;
         let mut ready = note.ready;
         loop {
@@ -340,15 +349,21 @@ impl Incoming {
             if done == note.bytes {
                 break;
             }
-            ready = (0..LOOKS_AT_CELL_MAX).find_map(|_| {
+            let more = (0..LOOKS_AT_CELL_MAX).find_map(|_| {
                 let ready = its_line.ready();
                 if ready > done {
                     return Some(ready.min(note.bytes));
                 }
                 spin_loop();
                 None
-            })?;
+            });
+            let Some(more) = more else {
+                self.stalled = Some(line);
+                return None;
+            };
+            ready = more;
         }
+        self.stalled = None;
         self.cells.keep(note.number);
         self.pass(NOTE_BYTES);
         Some(note.bytes)

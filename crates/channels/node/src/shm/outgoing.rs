@@ -122,7 +122,7 @@ impl Lane {
         let contiguous = matches!(payload, Payload::Region(_));
         let Some(cell) = self.cells.take(bytes, contiguous) else { return false };
         let ready = self.fill(cell, payload);
-        let Some(line) = self.cells.hand_over(cell.number, self.to, ready) else { return false };
+        let Some(line) = self.cells.hand_over(cell.number, self.to, bytes, ready) else { return false };
         // SAFETY: this line was claimed just now.
         let record = unsafe { self.ring.record_mut(claim.line, NOTE_BYTES) };
         let (head, body) = record.split_at_mut(HEADER_BYTES);

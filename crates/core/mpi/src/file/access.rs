@@ -67,6 +67,7 @@ impl File {
         let mut pointer = self.pointer();
         let bytes = self.checked_bytes(&pointer.view, data)?;
         let (view, start) = (pointer.view.clone(), pointer.position);
+        let bytes = limited(&view, direction, start, bytes);
         let Moved { memory, file } =
             self.carry_out(&Access { direction, view, start, bytes, data: data.clone() })?;
         pointer.position += file as u64;
@@ -91,6 +92,7 @@ impl File {
                 self.shared.advance(bytes as u64)?
             }
         };
+        let bytes = limited(&view, direction, start, bytes);
         Ok(Access { direction, view, start, bytes, data: data.clone() })
     }
 
@@ -203,5 +205,13 @@ impl File {
             true => Ok(()),
             false => Err(fault::forbidden(mpi::MPI_ERR_ACCESS, "the file may only be written", &self.path)),
         }
+    }
+}
+
+/// The bytes of an access. A read ends where the stream of the view does.
+fn limited(view: &View, direction: Direction, start: u64, bytes: usize) -> usize {
+    match direction {
+        Direction::Read => view.readable(start, bytes),
+        Direction::Write => bytes,
     }
 }

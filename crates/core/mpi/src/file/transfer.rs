@@ -337,6 +337,7 @@ impl File {
     }
 
     fn read_region(&self, view: &View, start: u64, into: Region) -> Result<usize> {
+        let into = into.part(0, view.readable(start, into.len()));
         let (tuning, mut done) = (self.hints.tuning(), 0);
         let gap_max = match tuning.sieve_read {
             Choice::Disable => 0,

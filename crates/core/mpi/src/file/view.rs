@@ -159,8 +159,25 @@ impl View {
         Ok(())
     }
 
-    /// The place in the file of byte `start` of the stream.
+    /// The bytes of the stream, if it has an end: where the filetype has one copy or no byte.
+    fn last(&self) -> Option<u64> {
+        let copies = (self.tiles_max < u64::MAX).then_some(self.tiles_max);
+        copies.map(|copies| copies * self.shape.size() as u64)
+    }
+
+    /// The bytes that there can be from `start` on of `bytes` bytes that are to be read.
+    pub(super) fn readable(&self, start: u64, bytes: usize) -> usize {
+        let left = self.last().map_or(u64::MAX, |last| last.saturating_sub(start));
+        left.min(bytes as u64) as usize
+    }
+
+    /// The place in the file of byte `start` of the stream; of its end that behind its last byte.
     pub fn place(&self, start: u64) -> Result<u64> {
+        match self.last() {
+            Some(0) if start == 0 => return Ok(self.displacement),
+            Some(last) if start == last && last > 0 => return self.place(start - 1).map(|place| place + 1),
+            _ => {}
+        }
         let mut place = self.displacement;
         self.for_each_run(start, 1, |at, _| place = at)?;
         Ok(place)

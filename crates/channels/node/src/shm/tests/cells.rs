@@ -72,7 +72,7 @@ fn a_stream_uses_its_cells_in_turn() {
     for _ in 0..3 * large {
         let cell = a.cells.take(LONG, false).expect("the receiver gives back what it does not keep");
         assert_eq!(cell.stores, Stores::Ordinary);
-        a.cells.hand_over(cell.number, 1, LONG).expect("its line");
+        a.cells.hand_over(cell.number, 1, LONG, LONG).expect("its line");
         b.cells.keep(cell.number);
         taken.push(cell.number);
     }
@@ -326,4 +326,23 @@ fn streams_among_three_lose_nothing() {
         }
     });
     assert!(!failed.load(Relaxed));
+}
+
+/// A third process may still fill a cell whose receiver has ended.
+#[test]
+fn a_cell_that_is_being_filled_is_not_taken_back() {
+    let (mut a, _b) = pair();
+    let mut child = std::process::Command::new("true").spawn().expect("true");
+    let namespace = verbena_machine::node::namespace("pid") as u32;
+    a.control.words(1).introduce(child.id(), namespace);
+    child.wait().expect("our child");
+    let cell = a.cells.take(LONG, true).expect("a cell");
+    let control = a.control.clone();
+    a.cells.hand_over(cell.number, 1, LONG, 8 << 10).expect("its line");
+    let owner = || control.cell_line(cell.number).unwrap().owner.load(Acquire);
+    exhaust(&mut a, 1100);
+    assert_eq!(owner(), 2);
+    control.cell_line(cell.number).unwrap().tell_ready(LONG);
+    exhaust(&mut a, 1100);
+    assert_ne!(owner(), 2);
 }

@@ -100,7 +100,7 @@ fn render(a: &Report, b: &Report, libraries: [&PathBuf; 2]) -> String {
     }
     let _ = write!(
         out,
-        "{}\n{table}\nMedians of all rounds. A is as good as B where the rounds of both overlap.\n",
+        "{}\n{table}\nMedians of all rounds. It cannot be told which is better where the rounds of both overlap.\n",
         a.machine
     );
     for (letter, entry) in
@@ -120,7 +120,7 @@ fn ratio(a: &Entry, b: &Entry) -> String {
         return String::new();
     }
     if overlap(a, b) {
-        return "as good".into();
+        return "cannot tell".into();
     }
     let better = if a.metric.is_speed() { one / other } else { other / one };
     match better >= 1.0 {
@@ -158,7 +158,7 @@ mod tests {
         let rate = [entry("rate:8", &[1.0]), entry("rate:8", &[4.0])];
         assert_eq!(ratio(&rate[0], &rate[1]), "4.00 times worse");
         let near = [entry("latency:8", &[1.0, 3.0]), entry("latency:8", &[2.0, 2.5])];
-        assert_eq!(ratio(&near[0], &near[1]), "as good");
+        assert_eq!(ratio(&near[0], &near[1]), "cannot tell");
         assert_eq!(ratio(&near[0], &entry("latency:8", &[])), "");
     }
 

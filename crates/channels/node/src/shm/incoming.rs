@@ -232,8 +232,7 @@ impl Inbox {
         self.places[peer as usize] = self.rings.len() as u32;
         let cells = self.cells.clone();
         let stalled = None;
-        let incoming =
-            Incoming { next, consumer, ring, divisions, peer, cells, stalled, bell, fence_always };
+        let incoming = Incoming { next, consumer, ring, divisions, peer, cells, stalled, bell, fence_always };
         self.rings.push(incoming);
     }
 }

@@ -23,7 +23,7 @@ fn tried(input: &mut Unstructured<'_>) -> Result<()> {
     let length = lowest.zip(highest).map_or(0, |(lowest, highest)| highest + 1 - lowest);
     match view.copies_max() {
         0 => assert!(filetype.bytes.is_empty()),
-        1 => assert!(filetype.datatype.extent() < length),
+        1 => assert!((filetype.datatype.extent() as i64) < length),
         _ => assert!(!filetype.bytes.is_empty()),
     }
     let start = if input.ratio(1, 5)? { input.arbitrary()? } else { input.int_in_range(0..=5000)? };
@@ -72,7 +72,11 @@ fn runs(view: &View, filetype: &Made, start: u64, len: usize) {
     }
     let expected: Option<Vec<u64>> = (0..len as u64).map(|i| place(view, filetype, start + i)).collect();
     assert_eq!(Some(found), expected);
-    if let Ok(first) = view.place(start) {
+    // The place of the end of a stream is that behind its last byte.
+    let is_end = Some(start) == view.copies_max().checked_mul(filetype.bytes.len() as u64);
+    if let Ok(first) = view.place(start)
+        && !is_end
+    {
         assert_eq!(Some(first), place(view, filetype, start));
     }
 }

@@ -66,11 +66,6 @@ impl Memory {
         self.moves.get(at as usize).map(|one| one.peer)
     }
 
-    /// Returns whether a transfer writes.
-    pub(crate) fn is_write(&self, at: u32) -> bool {
-        self.moves.get(at as usize).is_some_and(|one| !one.is_read)
-    }
-
     /// Ends a transfer if it is over and nothing of it is under way.
     fn settle(&mut self, at: u32) {
         let Some(one) = self.moves.get(at as usize) else { return };
@@ -156,10 +151,6 @@ impl OfiChannel {
         for _ in 0..self.memory.waiting.len() {
             let Some(at) = self.memory.waiting.pop_front() else { return };
             let outcome = self.advance(at);
-            let lost = self.memory.peer_of(at).filter(|_| self.memory.is_write(at));
-            if let (Err(fault), Some(peer)) = (&outcome, lost) {
-                self.break_link(peer, fault.clone());
-            }
             match (outcome, self.memory.moves.get_mut(at as usize)) {
                 (Ok(()), Some(one)) if one.failure.is_none() && one.begun < one.local.len() => {
                     self.memory.waiting.push_back(at);

@@ -340,9 +340,12 @@ fn a_cell_that_is_being_filled_is_not_taken_back() {
     let control = a.control.clone();
     a.cells.hand_over(cell.number, 1, LONG, 8 << 10).expect("its line");
     let owner = || control.cell_line(cell.number).unwrap().owner.load(Acquire);
-    exhaust(&mut a, 1100);
-    assert_eq!(owner(), 2);
+    let large = u64::from(control.measures().cells.large);
+    let mut search = || {
+        (0..1400).for_each(|sequence| _ = send_long(&mut a, 1, sequence, LONG));
+        a.counts().cells.taken_back
+    };
+    assert_eq!((search(), owner()), (large - 1, 2));
     control.cell_line(cell.number).unwrap().tell_ready(LONG);
-    exhaust(&mut a, 1100);
-    assert_ne!(owner(), 2);
+    assert_eq!(search(), large - 1 + large);
 }

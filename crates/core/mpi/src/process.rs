@@ -14,7 +14,7 @@ mod watch;
 use crate::threads;
 use allocated::Allocated;
 pub use allocated::Freed;
-pub use failure::{checked, completion_error, failure_error};
+pub use failure::{checked, completion_error, failure_error, revoked};
 use foreign::ForeignState;
 pub use foreign::Origin;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use verbena_channel::Peer;
 use verbena_channel::board::Boards;
 use verbena_channel::heap::Heap;
 use verbena_channel::neighbor::Neighbors;
-use verbena_engine::{Completion, Engine, Envelope, MaySend, Posted, RequestId, SendRequest};
+use verbena_engine::{Completion, Engine, Envelope, MaySend, OnRevoke, Posted, RequestId, SendRequest};
 use verbena_waiting::current::CurrentWaiter;
 use verbena_waiting::lock::{Lock, SingleThread, SingleThreadGuard, is_shared};
 use verbena_waiting::{SLEEP_MAX, Step, ThreadPlacement, Waiter};
@@ -161,6 +161,12 @@ impl Process {
     /// Lets this process say to `watch` what it waits for.
     pub fn with_watch(self, watch: Option<Arc<dyn Watch>>) -> Process {
         Process { watched: Watched::by(watch), ..self }
+    }
+
+    /// Calls `on_revoke` whenever a communicator was revoked.
+    pub fn with_on_revoke(self, on_revoke: OnRevoke) -> Process {
+        self.engine.lock().set_on_revoke(on_revoke);
+        self
     }
 
     /// Makes receives from any source fail if a process that may send to them is lost.
@@ -373,6 +379,7 @@ impl Process {
                 let began = Instant::now();
                 waiter.sleep(longest.min(self.sleep_max));
                 self.answer();
+                self.note_deaths();
                 placement.keep();
                 waiter.help();
                 short_sleeps = if began.elapsed() < SHORT_SLEEP { short_sleeps.saturating_add(1) } else { 0 };

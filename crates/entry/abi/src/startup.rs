@@ -11,7 +11,7 @@ use crate::tool::clock_ns;
 use crate::{crash, panic, progress_thread, state, unreceived, watch, whereabouts};
 use std::sync::{Arc, Mutex, OnceLock};
 use verbena_channel::{Peer, trace};
-use verbena_mpi::comm::world;
+use verbena_mpi::comm::{Traffic, world};
 use verbena_mpi::dynamic::{names, spawn};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::startup::{Launch, Started, abort_unlaunched, start};
@@ -70,7 +70,9 @@ fn make_process() -> Result<()> {
     COMMS.define(mpi::MPI_COMM_WORLD, Arc::new(world::world(&process)));
     COMMS.define(mpi::MPI_COMM_SELF, Arc::new(world::own(&process)));
     crate::predefined::learn_element_bytes();
-    state::set_process(process.with_senders(may_send).with_watch(watch::launcher()));
+    state::set_process(
+        process.with_senders(may_send).with_on_revoke(on_revoke).with_watch(watch::launcher()),
+    );
     tool::event::attach(state::process(), clock_ns);
     log::started(state::process(), launch.launcher, &launch.job);
     // Set only here, under the lock of `USERS`.
@@ -84,8 +86,19 @@ fn make_process() -> Result<()> {
 /// peer. A process of the world model cannot leave while this one is in MPI (`MPI_Finalize` is
 /// collective), so a lost one has died; a process that has only sessions may have left properly.
 fn may_send(context: u64, peer: Peer) -> bool {
-    let awaited = |comm: &Comm| comm.has_context(context) && comm.targets().members().contains(&peer);
-    state::world() == state::World::Running && COMMS.find(awaited).is_some()
+    state::world() == state::World::Running && COMMS.find(|comm| comm.may_hear(context, peer)).is_some()
+}
+
+/// Notes that the communicator with this context was revoked: its calls fail from now on. Returns
+/// the context of the communicator behind it, if there is one.
+fn on_revoke(context: u64) -> Vec<u64> {
+    let found = COMMS.find(|comm| comm.has_context(context));
+    let Some((handle, comm)) = found.and_then(|handle| Some((handle, COMMS.get(handle).ok()?))) else {
+        return Vec::new();
+    };
+    comm.note_revoked();
+    COMMS.hide(handle);
+    if comm.is_inter() { vec![comm.inner().context(Traffic::Point)] } else { Vec::new() }
 }
 
 /// Ends one use of the library; the last one waits for what is under way. A forked child ends
@@ -124,7 +137,14 @@ pub fn meet_world(process: &Process) -> Result<()> {
     let world = COMMS.get(mpi::MPI_COMM_WORLD)?;
     // The call names no communicator, so the error does.
     let named = |error| on_comm(error, Owner::Comm(mpi::MPI_COMM_WORLD));
-    meet_members(process, &world, coll::Kind::Finalize).map_err(named)?;
+    process.note_deaths();
+    let met = meet_members(process, &world, coll::Kind::Finalize);
+    if process.look(|engine| !engine.dead().is_empty()) {
+        // The others do not wait for this one either.
+        drain(process);
+        return Ok(());
+    }
+    met.map_err(named)?;
     // From here on nobody posts a receive.
     let has_sessions = *USERS.lock().unwrap() > 1;
     unreceived::take_back(process, has_sessions);

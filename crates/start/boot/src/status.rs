@@ -7,8 +7,8 @@
 //!
 //! | block | words |
 //! | --- | --- |
-//! | the first | a mark that tells our memory; the number of the launcher's last question |
-//! | one for each rank | process id; beats; waits; version; length; the question answered; the signal of a crash; whether it tells its frames; the bytes; the frames |
+//! | the first | a mark that tells our memory; the number of the launcher's last question; the number of ranks that have died; a bit for each of them |
+//! | one for each rank | process id; beats; waits; version; length; the question answered; the signal of a crash; whether it tells its frames; the bytes; the frames; whether it goes on without others |
 //!
 //! The bytes of a rank are behind a version that is odd while they are written. Nobody waits for
 //! anybody: a reader that meets a writer tries again a few times.
@@ -26,9 +26,14 @@ const BLOCK_BYTES: usize = 16 << 10;
 const WORD_BYTES: usize = size_of::<u64>();
 const BLOCK_WORDS: usize = BLOCK_BYTES / WORD_BYTES;
 /// The first word of the memory: it is ours, of this layout.
-const MARK: u64 = u64::from_le_bytes(*b"VBstat01");
+const MARK: u64 = u64::from_le_bytes(*b"VBstat02");
 const MARK_AT: usize = 0;
 const QUESTION_AT: usize = 8;
+const DEATHS_AT: usize = 16;
+/// A bit for each rank of the job that has died.
+const DEAD_AT: usize = 24;
+/// The ranks that have a bit; of others nobody learns.
+const RANKS_MAX: usize = (BLOCK_WORDS - DEAD_AT) * 64;
 /// The words of a rank's block.
 const PID_AT: usize = 0;
 const BEATS_AT: usize = 1;
@@ -39,7 +44,9 @@ const ANSWER_AT: usize = 5;
 const CRASH_AT: usize = 6;
 const OFFERS_FRAMES_AT: usize = 7;
 /// The return addresses of a rank that computes: the question, their number, and they.
-const FRAMES_AT: usize = BLOCK_WORDS - 2 - FRAMES_MAX;
+const FRAMES_AT: usize = BLOCK_WORDS - 3 - FRAMES_MAX;
+/// Set once the rank wants to go on when others die.
+const GOES_ON_AT: usize = BLOCK_WORDS - 1;
 /// The most return addresses that a rank tells.
 pub const FRAMES_MAX: usize = 48;
 const BYTES_AT: usize = 8;
@@ -170,6 +177,24 @@ impl StatusMemory {
         self.words.word(QUESTION_AT).fetch_add(1, Ordering::Release);
     }
 
+    /// Returns whether the rank at this place wants to go on when others die.
+    pub fn goes_on(&self, place: usize) -> bool {
+        self.words.word(block(place) + GOES_ON_AT).load(Ordering::Relaxed) != 0
+    }
+
+    /// Tells all ranks of the host that this rank of the job has died; `false` if it has no bit.
+    pub fn bury(&self, rank: u32) -> bool {
+        let rank = rank as usize;
+        if rank >= RANKS_MAX {
+            return false;
+        }
+        let bit = 1 << (rank % 64);
+        if self.words.word(DEAD_AT + rank / 64).fetch_or(bit, Ordering::Release) & bit == 0 {
+            self.words.word(DEATHS_AT).fetch_add(1, Ordering::Release);
+        }
+        true
+    }
+
     /// The signs of life of the rank at this place.
     pub fn pulse(&self, place: usize) -> Pulse {
         let word = |at| self.words.word(block(place) + at).load(Ordering::Relaxed);
@@ -282,6 +307,26 @@ impl StatusPlace {
         self.question() != self.words.word(self.at + ANSWER_AT).load(Ordering::Relaxed)
     }
 
+    /// Says that this process wants to go on when others die.
+    pub fn go_on(&self) {
+        self.words.word(self.at + GOES_ON_AT).store(1, Ordering::Relaxed);
+    }
+
+    /// The number of ranks of the job that have died.
+    #[inline]
+    pub fn deaths(&self) -> u64 {
+        self.words.word(DEATHS_AT).load(Ordering::Acquire)
+    }
+
+    /// The ranks of the job that have died.
+    pub fn dead(&self) -> Vec<u32> {
+        let word = |at: usize| self.words.word(DEAD_AT + at).load(Ordering::Acquire);
+        let ranks = |at: usize| {
+            (0..64).filter(move |bit| word(at) >> bit & 1 == 1).map(move |bit| at as u32 * 64 + bit)
+        };
+        (0..RANKS_MAX / 64).filter(|at| word(*at) != 0).flat_map(ranks).collect()
+    }
+
     /// Sets the number of threads that wait.
     pub fn set_waits(&self, waits: u64) {
         self.words.word(self.at + WAITS_AT).store(waits, Ordering::Relaxed);
@@ -392,6 +437,17 @@ mod tests {
         assert_eq!(memory.frames(0), [5; FRAMES_MAX]);
         memory.ask();
         assert_eq!(memory.frames(0), [0; 0]);
+    }
+
+    #[test]
+    fn deaths_are_told_once_and_to_all() {
+        let memory = StatusMemory::create(2).expect("memory");
+        let all = [0, 1].map(|at| place(&memory, at).expect("a place"));
+        assert!(!memory.goes_on(1));
+        all[1].go_on();
+        assert_eq!([0, 1].map(|at| memory.goes_on(at)), [false, true]);
+        assert!(memory.bury(70) && memory.bury(3) && memory.bury(70) && !memory.bury(RANKS_MAX as u32));
+        assert!(all.iter().all(|own| own.deaths() == 2 && own.dead() == [3, 70]));
     }
 
     #[test]

@@ -5,6 +5,8 @@
 //! [`Job::poll_action`] until it is empty. [`Job::deadline`] says when to call [`Job::settle`] even
 //! if nothing happens.
 
+mod borne;
+
 use crate::plan::Exit;
 use crate::pmi::Stage;
 use std::collections::VecDeque;
@@ -175,6 +177,7 @@ pub struct Job {
     exits: Vec<Option<(Exit, Stage)>>,
     running: u32,
     suspects: Vec<Failure>,
+    borne: borne::Borne,
     /// The time before a suspect is judged: news of its cause may still be on its way.
     news_delay: Duration,
     judge_at: Option<Duration>,
@@ -201,6 +204,7 @@ impl Job {
             exits: vec![None; size as usize],
             running: size,
             suspects: Vec::new(),
+            borne: borne::Borne::default(),
             news_delay: Duration::ZERO,
             judge_at: None,
             losing: false,
@@ -444,6 +448,7 @@ impl Job {
 
     /// Takes the worst suspect as the cause, once no worse one can come.
     fn judge(&mut self, now: Duration) {
+        self.no_longer_bear();
         let Some(worst) = self.suspects.iter().min_by_key(|failure| failure.order()) else { return };
         let judge_at = *self.judge_at.get_or_insert(now + self.news_delay);
         if worst.is_certain() || (now >= judge_at && !self.losing) || self.is_over() {

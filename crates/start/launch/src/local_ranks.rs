@@ -137,6 +137,7 @@ impl LocalRanks {
             Command::Pulse => self.tell_pulse(),
             Command::Ask => self.ranks.iter_mut().for_each(Rank::ask),
             Command::Look => self.tell_all(),
+            Command::Bury(rank) => self.ranks.iter().take(1).for_each(|first| first.tell_death(rank)),
             Command::Finish => {
                 descendants::sweep(&self.watcher, self.children_before, &self.mark, &self.groups);
                 self.drain_until = Some(Instant::now() + DRAIN_TIME_MAX);
@@ -200,7 +201,9 @@ impl LocalRanks {
         {
             self.reports.push_back(Report::Core { rank: rank.number, text });
         }
-        self.reports.push_back(Report::Ended { rank: rank.number, exit: reaped.exit });
+        let number = rank.number;
+        let borne = self.ranks.iter().any(Rank::goes_on);
+        self.reports.push_back(Report::Ended { rank: number, exit: reaped.exit, borne });
         true
     }
 

@@ -356,7 +356,7 @@ impl Supervisor {
             Report::Wrote { rank, stream, bytes } => self.screen.write(rank, stream, &bytes),
             Report::Closed { rank, stream } => self.screen.close(rank, stream),
             Report::Core { rank, text } => _ = self.cores.insert(rank, text),
-            Report::Ended { rank, exit } => self.job.handle_exit(rank, exit, self.server.stage(rank)),
+            Report::Ended { rank, exit, borne } => self.note_end(rank, exit, borne),
             Report::InputTaken { open } => self.keyboard.taken(open),
             Report::Pulse { rank, digest, waiting } => {
                 self.stillness.handle_pulse(rank, digest, waiting, self.started_at.elapsed());
@@ -365,6 +365,15 @@ impl Supervisor {
             Report::Seen(rank) => self.inquiries.handle_seen(*rank),
             Report::Done => {}
         }
+    }
+
+    /// Notes the end of a rank. If others want to go on without it, all hear of it instead.
+    fn note_end(&mut self, rank: u32, exit: Exit, borne: bool) {
+        let stage = self.server.stage(rank);
+        if borne && stage == Stage::Initialised && self.job.bear(rank, exit) {
+            return self.hosts.tell_all(&Command::Bury(rank));
+        }
+        self.job.handle_exit(rank, exit, stage);
     }
 
     /// Ranks will never start; the program that wanted them hears of it.

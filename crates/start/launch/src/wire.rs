@@ -64,6 +64,8 @@ pub enum Command {
     Ask,
     /// Tell what they said.
     Look,
+    /// Tell the ranks that this one has died, and that the job goes on.
+    Bury(u32),
     /// End leftovers, send the last of the output, and go: all ranks have ended everywhere.
     Finish,
 }
@@ -121,6 +123,8 @@ pub enum Report {
         rank: u32,
         /// The way it ended.
         exit: Exit,
+        /// True if it, or another rank of its host, wants to go on when others die.
+        borne: bool,
     },
     /// A rank that is about to end left a core file.
     Core {
@@ -163,7 +167,7 @@ impl Report {
         let is_own = |rank: &u32| own.binary_search(rank).is_ok();
         match self {
             Report::NotStarted { ranks, .. } => !ranks.is_empty() && ranks.iter().all(is_own),
-            Report::Ended { rank, exit } => is_own(rank) && exit.is_possible(),
+            Report::Ended { rank, exit, .. } => is_own(rank) && exit.is_possible(),
             Report::Started { rank, .. } | Report::Said { rank, .. } => is_own(rank),
             Report::Pulse { rank, .. } | Report::Crashed { rank, .. } => is_own(rank),
             Report::Seen(rank) => is_own(&rank.number),

@@ -240,6 +240,11 @@ impl Collective {
     /// they call.
     #[cold]
     fn find_clash(&mut self, access: &mut impl Access) {
+        // Members that lost one may have left, so that what this one waits for never comes.
+        if let Some(failure) = access.look(|engine| engine.loss(self.context, None)) {
+            self.failure.get_or_insert_with(|| failure_error(failure));
+            return access.with(|engine| self.give_up(engine));
+        }
         let unlike = access.look(|engine| engine.find_unlike(self.context, self.tag, self.call));
         let by_message = unlike.map(|(source, theirs)| (self.members.sender(source), [self.call, theirs]));
         if let Some((other, calls)) = by_message.or_else(|| self.clash_on_board()) {
@@ -377,7 +382,7 @@ impl Collective {
                 self.give_up(engine);
                 mismatch(&self.members, &sender, [mine, theirs], &numbered(self.tag))
             }
-            Failure::Channel(_) => {
+            Failure::Channel(_) | Failure::Dead(_) | Failure::Revoked => {
                 self.give_up(engine);
                 failure_error(failure)
             }

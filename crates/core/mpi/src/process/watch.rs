@@ -4,9 +4,12 @@
 //! lasted for a moment is counted; its words are found only when somebody asks.
 
 use super::Process;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
+use verbena_channel::Peer;
 use verbena_engine::{PendingMessage, PendingOperation, PendingQueue, RequestId};
+use verbena_fault::Fault;
 use verbena_hang::snapshot::MESSAGES_MAX;
 use verbena_hang::{Awaited, Message, Operation, Queue, Snapshot, Traffic, Wait};
 
@@ -23,6 +26,10 @@ pub trait Watch: Send + Sync {
     fn question(&self) -> u64;
     /// Returns whether nothing was said since the last question.
     fn is_asked(&self) -> bool;
+    /// The number of processes of the job that have died, as far as the watcher knows.
+    fn deaths(&self) -> u64;
+    /// These processes.
+    fn dead(&self) -> Vec<Peer>;
     /// The clock of the host, in milliseconds.
     fn now_ms(&self) -> u64;
     /// Takes the number of threads that have waited for more than a moment.
@@ -40,6 +47,8 @@ pub trait Watch: Send + Sync {
 pub(super) struct Watched {
     watch: Option<Arc<dyn Watch>>,
     waits: Mutex<Waits>,
+    /// The number of deaths that this process has been told of.
+    deaths: AtomicU64,
 }
 
 /// The waits of all threads that have lasted.
@@ -53,7 +62,7 @@ struct Waits {
 impl Watched {
     /// Somebody who is watched by `watch`.
     pub(super) fn by(watch: Option<Arc<dyn Watch>>) -> Watched {
-        Watched { watch, waits: Mutex::default() }
+        Watched { watch, ..Watched::default() }
     }
 
     fn waits(&self) -> MutexGuard<'_, Waits> {
@@ -83,7 +92,33 @@ impl Process {
         if let Some(watch) = &self.watched.watch {
             watch.beat();
             self.answer();
+            self.note_deaths();
         }
+    }
+
+    /// Gives up the processes that have died since the last look.
+    #[inline]
+    pub fn note_deaths(&self) {
+        if let Some(watch) = &self.watched.watch {
+            let deaths = watch.deaths();
+            if deaths != self.watched.deaths.load(Ordering::Relaxed) {
+                self.bury(watch.as_ref(), deaths);
+            }
+        }
+    }
+
+    #[cold]
+    fn bury(&self, watch: &dyn Watch, deaths: u64) {
+        self.watched.deaths.store(deaths, Ordering::Relaxed);
+        let dead = watch.dead();
+        self.command(|engine| {
+            for peer in dead {
+                if !engine.dead().contains(&peer) {
+                    engine.bury(peer, dead_fault(self.me(), peer));
+                }
+            }
+        });
+        self.notify();
     }
 
     /// Answers if somebody asks.
@@ -139,6 +174,16 @@ impl Process {
     }
 }
 
+fn dead_fault(me: Peer, peer: Peer) -> Fault {
+    Fault {
+        what: "a process has failed".into(),
+        on: format!("process {peer} of the job, seen by process {me}"),
+        cause: "it was killed, or crashed; the launcher has said so".into(),
+        remedy: "see mpiexec's message for the signal; go on with MPIX_Comm_revoke and MPIX_Comm_shrink"
+            .into(),
+    }
+}
+
 fn queue(pending: &PendingQueue) -> Queue {
     Queue { total: pending.total as u64, first: pending.first.iter().map(message).collect() }
 }
@@ -169,6 +214,7 @@ impl<'p> LongWait<'p> {
     /// Counts the wait once it has lasted, notes whether anything moves, and answers who asks.
     pub(super) fn look(&mut self, awaited: &impl Fn(&Process) -> Awaited) {
         let Some(watch) = &self.process.watched.watch else { return };
+        self.process.note_deaths();
         let now = Instant::now();
         if now < self.next_look {
             return;

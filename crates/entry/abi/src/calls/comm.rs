@@ -9,7 +9,7 @@ use crate::requests::handle_of_object;
 use std::ffi::{CStr, c_int};
 use std::sync::Arc;
 use verbena_mpi::coll::{Kind, Making};
-use verbena_mpi::comm::{SplitType, idup};
+use verbena_mpi::comm::{SplitType, Traffic, idup};
 use verbena_mpi::dynamic::spawn;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Comm, Error, Group, Info, Result};
@@ -24,6 +24,11 @@ pub(super) fn publish(comm: Arc<Comm>, handle: Out<'_, MPI_Comm>) -> Result<()> 
     let number = COMMS.insert(comm.clone());
     comm.set_handle(number);
     handle.set(number);
+    // Another member may have revoked it before it was ready here.
+    if process().look(|engine| engine.is_revoked(comm.context(Traffic::Point))) {
+        comm.note_revoked();
+        COMMS.hide(number);
+    }
     Ok(())
 }
 

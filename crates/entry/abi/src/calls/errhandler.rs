@@ -4,6 +4,7 @@ use crate::args::{InOut, Out};
 use crate::generated::types::*;
 use crate::handles::{ERRHANDLERS, FILES};
 use crate::report::{FILE_DEFAULT, Failed, Owner, handle_error};
+use crate::watch;
 use std::ffi::c_int;
 use std::sync::Arc;
 use verbena_mpi::codes::REGISTRY;
@@ -79,7 +80,16 @@ pub fn comm_create_errhandler(
 
 /// `MPI_Comm_set_errhandler`.
 pub fn comm_set_errhandler(comm: &Arc<Comm>, errhandler: &Arc<Errhandler>) -> Result<()> {
-    comm.set_errhandler(errhandler.clone())
+    comm.set_errhandler(errhandler.clone())?;
+    go_on_after_deaths(errhandler);
+    Ok(())
+}
+
+/// Tells the launcher that this process can go on when others die: errors do not end it.
+fn go_on_after_deaths(errhandler: &Errhandler) {
+    if let (Action::Return | Action::Call(..), Some(place)) = (errhandler.action(), watch::place()) {
+        place.go_on();
+    }
 }
 
 /// `MPI_Comm_get_errhandler`.

@@ -366,7 +366,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let base = Address::new(base);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let win = Out::new(win)?;
         let disp_unit = i64::from(disp_unit);
         let info = args::optional_info(info)?;
@@ -379,7 +379,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let base = Address::new(base);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let win = Out::new(win)?;
         let disp_unit = disp_unit;
         let info = args::optional_info(info)?;

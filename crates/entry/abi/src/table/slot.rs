@@ -125,10 +125,16 @@ impl<T, W: Word, R: Room<T>> Slot<T, W, R> {
         is_live(self.state.add_pin(), generation)
     }
 
-    /// Returns whether the object is live in this generation at the moment.
+    /// Returns whether the object is live in this generation at the moment, and not hidden.
     #[inline(always)]
-    pub(super) fn is_live(&self, generation: u32) -> bool {
-        is_live(self.state.load(), generation)
+    pub(super) fn is_shown(&self, generation: u32) -> bool {
+        // The bits of live and filled, by a shift as in `is_live`.
+        self.state.load() >> FILLED.trailing_zeros() == u64::from(generation) << 2 | 3
+    }
+
+    /// Hides the object from [`Slot::is_shown`] for as long as it lives. The caller has a pin.
+    pub(super) fn hide(&self) {
+        self.state.clear(FILLED);
     }
 
     /// The object.
@@ -144,6 +150,8 @@ impl<T, W: Word, R: Room<T>> Slot<T, W, R> {
 
     /// Ends the life of the handle. Returns whether this call did so.
     pub(super) fn close(&self) -> bool {
+        // It may have been hidden.
+        self.state.set(FILLED);
         self.state.clear(LIVE) & LIVE != 0
     }
 
@@ -249,7 +257,7 @@ mod tests {
             let (found, emptied_by_reader) = reader.join().unwrap();
             assert!(closed && found.is_none_or(|value| value == 7));
             assert!(emptied.is_some() != emptied_by_reader.is_some(), "taken away once");
-            assert!(!slot.is_live(generation) && slot.generation().is_none());
+            assert!(!slot.is_shown(generation) && slot.generation().is_none());
         });
     }
 

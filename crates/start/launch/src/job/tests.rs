@@ -264,3 +264,31 @@ fn a_job_that_ends_meanwhile_is_not_ended_by_the_time_limit() {
     job.settle(NOW, false);
     assert_eq!((actions(&mut job), job.exit_code()), (vec![Action::Explain], 0));
 }
+
+#[test]
+fn a_job_whose_others_go_on_without_a_killed_rank_ends_well() {
+    let mut job = Job::new(3, None);
+    assert!(!job.bear(0, Exit::Code(1)), "it was not killed");
+    assert!(job.bear(1, Exit::Signal(9)));
+    job.settle(NOW, false);
+    assert_eq!((actions(&mut job), job.running()), (vec![], 2));
+    for rank in [0, 2] {
+        job.handle_exit(rank, Exit::Code(0), Stage::Finalised);
+    }
+    job.settle(NOW, false);
+    assert_eq!((actions(&mut job), job.exit_code()), (vec![], 0));
+    assert_eq!(job.borne().collect::<Vec<_>>(), [(1, 9)]);
+}
+
+#[test]
+fn a_killed_rank_is_the_cause_if_the_others_do_not_get_on_without_it() {
+    let mut job = Job::new(3, None);
+    assert!(job.bear(1, Exit::Signal(9)));
+    job.settle(NOW, false);
+    job.handle_exit(0, Exit::Code(1), Stage::Initialised);
+    job.settle(NOW, false);
+    assert_eq!(actions(&mut job), [Action::Signal(libc::SIGTERM)]);
+    assert_eq!((job.cause(), job.exit_code()), (Some(&Failure::Killed { rank: 1, signal: 9 }), 137));
+    assert_eq!(job.borne().count(), 0);
+    assert!(!job.bear(2, Exit::Signal(15)), "the job is ending");
+}

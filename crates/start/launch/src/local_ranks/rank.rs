@@ -76,6 +76,18 @@ impl Rank {
         self.status.as_ref().map(RankStatus::pulse)
     }
 
+    /// Returns whether it wants, or wanted, to go on when others die.
+    pub fn goes_on(&self) -> bool {
+        self.status.as_ref().is_some_and(RankStatus::goes_on)
+    }
+
+    /// Tells it, and all ranks that share its memory of status, that this one has died.
+    pub fn tell_death(&self, rank: u32) {
+        if let Some(status) = &self.status {
+            status.tell_death(rank);
+        }
+    }
+
     /// The places of the program where a signal ended it.
     pub fn crash_places(&self, signal: i32) -> Vec<Place> {
         self.status.as_ref().map_or(Vec::new(), |status| status.crash_places(signal))

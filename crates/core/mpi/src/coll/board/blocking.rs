@@ -162,6 +162,10 @@ fn awaited(comm: &Comm, call: Mark) -> verbena_hang::Collective {
 /// The error if a member was lost, about which a board says nothing.
 #[cold]
 fn lost_member(process: &Process, comm: &Comm) -> Option<Error> {
+    comm.check_usable().err().or_else(|| lost_peer(process, comm))
+}
+
+fn lost_peer(process: &Process, comm: &Comm) -> Option<Error> {
     let mut members = comm.targets().members().iter();
     // The context counts only where no process is named.
     let loss = process.look(|engine| members.find_map(|&peer| engine.loss(0, Some(peer))));

@@ -28,7 +28,7 @@ fn says_ok(ended: Ended) {
 /// The programs of windows that are the same on one node.
 const PROGRAMS: [(&str, u32); 7] = [
     ("window_kinds apart", 60),
-    ("window_synchronize apart", 90),
+    ("window_synchronize apart", 180),
     ("window_operations apart", 120),
     ("window_errors apart", 60),
     ("window_layouts 100", 90),

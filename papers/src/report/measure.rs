@@ -145,6 +145,28 @@ impl Running {
     }
 }
 
+/// Returns whether a round of a program of others is due: one of the first ones, or one that is
+/// added since jobs of these places ([`disturbed`]) were disturbed.
+///
+/// # Errors
+/// The time does not suffice for the first ones.
+pub(super) fn is_due(
+    round: usize,
+    took: Duration,
+    (experiment, label): (&str, &str),
+    budget: &Budget,
+    record: &Record,
+) -> Result<bool> {
+    let left = budget.rounds.saturating_sub(round).max(1);
+    let suffices = budget.suffices(round, took, left);
+    if round < budget.rounds {
+        anyhow::ensure!(suffices, TIME_UP);
+        return Ok(true);
+    }
+    let may_add = suffices && round < budget.rounds + ROUNDS_MORE;
+    Ok(may_add && disturbed(experiment, label, record) > 0)
+}
+
 /// The number of places of an experiment whose jobs do not suffice since some were disturbed; only
 /// of those of this name, if one is given.
 pub(super) fn disturbed(experiment: &str, label: &str, record: &Record) -> usize {

@@ -3,7 +3,7 @@
 //! 2 and 4, job by job as everything else.
 
 use super::job_table::JobTable;
-use super::measure::{Budget, ROUNDS_MORE, disturbed, order};
+use super::measure::{Budget, is_due, order};
 use super::pick;
 use super::plan;
 use super::program::Program;
@@ -61,13 +61,10 @@ fn all_rounds(
     let program = chosen(folder, name, &variants[0], between, budget)?;
     let row = pick::with_class(&format!("{name}, {RANKS}"), class(&program));
     let start = Instant::now();
-    for round in 0..budget.rounds + ROUNDS_MORE {
-        let left = budget.rounds.saturating_sub(round).max(1);
-        let suffices = budget.suffices(round, start.elapsed(), left);
-        if round >= budget.rounds && (!suffices || disturbed("npb", &row, record) == 0) {
+    for round in 0.. {
+        if !is_due(round, start.elapsed(), ("npb", &row), budget, record)? {
             break;
         }
-        anyhow::ensure!(suffices, "the time for this run was up");
         eprintln!("npb {}, round {} of {}", program.display(), round + 1, budget.rounds);
         for at in order(variants.len(), round) {
             let (said, witness) = once(&program, &variants[at], between)?;

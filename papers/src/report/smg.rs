@@ -3,7 +3,7 @@
 //! counted, since the job is timed as a whole too.
 
 use super::job_table::JobTable;
-use super::measure::{Budget, ROUNDS_MORE, disturbed, order};
+use super::measure::{Budget, is_due, order};
 use super::plan;
 use super::program::Program;
 use super::record::Record;
@@ -49,13 +49,10 @@ fn rounds(
     let arguments = words.map(String::from).to_vec();
     let program = Program { path: path.to_path_buf(), arguments, ranks: RANKS, limit: LIMIT };
     let start = Instant::now();
-    for round in 0..budget.rounds + ROUNDS_MORE {
-        let left = budget.rounds.saturating_sub(round).max(1);
-        let suffices = budget.suffices(round, start.elapsed(), left);
-        if round >= budget.rounds && (!suffices || disturbed("smg", "", record) == 0) {
+    for round in 0.. {
+        if !is_due(round, start.elapsed(), ("smg", ""), budget, record)? {
             break;
         }
-        anyhow::ensure!(suffices, "the time for this run was up");
         eprintln!("smg, round {} of {}", round + 1, budget.rounds);
         for at in order(variants.len(), round) {
             let begun = Instant::now();

@@ -17,21 +17,11 @@ pub(crate) unsafe fn copy_any(from: *const u8, to: *mut u8, len: usize) {
     // SAFETY: the caller's promise; only what lies apart is copied as such.
     unsafe {
         if (from as usize).abs_diff(to as usize) >= len {
-            copy_apart(from, to, len);
+            ways::copy(from, to, len);
         } else {
             std::ptr::copy(from, to, len);
         }
     }
-}
-
-/// Copies `len` bytes between places that lie apart.
-///
-/// # Safety
-/// As for [`copy_any`], and the places do not overlap.
-#[inline]
-pub(crate) unsafe fn copy_apart(from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: the caller's promise.
-    unsafe { ways::copy(from, to, len) }
 }
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -173,7 +163,7 @@ mod tests {
         for len in [0, 1, 63, 255] {
             let (source, mut target) = (vec![7; len], vec![0; len]);
             // SAFETY: both vectors have that many bytes.
-            unsafe { copy_apart(source.as_ptr(), target.as_mut_ptr(), len) };
+            unsafe { copy_any(source.as_ptr(), target.as_mut_ptr(), len) };
             assert_eq!(source, target);
         }
     }

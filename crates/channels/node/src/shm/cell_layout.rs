@@ -42,19 +42,19 @@ impl CellLine {
         self.ready.load(Acquire) as usize
     }
 
-    /// Notes the length of the message that comes; of its bytes none is there yet.
+    /// Notes the length of the message and how much of it is there.
     #[inline]
-    pub(crate) fn begin(&self, bytes: usize) {
-        self.ready.store(0, Relaxed);
-        self.bytes.store(bytes as u32, Release);
+    pub(crate) fn begin(&self, bytes: usize, ready: usize) {
+        self.bytes.store(bytes as u32, Relaxed);
+        self.tell_ready(ready);
     }
 
     /// Returns whether nobody fills the cell any more: all of the message is there.
     pub(crate) fn is_whole(&self) -> bool {
-        self.ready() >= self.bytes.load(Acquire) as usize
+        self.ready() >= self.bytes.load(Relaxed) as usize
     }
 
-    /// Tells that so many bytes are there (release).
+    /// Tells how many bytes are there (release).
     #[inline]
     pub(crate) fn tell_ready(&self, bytes: usize) {
         self.ready.store(bytes as u64, Release);
@@ -96,7 +96,7 @@ pub(crate) struct CellMeasures {
 }
 
 impl CellMeasures {
-    /// The measures of a node with so many ranks: as set, or as memory allows.
+    /// The measures of a node with this number of ranks: as set, or as memory allows.
     pub(crate) fn chosen(ranks: u32, free_bytes: u64) -> CellMeasures {
         match SHM_CELLS.get() {
             Some(bytes) => CellMeasures::within(bytes),
@@ -104,7 +104,7 @@ impl CellMeasures {
         }
     }
 
-    /// Cells of so many bytes in all, a third of them in small ones; none if that is less than one
+    /// Cells of `bytes` bytes in all, a third of them in small ones; none if that is less than one
     /// of each.
     pub(crate) fn within(bytes: usize) -> CellMeasures {
         let small = bytes / 3 / SMALL_BYTES;

@@ -12,9 +12,9 @@
 //!    takes the next of its slice in turn: always the one that was longest away from its core, over
 //!    more memory than the second-level cache holds. How it writes there follows from what that
 //!    costs just now ([`stores`]): it changes within seconds.
-//! 3. **Two sizes.** Short messages have cells of their own: else a short answer brings a large
-//!    cell back as hot of which the peer has read a few lines only, and they would touch too little
-//!    memory in a stream.
+//! 3. **Two sizes.** Short messages have cells of their own. Otherwise a short answer would make a
+//!    large cell hot though the peer has read few of its lines, and short messages would touch too
+//!    little memory in a stream.
 //! 4. **Overlap.** A message of several chunks is announced when the first is there. The sender
 //!    counts in the cell's own line how much is; the receiver copies out behind it.
 //!
@@ -169,6 +169,7 @@ impl Cells {
                     self.line(number)?.owner.take(self.me);
                     return Some(number);
                 }
+                // Messages go without further cells from now on.
                 Err(_) => kept.is_out_of_pages = true,
             }
         }
@@ -207,13 +208,12 @@ impl Cells {
     #[inline]
     pub(super) fn hand_over(&self, number: u32, to: u32, bytes: usize, ready: usize) -> Option<&CellLine> {
         let line = self.line(number)?;
-        line.begin(bytes);
-        line.tell_ready(ready);
+        line.begin(bytes, ready);
         line.owner.hand_over(to);
         Some(line)
     }
 
-    /// Notes the time that a timed copy of so many bytes took.
+    /// Notes the time that a timed copy of this length took.
     pub(super) fn note_time(&self, bytes: usize, ns: u64) {
         let lines = bytes.div_ceil(LINE_BYTES) as u64;
         self.lock().sizes[Size::of_message(bytes) as usize].costs.note(lines, ns);

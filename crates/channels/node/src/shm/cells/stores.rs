@@ -15,10 +15,10 @@ use verbena_settings::SHM_CELL_STORES;
 /// Nanoseconds a line from which plain stores are dear.
 const DEAR_NS: f64 = 6.0;
 
-/// One plain copy in so many is timed.
+/// One plain copy in this number is timed.
 const TIMED_EVERY: u32 = 8;
 
-/// Two copies in so many are plain where plain stores are dear.
+/// Two copies in this number are plain where plain stores are dear.
 const TRIAL_EVERY: u32 = 256;
 
 /// The weight of a new time in the mean.

@@ -1,8 +1,11 @@
 //! The command `verbena` as a user runs it. What needs no MPI library runs the program just built;
 //! the rest measures the staged installation (`VERBENA_STAGE`, default `target/stage`).
 
+mod stage;
+
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use stage::staged;
+use std::path::Path;
 use std::process::{Command, Output};
 
 fn verbena(arguments: &[&str]) -> Command {
@@ -18,14 +21,6 @@ fn run(command: &mut Command) -> Output {
 fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
-}
-
-fn staged(path: &str) -> PathBuf {
-    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
-    let stage = std::env::var_os("VERBENA_STAGE").map_or(top.join("target/stage"), PathBuf::from);
-    let file = stage.join(path);
-    assert!(file.exists(), "{} is missing: run `make stage`", file.display());
-    file
 }
 
 /// `verbena bench` on the staged installation.

@@ -1,7 +1,9 @@
 //! The command line for a person's eye: verdicts, progress, comparison, colors, completions.
 
+mod stage;
+
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use stage::staged;
 use std::process::{Command, Output};
 
 fn verbena(arguments: &[&str]) -> Command {
@@ -15,14 +17,6 @@ fn run(command: &mut Command) -> (Output, String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     (output, out, err)
-}
-
-fn staged(path: &str) -> PathBuf {
-    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
-    let stage = std::env::var_os("VERBENA_STAGE").map_or(top.join("target/stage"), PathBuf::from);
-    let file = stage.join(path);
-    assert!(file.exists(), "{} is missing: run `make stage`", file.display());
-    file
 }
 
 #[test]

@@ -66,6 +66,31 @@ static void loads_of_others(MPI_Win win) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Each other rank has its own part locked most of the time; rank 0 gets all nevertheless. */
+static void gets_in_between(MPI_Win win) {
+    int token = 1;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        spin(0.05);
+        MPI_Win_lock_all(0, win);
+        for (int peer = 1; peer < size; peer++)
+            MPI_Send(&token, 1, MPI_INT, peer, 1, MPI_COMM_WORLD);
+        MPI_Win_unlock_all(win);
+    } else {
+        int is_in = 0;
+        double start = MPI_Wtime();
+        while (!is_in && MPI_Wtime() < start + 20) {
+            MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, win);
+            spin(0.002);
+            MPI_Win_unlock(rank, win);
+            MPI_Iprobe(0, 1, MPI_COMM_WORLD, &is_in, MPI_STATUS_IGNORE);
+        }
+        CHECK(is_in);
+        MPI_Recv(&token, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv) {
     int *memory;
     MPI_Win win;
@@ -79,6 +104,7 @@ int main(int argc, char **argv) {
     memset(memory, 0, 64);
     loads(win, memory);
     loads_of_others(win);
+    gets_in_between(win);
     MPI_Win_free(&win);
     MPI_Finalize();
     report("window_lock_all", rank, size);

@@ -86,7 +86,8 @@ settings! {
     /// calls or messages
     WINDOW_HEAP: Flag(true), Channel, None, Node, Start, "MPI-5.0, 12.2.2 and 12.2.3";
     /// 0: puts and gets between nodes go as messages, which the target must look at. Otherwise the
-    /// origin's device writes and reads the target's memory where the channel rc leads there
+    /// origin's device writes and reads the target's memory where the channel rc leads there, or
+    /// ofi if its provider can
     WINDOW_DEVICE: Flag(true), Channel, None, Process, Start, "MPI-5.0, 12.3";
     /// the verbs device of the channel rc, with a port if need be, as in mlx5_0:1; of several,
     /// separated by commas, the first RC_RAILS that work

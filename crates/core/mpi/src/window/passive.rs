@@ -16,6 +16,9 @@ use crate::process::Process;
 use std::sync::atomic::Ordering;
 use verbena_memory::atomic::full_fence;
 
+/// The times that `MPI_Win_lock_all` tries to have several locks at once.
+const TOGETHER_MAX: u32 = 16;
+
 /// The kind of a lock type of the standard. `MPI_ERR_LOCKTYPE` if it is none.
 fn kind_of(lock_type: i32) -> Result<Kind> {
     match lock_type {
@@ -93,11 +96,13 @@ impl Win {
         std::iter::once(own).chain(others.filter(has_lock)).collect()
     }
 
-    /// Takes the shared locks of these members. Whoever waits for one holds no other, so that
-    /// nobody waits in a circle, in whatever order others take theirs.
+    /// Takes the shared locks of these members. It holds none while it waits for one, so that
+    /// nobody waits in a circle, in whatever order others take theirs. Locks of which one or
+    /// another is always held would keep it out for ever: then it takes them one after the other
+    /// and holds what it has, as a program does that locks each by itself.
     fn take_all(&self, process: &Process, members: &[usize]) -> Result<()> {
         let Some(&(mut awaited)) = members.first() else { return Ok(()) };
-        loop {
+        for _ in 0..TOGETHER_MAX {
             self.take(process, awaited, Kind::Reader)?;
             let mut others = members.iter().copied().filter(|&rank| rank != awaited);
             let Some(held) = others.find(|&rank| !self.try_take(process, rank)) else { return Ok(()) };
@@ -106,6 +111,9 @@ impl Win {
             taken.try_for_each(|rank| self.give(process, rank, Kind::Reader))?;
             awaited = held;
         }
+        let mut in_order = members.to_vec();
+        in_order.sort_unstable();
+        in_order.into_iter().try_for_each(|rank| self.take(process, rank, Kind::Reader))
     }
 
     /// Takes the shared lock of a member whose control words are mapped, if it is free.

@@ -5,7 +5,8 @@
 //! So the file is known by its device and inode, and compared before each use. Files that share one
 //! inode (an eventfd, on older kernels a userfaultfd) cannot be told apart so. The program may also
 //! open a file by name that the library has open: such a file is marked by its offset, which the
-//! library uses for nothing else.
+//! library uses for nothing else. The offset alone is compared then: the system knows it without a
+//! question to a file server, and a file of the program has the same one in one case of 2^31.
 
 use crate::random;
 use std::io::{Error, Result};
@@ -14,11 +15,13 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
 /// The identity of an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Identity {
-    device: u64,
-    inode: u64,
+enum Identity {
+    Inode {
+        device: u64,
+        inode: u64,
+    },
     /// The offset of a file that is marked by it.
-    offset: Option<libc::off_t>,
+    Offset(libc::off_t),
 }
 
 /// An open file, as long as its number means that file.
@@ -34,7 +37,7 @@ impl<T: AsFd> Kept<T> {
     /// # Errors
     /// The system cannot tell the file's inode.
     pub fn new(file: T) -> Result<Kept<T>> {
-        let identity = identity(file.as_fd(), false)?;
+        let identity = identity(file.as_fd())?;
         Ok(Kept { file: ManuallyDrop::new(file), identity })
     }
 
@@ -47,15 +50,20 @@ impl<T: AsFd> Kept<T> {
     pub fn marked(file: T) -> Result<Kept<T>> {
         // Every file system allows offsets up to 2^31, and a file just opened has 0.
         let offset = (random::word()? % (i32::MAX as u64) + 1) as libc::off_t;
-        let is_marked = seek(file.as_fd(), offset, libc::SEEK_SET) == offset;
-        let identity = identity(file.as_fd(), is_marked)?;
+        let identity = match seek(file.as_fd(), offset, libc::SEEK_SET) == offset {
+            true => Identity::Offset(offset),
+            false => identity(file.as_fd())?,
+        };
         Ok(Kept { file: ManuallyDrop::new(file), identity })
     }
 
     /// The file; `None` if the program has closed it, whatever its number means now.
     pub fn get(&self) -> Option<&T> {
-        let now = identity(self.file.as_fd(), self.identity.offset.is_some());
-        now.is_ok_and(|now| now == self.identity).then_some(&*self.file)
+        let is_same = match self.identity {
+            Identity::Offset(offset) => seek(self.file.as_fd(), 0, libc::SEEK_CUR) == offset,
+            known => identity(self.file.as_fd()).is_ok_and(|now| now == known),
+        };
+        is_same.then_some(&*self.file)
     }
 
     /// The file's number, whatever that means now: only for calls that do no harm to another file.
@@ -78,15 +86,13 @@ fn seek(file: BorrowedFd<'_>, offset: libc::off_t, whence: libc::c_int) -> libc:
     unsafe { libc::lseek(file.as_raw_fd(), offset, whence) }
 }
 
-fn identity(file: BorrowedFd<'_>, is_marked: bool) -> Result<Identity> {
+/// The device and inode of an open file.
+fn identity(file: BorrowedFd<'_>) -> Result<Identity> {
     // SAFETY: a stat structure may be all zero, and the call fills it.
     let mut stat: libc::stat = unsafe { std::mem::zeroed() };
     // SAFETY: `stat` is ours; a number that is closed is an error.
     match unsafe { libc::fstat(file.as_raw_fd(), &mut stat) } {
-        0 => {
-            let offset = is_marked.then(|| seek(file, 0, libc::SEEK_CUR));
-            Ok(Identity { device: stat.st_dev, inode: stat.st_ino, offset })
-        }
+        0 => Ok(Identity::Inode { device: stat.st_dev, inode: stat.st_ino }),
         _ => Err(Error::last_os_error()),
     }
 }

@@ -360,7 +360,7 @@ impl File {
 
     fn write_region(&self, view: &View, start: u64, from: Region) -> Result<usize> {
         let tuning = self.hints.tuning();
-        let sieves = tuning.sieve_write == Choice::Enable && self.mode.reads();
+        let sieves = self.sieves_writes();
         let limits = match sieves {
             false => Limits::SINGLE_RUNS,
             true => Limits { gap_max: u64::MAX, bytes_max: tuning.sieve_write_bytes, spans_max: 1 },
@@ -383,13 +383,26 @@ impl File {
             // The whole access has its lock.
             return write_sieved(&*self.disk, group, from);
         }
-        let _turn = self.turn.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let extent = group.extent();
-        if self.disk.lock(extent, Lock::Exclusive).is_err() {
-            return write_runs(&*self.disk, group, from);
-        }
-        let outcome = write_sieved(&*self.disk, group, from);
-        let unlocked = self.disk.unlock(extent).map_err(|error| Stop { at: extent.start, error });
-        outcome.and(unlocked)
+        let (outcome, unlocked) = self.with_lock(extent, |is_locked| match is_locked {
+            true => write_sieved(&*self.disk, group, from),
+            false => write_runs(&*self.disk, group, from),
+        });
+        outcome.and(unlocked.map_err(|error| Stop { at: extent.start, error }))
+    }
+
+    /// Returns whether processes write gaps back with what they read there: then all writes of the
+    /// file take locks.
+    pub(super) fn sieves_writes(&self) -> bool {
+        self.hints.tuning().sieve_write == Choice::Enable && self.mode.reads()
+    }
+
+    /// Calls `act` while no other write that takes locks touches this part of the file; with false
+    /// where the file system has no locks. Returns whether the lock could be given back, too.
+    pub(super) fn with_lock<R>(&self, extent: Extent, act: impl FnOnce(bool) -> R) -> (R, io::Result<()>) {
+        let _turn = self.turn.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let is_locked = self.disk.lock(extent, Lock::Exclusive).is_ok();
+        let outcome = act(is_locked);
+        (outcome, if is_locked { self.disk.unlock(extent) } else { Ok(()) })
     }
 }

@@ -7,7 +7,7 @@ use crate::file::representation::Direction;
 use crate::file::{File, fault};
 use crate::generated::constants as mpi;
 use verbena_memory::Region;
-use verbena_storage::{read_all, write_all};
+use verbena_storage::{Extent, read_all, write_all};
 
 /// The widest gap, in bytes, that is read rather than left out.
 const GAP_MAX: u64 = 64 << 10;
@@ -16,6 +16,17 @@ impl File {
     /// Writes the bytes of a stretch that some process gave, and no others: the gaps may belong to
     /// an access that is no part of this one. Returns how many.
     pub(super) fn write_stretch(&self, memory: Region, start: u64, coverage: &Coverage) -> Result<usize> {
+        if !self.sieves_writes() {
+            return self.write_covered(memory, start, coverage);
+        }
+        let stretch = Extent { start, end: start + memory.len() as u64 };
+        let (outcome, unlocked) = self.with_lock(stretch, |_| self.write_covered(memory, start, coverage));
+        let written = outcome?;
+        unlocked.map_err(|error| self.failed_at("write", Some(start), &error))?;
+        Ok(written)
+    }
+
+    fn write_covered(&self, memory: Region, start: u64, coverage: &Coverage) -> Result<usize> {
         let (mut outcome, mut written) = (Ok(()), 0);
         coverage.for_each_run(0, |at, len| {
             if outcome.is_ok() {

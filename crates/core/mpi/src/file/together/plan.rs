@@ -9,6 +9,10 @@ use verbena_storage::Extent;
 /// costs less than to send the bytes to another process and to copy them there.
 const LONG_RUN_BYTES: u64 = 64 << 10;
 
+/// The bytes of the file for each run, on average, from which the runs lie too far apart for rounds
+/// over all that is between them.
+const SPARSE_BYTES: u64 = 1 << 20;
+
 /// The words that a process tells of its part of a collective access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Wish {
@@ -70,7 +74,17 @@ pub(super) fn is_shared(wishes: &[Wish], direction: Direction, choice: Choice) -
     if busy().all(Wish::is_solid) {
         return false;
     }
-    are_mixed(busy().map(|wish| wish.extent)) && busy().any(|wish| wish.run_bytes < LONG_RUN_BYTES)
+    are_mixed(busy().map(|wish| wish.extent))
+        && busy().any(|wish| wish.run_bytes < LONG_RUN_BYTES)
+        && are_dense(busy())
+}
+
+/// Returns whether the runs of all fill enough of the part of the file in which they lie.
+fn are_dense<'a>(busy: impl Iterator<Item = &'a Wish> + Clone) -> bool {
+    let start = busy.clone().map(|wish| wish.extent.start).min().unwrap_or(0);
+    let end = busy.clone().map(|wish| wish.extent.end).max().unwrap_or(start);
+    let runs = busy.map(|wish| wish.bytes.div_ceil(wish.run_bytes.max(1))).fold(0, u64::saturating_add);
+    end - start <= runs.saturating_mul(SPARSE_BYTES)
 }
 
 /// Returns whether parts of the file overlap.
@@ -149,7 +163,8 @@ mod tests {
         let long = [wish(0, 1 << 30, 1 << 29, 1 << 20), wish(1 << 20, 1 << 30, 1 << 29, 1 << 20)];
         let is_shared = |wishes: &[Wish], choice| super::is_shared(wishes, Direction::Write, choice);
         assert!(is_shared(&mixed, Choice::Automatic));
-        for wishes in [apart, solid, long] {
+        let sparse = [wish(0, 4 << 40, 16, 8), wish(8, (4 << 40) + 8, 16, 8)];
+        for wishes in [apart, solid, long, sparse] {
             assert!(!is_shared(&wishes, Choice::Automatic));
             assert!(is_shared(&wishes, Choice::Enable));
         }

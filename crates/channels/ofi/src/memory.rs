@@ -66,6 +66,11 @@ impl Memory {
         self.moves.get(at as usize).map(|one| one.peer)
     }
 
+    /// Returns whether a transfer writes.
+    pub(crate) fn is_write(&self, at: u32) -> bool {
+        self.moves.get(at as usize).is_some_and(|one| !one.is_read)
+    }
+
     /// Ends a transfer if it is over and nothing of it is under way.
     fn settle(&mut self, at: u32) {
         let Some(one) = self.moves.get(at as usize) else { return };

@@ -20,9 +20,9 @@
 //! | `Refuse` | the other | some long message still needs it |
 //! | `Done` | the end that asked | I have taken all of yours too, and give it back now |
 //!
-//! An end with a long message under way does not ask, and refuses. If the connection breaks
-//! meanwhile, because the other end is gone already or by a fault, what it hands back is sent
-//! again, and doubles are dropped by their numbers.
+//! An end with a long message under way, or without another way to the peer, does not ask, and
+//! refuses. If the connection breaks meanwhile, because the other end is gone already or by a
+//! fault, what it hands back is sent again, and doubles are dropped by their numbers.
 
 use crate::Engine;
 use crate::control::{Control, name_hash};
@@ -284,7 +284,7 @@ impl Engine {
 
     fn ask_to_leave(&mut self, peer: Peer, channel: usize) {
         self.be_patient(peer);
-        if self.state.has_rendezvous(peer) {
+        if self.needs_connection(peer, channel) {
             return;
         }
         self.stop_using(peer, channel);

@@ -94,15 +94,23 @@ fn a_program_with_a_handler_of_its_own_is_left_alone() {
 fn a_log_says_which_channel_reached_whom() {
     let ended = job(2, program("point")).env("VERBENA_LOG", "info").run().ok();
     let ended = ended.complains("verbena: process 0 of 2: channels open: loopback, shm");
+    let open = ended.stderr.lines().find(|line| line.contains("channels open: ")).expect("a line");
+    assert!(!open.contains("ofi"), "nobody needs libfabric on one host: {open}");
+    let ended = ended.complains("channel ofi is not open: libfabric is not needed");
     let ended = ended.complains("verbena: process 1 of 2: to rank 0: packets over shm (the quickest: ");
     ended.complains("not used: loopback (does not reach it)");
     let file = build_dir().join("log-of-point");
     let ended =
         job(2, program("point")).env("VERBENA_LOG", "debug").env("VERBENA_LOG_FILE", &file).run().ok();
     assert_eq!(ended.stderr, "", "{ended:?}");
+    let mut logs = String::new();
     for rank in 0..2 {
         let text = std::fs::read_to_string(format!("{}.{rank}", file.display())).expect("a log");
         assert!(text.contains(&format!("process {rank} of 2: setting VERBENA_LOG=debug")), "{text}");
         assert!(text.contains("messages: "), "{text}");
+        logs += &text;
     }
+    // The program's longest messages go by single copies where the kernel allows them.
+    let counted = logs.lines().any(|line| line.contains(": cma: ") && line.contains(" bytes read from "));
+    assert_eq!(logs.contains("long messages over cma"), counted, "{logs}");
 }

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
+use verbena_testing::{Lack, skip};
 use verbena_tests::{Ended, Job, build_dir, compile, shell, staged, top, venv};
 
 /// The time without progress after which the jobs here are told of, in seconds.
@@ -50,6 +51,42 @@ fn says(ended: &Ended, words: &[&str]) {
 #[track_caller]
 fn hangs(ranks: u32, name: &str, words: &[&str]) {
     says(&run(ranks, &[], &program(name)), words);
+}
+
+/// The sentence of a process that looks at itself, once.
+#[track_caller]
+fn speaks_for_itself(text: &str, sentence: &str) {
+    assert_eq!(text.matches(sentence).count(), 1, "{text}");
+    assert!(text.contains("start the job with Verbena's mpiexec"), "{text}");
+}
+
+#[test]
+fn a_process_without_a_launcher_says_for_what_it_waits() {
+    let mut command = Command::new("timeout");
+    command.arg("4").arg(program("send_to_self")).env("VERBENA_HANG_SECONDS", HANG_SECONDS);
+    let output = command.output().expect("timeout starts");
+    let sentence = "verbena: process 0 of 1 gets no further in MPI\n  on: rank 0 waits in MPI_Ssend for rank 0 to \
+                    receive 16 MiB with tag 5 on MPI_COMM_WORLD, since ";
+    speaks_for_itself(&String::from_utf8_lossy(&output.stderr), sentence);
+}
+
+#[test]
+fn ranks_under_mpichs_launcher_say_for_what_they_wait() {
+    let prefix =
+        std::env::var_os("VERBENA_MPICH").map_or_else(|| top().join("target/peers/mpich"), PathBuf::from);
+    let hydra = prefix.join("bin/mpiexec");
+    if !hydra.is_file() {
+        return skip(Lack::Installed, "MPICH is not installed; run `cargo xtask peers --quick`");
+    }
+    let job = Job::under(&hydra, 2).arg(program("two_receives")).env("MPIEXEC_TIMEOUT", "5");
+    let ended = job.env("VERBENA_HANG_SECONDS", HANG_SECONDS).run();
+    for (rank, other) in [(0, 1), (1, 0)] {
+        let sentence = format!(
+            "verbena: process {rank} of 2 gets no further in MPI\n  on: rank {rank} waits in MPI_Recv for a message \
+             from rank {other} with tag 5 on MPI_COMM_WORLD, since "
+        );
+        speaks_for_itself(&ended.stderr, &sentence);
+    }
 }
 
 #[test]

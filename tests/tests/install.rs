@@ -6,6 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::SystemTime;
+use verbena_tests::book::links::{anchors, links};
 use verbena_tests::{Job, scratch, shell, staged, staged_build, top};
 
 /// Bytes of all that is installed, and of the command `verbena`, at most. Some 700,000 of them are
@@ -80,6 +81,34 @@ fn root_without_cargo_installs_what_is_built_and_removes_it_again() {
 
     shell(make(&folder, SystemTime::now(), &["uninstall"]).args(words));
     assert!(!image.exists(), "{:?}", files(&image));
+}
+
+/// The links of an installed page, but for those to other sites, lead to installed files and to
+/// headings in them.
+#[test]
+fn no_installed_page_has_a_dead_link() {
+    let pages: Vec<PathBuf> = files(&staged("share/doc/verbena"));
+    let pages = pages.into_iter().filter(|file| file.extension().is_some_and(|end| end == "md"));
+    let (mut dead, mut count) = (Vec::new(), 0);
+    for page in pages {
+        let text = fs::read_to_string(&page).expect("a page");
+        for link in links(&text) {
+            let target = link.target.split_whitespace().next().unwrap_or_default();
+            if target.contains("://") {
+                continue;
+            }
+            count += 1;
+            let (path, heading) = target.split_once('#').unwrap_or((target, ""));
+            let file = if path.is_empty() { page.clone() } else { page.with_file_name(path) };
+            let leads = file.exists()
+                && (heading.is_empty()
+                    || fs::read_to_string(&file).is_ok_and(|text| anchors(&text).contains(heading)));
+            if !leads {
+                dead.push(format!("{}:{}: {target}", page.display(), link.line));
+            }
+        }
+    }
+    assert!(dead.is_empty() && count > 100, "{count} links, of them dead: {dead:#?}");
 }
 
 #[test]

@@ -92,9 +92,11 @@ fn a_page_of_a_command_has_every_option_that_its_help_shows() {
 /// bash completes a half-written option of the real command.
 #[test]
 fn bash_completes_options_and_commands() {
-    for (command, words, expected) in
-        [("mpiexec", "mpiexec --host", "--hostfile"), ("verbena", "verbena doc", "doctor")]
-    {
+    for (command, words, expected) in [
+        ("mpiexec", "mpiexec --host", "--hostfile"),
+        ("mpirun", "mpirun --host", "--hostfile"),
+        ("verbena", "verbena doc", "doctor"),
+    ] {
         let file = staged("share/bash-completion/completions").join(command);
         let last = words.rsplit(' ').next().expect("a word");
         let script = format!(
@@ -116,7 +118,7 @@ fn zsh_and_fish_take_the_completions() {
         if !has(program) {
             continue;
         }
-        for command in ["mpiexec", "verbena"] {
+        for command in ["mpiexec", "mpirun", "verbena"] {
             let end = if program == "fish" { ".fish" } else { "" };
             let file = staged(&format!("{path}{command}{end}"));
             shell(Command::new(program).arg("-n").arg(&file).current_dir(&folder));

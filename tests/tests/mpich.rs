@@ -105,7 +105,7 @@ fn libraries_of_different_builds_refuse_each_other() {
     std::fs::remove_dir_all(&folder).expect("the copies");
     assert!(ended.code != 0 && !ended.stdout.contains("hello: ok"), "{ended:?}");
     ended
-        .complains("the MPICH face of Verbena does not fit its library")
+        .complains("the MPICH ABI of Verbena (libmpi.so.12) does not fit its library")
         .complains(&format!("its table is {:016x}, and this face needs {FINGERPRINT:016x}", FINGERPRINT ^ 1))
         .complains("it is of another version of Verbena")
         .complains("install libmpi.so.12 and libmpi_abi.so.1 together");

@@ -121,8 +121,9 @@ fn is_plausible(row: &Row) {
 }
 
 #[test]
-fn a_trace_that_cannot_be_written_is_an_error_that_names_the_file() {
+fn a_trace_that_cannot_be_written_is_an_error_at_the_start_that_names_the_file() {
     let ended = job(1, program("hello")).env("VERBENA_TRACE", "/nowhere/trace").run();
     assert_ne!(ended.code, 0, "{ended:?}");
+    assert_eq!(ended.stdout, "", "the program has not run: {ended:?}");
     ended.complains("/nowhere/trace.0.json").complains("VERBENA_TRACE");
 }

@@ -6,10 +6,27 @@
 
 use crate::cgroup::{self, Group, Version};
 
+/// From here on the number of a group of version 1 is no limit: it has one at all times, of nearly
+/// 2^63 bytes where nobody has set it.
+const UNLIMITED_BYTES: u64 = 1 << 60;
+
 /// Bytes that are free for this process, by the machine and by its control groups.
 pub fn bytes() -> u64 {
     let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| available(&text));
     cgroup::groups("memory").iter().filter_map(left).chain(machine).min().unwrap_or(u64::MAX)
+}
+
+/// The least limit of the control groups of this process, in bytes; `None` if there is none.
+pub fn limit() -> Option<u64> {
+    cgroup::groups("memory").iter().filter_map(limit_of).min()
+}
+
+fn limit_of(group: &Group) -> Option<u64> {
+    let file = match group.version {
+        Version::V1 => "memory.limit_in_bytes",
+        Version::V2 => "memory.max",
+    };
+    group.number(file).filter(|bytes| *bytes < UNLIMITED_BYTES)
 }
 
 fn available(meminfo: &str) -> Option<u64> {
@@ -53,6 +70,26 @@ mod tests {
         };
         assert_eq!(lefts("0::/a"), [400]);
         assert_eq!(lefts("7:memory:/"), [0]);
+    }
+
+    #[test]
+    fn a_limit_that_nobody_has_set_is_none() {
+        let mount = Folder::new(
+            "memory-limit",
+            &[
+                ("a/memory.max", "max\n"),
+                ("a/b/memory.max", "4096\n"),
+                ("memory/memory.limit_in_bytes", "9223372036854771712\n"),
+                ("memory/c/memory.limit_in_bytes", "125829120\n"),
+            ],
+        );
+        let limits = |line: &str| -> Vec<u64> {
+            cgroup::groups_of_line(&mount.0, line, "memory").iter().filter_map(limit_of).collect()
+        };
+        assert_eq!(limits("0::/a/b"), [4096]);
+        assert_eq!(limits("0::/a"), []);
+        assert_eq!(limits("7:memory:/c"), [120 << 20]);
+        assert_eq!(limits("7:memory:/"), []);
     }
 
     #[test]

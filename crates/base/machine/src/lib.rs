@@ -8,6 +8,7 @@
 //! | [`cgroup`] | the limits of its control groups |
 //! | [`headroom`] | the memory that is free under these limits |
 //! | [`hardware`] | the hardware that it is restricted to, for MPI's queries |
+//! | [`inheritance`] | sockets that programs which the process starts must not have |
 //! | [`kept`] | descriptors that stay open as long as the process |
 //! | [`random`] | random bits from the kernel |
 
@@ -16,6 +17,7 @@ pub mod cgroup;
 pub mod cores;
 pub mod hardware;
 pub mod headroom;
+pub mod inheritance;
 pub mod kept;
 pub mod node;
 pub mod random;

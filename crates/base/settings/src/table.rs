@@ -60,7 +60,7 @@ settings! {
 
     /// after so long without progress of any rank mpiexec says who waits for whom; it ends nothing.
     /// 0: never. A job that waits for a rank that computes has ten times as long. Under other
-    /// launchers there is no such report
+    /// launchers each rank says for what it has waited so long, if this is set
     HANG_SECONDS: Number(60, 0..=1 << 30), Launcher, Seconds, Process, Start, "";
 
     /// the channels to use; without cma nothing is copied between processes by system calls

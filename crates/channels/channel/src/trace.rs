@@ -81,11 +81,33 @@ pub fn is_on() -> bool {
 }
 
 /// Begins to trace if the settings say so; the channels are then to be wrapped.
-pub fn start() {
-    if verbena_settings::TRACE.get().is_some() {
-        clock::choose();
-        *RECORDER.lock().unwrap() = Some(Recorder::new(verbena_settings::TRACE_RECORDS_MAX.get()));
-        ON.store(true, Ordering::Relaxed);
+///
+/// # Errors
+/// The file of this process cannot be written. So that is known before the program has run for
+/// hours.
+pub fn start(me: Peer) -> Result<(), Fault> {
+    let Some(name) = verbena_settings::TRACE.get() else { return Ok(()) };
+    let path = path(&name, me);
+    let opened = std::fs::OpenOptions::new().create(true).append(true).open(&path);
+    opened.map_err(|error| unwritable(path, &error))?;
+    clock::choose();
+    *RECORDER.lock().unwrap() = Some(Recorder::new(verbena_settings::TRACE_RECORDS_MAX.get()));
+    ON.store(true, Ordering::Relaxed);
+    Ok(())
+}
+
+/// The file of a process.
+fn path(name: &str, me: Peer) -> String {
+    format!("{name}.{me}.json")
+}
+
+fn unwritable(path: String, error: &std::io::Error) -> Fault {
+    Fault {
+        what: "the trace of this process could not be written".into(),
+        on: path,
+        cause: error.to_string(),
+        remedy: "let VERBENA_TRACE name files in a folder that is there, has room, and may be written to"
+            .into(),
     }
 }
 
@@ -97,14 +119,8 @@ pub fn finish(me: Peer) -> Result<(), Fault> {
     let (Some(name), Some(recorder)) = (verbena_settings::TRACE.get(), &mut *RECORDER.lock().unwrap()) else {
         return Ok(());
     };
-    let path = format!("{name}.{me}.json");
-    recorder.write(&path, me).map_err(|e| Fault {
-        what: "the trace of this process could not be written".into(),
-        on: path,
-        cause: e.to_string(),
-        remedy: "let VERBENA_TRACE name files in a folder that is there, has room, and may be written to"
-            .into(),
-    })
+    let path = path(&name, me);
+    recorder.write(&path, me).map_err(|error| unwritable(path, &error))
 }
 
 /// Changes the thread's notes. Out of line, so that the fast paths do not ask for their place.

@@ -87,7 +87,7 @@ fn too_old(name: &str, lacks: &str) -> Fault {
         "libfabric cannot be used: it lacks something",
         format!("{name}, {lacks}"),
         "it is older than libfabric 1.9, or not libfabric",
-        "install a newer libfabric",
+        "install a newer libfabric: 1.17 and later are tried",
     )
 }
 

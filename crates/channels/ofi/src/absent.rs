@@ -20,10 +20,13 @@ impl Absent {
 
     /// Absent because nobody needs it.
     pub fn unneeded() -> Absent {
-        let reason = "not opened: the other channels reach every process (VERBENA_OFI=always opens it)";
-        let fault =
-            Fault::new("libfabric is not open", "this process", reason, "VERBENA_OFI=always opens it");
-        Absent { reason: vec![reason.into()], fault }
+        let fault = Fault::new(
+            "libfabric is not needed",
+            "this process",
+            "the other channels reach every process",
+            "VERBENA_OFI=always opens it",
+        );
+        Absent { reason: vec![format!("not opened: {} ({})", fault.cause, fault.remedy)], fault }
     }
 }
 

@@ -177,6 +177,8 @@ impl End {
             look::finding(look_ns),
         ];
         let address = net.endpoint.address()?;
+        // A daemon that a rank starts would keep the port, were it inherited.
+        verbena_machine::inheritance::end_at_exec(&address);
         let token = random::secret()?;
         let contact = Contact { provider, place, address, token };
         Ok(End { net, contact, findings, settings, look_ns })

@@ -2,6 +2,7 @@
 
 use crate::Engine;
 use verbena_channel::{Peer, Reach};
+use verbena_fault::Fault;
 
 /// The way to a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +15,7 @@ pub struct RouteReport {
     pub memory: Option<&'static str>,
     /// The longest message that is sent eagerly, in bytes.
     pub eager_bytes_max: usize,
-    /// Each channel, and its reach; `None` if it does not reach the peer.
+    /// Each open channel, and its reach; `None` if it does not reach the peer.
     pub channels: Vec<(&'static str, Option<Reach>)>,
 }
 
@@ -35,9 +36,14 @@ impl Engine {
             })
             .collect();
         for report in &mut reports {
-            let channels = self.channels.iter_mut();
+            let channels = self.channels.iter_mut().filter(|wire| wire.report().absence.is_none());
             report.channels = channels.map(|wire| (wire.name(), wire.reach(report.peer))).collect();
         }
         reports
+    }
+
+    /// The channels that the job may need and that are not open, each with the reason.
+    pub fn absences(&self) -> Vec<(&'static str, Fault)> {
+        self.channels.iter().filter_map(|wire| Some((wire.name(), wire.report().absence?))).collect()
     }
 }

@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::{Mutex, OnceLock};
 use verbena_channel::Reach;
-use verbena_engine::{Counters, RouteReport};
+use verbena_engine::{ChannelCounters, Counters, RouteReport};
+use verbena_fault::Fault;
 use verbena_hang::words;
 use verbena_settings::Origin;
 
@@ -61,16 +62,25 @@ pub fn started(process: &Process, launcher: &str, job: &str) {
         return;
     }
     let counters = process.look(|engine| engine.counters());
-    let channels: Vec<&str> = counters.channels.iter().map(|channel| channel.name).collect();
-    let mut lines = vec![
-        format!("system's process {}, job {job}, launcher {launcher}", std::process::id()),
-        format!("channels open: {}", channels.join(", ")),
-    ];
+    let absences = process.look(|engine| engine.absences());
+    let names: Vec<&str> = counters.channels.iter().map(|channel| channel.name).collect();
+    let mut lines = vec![format!("system's process {}, job {job}, launcher {launcher}", std::process::id())];
+    lines.extend(channel_lines(&names, &absences));
     if level() == Level::Debug {
         let set = verbena_settings::ALL.iter().filter(|setting| setting.origin() != Origin::Default);
         lines.extend(set.map(|setting| format!("setting {}={}", setting.about.name, setting.value_text())));
     }
     write(process.me(), process.size(), &lines);
+}
+
+/// A line of the channels that are open, and one for each that is not.
+fn channel_lines(names: &[&str], absences: &[(&str, Fault)]) -> Vec<String> {
+    let is_open = |name: &&&str| absences.iter().all(|(absent, _)| absent != *name);
+    let open: Vec<&str> = names.iter().filter(is_open).copied().collect();
+    let closed = |(name, why): &(&str, Fault)| {
+        format!("channel {name} is not open: {}: {} ({})", why.what, why.cause, why.remedy)
+    };
+    [format!("channels open: {}", open.join(", "))].into_iter().chain(absences.iter().map(closed)).collect()
 }
 
 /// Logs over which channels this process reached the others.
@@ -137,26 +147,32 @@ fn other_text(name: &str, reach: Option<Reach>) -> String {
 
 /// The traffic over each channel.
 fn count_lines(counters: &Counters) -> Vec<String> {
-    let used = counters.channels.iter().filter(|channel| channel.packets_sent + channel.packets_received > 0);
-    let line = |channel: &verbena_engine::ChannelCounters| {
-        format!(
-            "{}: {} packets sent ({} bytes), {} received ({} bytes), {} bytes read from and {} written to \
-             memory of others, {} times full",
-            channel.name,
-            channel.packets_sent,
-            channel.bytes_sent,
-            channel.packets_received,
-            channel.bytes_received,
-            channel.get_bytes,
-            channel.put_bytes,
-            channel.full
-        )
-    };
     let messages = format!(
         "messages: {} sent and {} received whole, {} announced, {} received by rendezvous",
         counters.eager_sent, counters.eager_received, counters.announced, counters.rendezvous
     );
-    used.map(line).chain([messages]).collect()
+    counters.channels.iter().filter_map(channel_line).chain([messages]).collect()
+}
+
+/// The traffic over a channel; `None` if there was none. One that moves no packets counts the
+/// memory of others that it read and wrote.
+fn channel_line(channel: &ChannelCounters) -> Option<String> {
+    let has_packets = channel.packets_sent + channel.packets_received > 0;
+    let packets = has_packets.then(|| {
+        format!(
+            "{} packets sent ({} bytes), {} received ({} bytes), {} times full",
+            channel.packets_sent,
+            channel.bytes_sent,
+            channel.packets_received,
+            channel.bytes_received,
+            channel.full
+        )
+    });
+    let memory = (channel.get_bytes + channel.put_bytes > 0).then(|| {
+        format!("{} bytes read from and {} written to memory of others", channel.get_bytes, channel.put_bytes)
+    });
+    let parts: Vec<String> = packets.into_iter().chain(memory).collect();
+    (!parts.is_empty()).then(|| format!("{}: {}", channel.name, parts.join(", ")))
 }
 
 #[cfg(test)]
@@ -206,6 +222,41 @@ mod tests {
         assert_eq!(
             route_text(&route),
             "packets over shm, long messages in packets: no channel reaches its memory, eager up to 1000 bytes"
+        );
+    }
+
+    #[test]
+    fn a_channel_that_is_not_open_is_not_among_the_open_ones() {
+        let why = Fault::new("it is not needed", "here", "others reach all", "say always");
+        assert_eq!(
+            channel_lines(&["loopback", "shm", "ofi"], &[("ofi", why)]),
+            [
+                "channels open: loopback, shm",
+                "channel ofi is not open: it is not needed: others reach all (say always)"
+            ]
+        );
+        assert_eq!(channel_lines(&["shm"], &[]), ["channels open: shm"]);
+    }
+
+    #[test]
+    fn a_channel_without_packets_counts_the_memory_that_it_moved() {
+        let cma = ChannelCounters { name: "cma", get_bytes: 1 << 20, ..ChannelCounters::default() };
+        let shm = ChannelCounters {
+            name: "shm",
+            packets_sent: 2,
+            bytes_sent: 9,
+            put_bytes: 5,
+            ..ChannelCounters::default()
+        };
+        let idle = ChannelCounters { name: "ofi", ..ChannelCounters::default() };
+        let counters = Counters { channels: vec![cma, shm, idle], ..Counters::default() };
+        let lines = count_lines(&counters);
+        assert_eq!(lines.len(), 3, "{lines:?}");
+        assert_eq!(lines[0], "cma: 1048576 bytes read from and 0 written to memory of others");
+        assert_eq!(
+            lines[1],
+            "shm: 2 packets sent (9 bytes), 0 received (0 bytes), 0 times full, 0 bytes read from and 5 written to \
+             memory of others"
         );
     }
 }

@@ -65,7 +65,7 @@ pub fn start() -> Result<Started, Error> {
     };
     let load = opening.load(&cards);
     let mut channels = opening.connect(&cards, second.as_deref(), &load)?;
-    trace::start();
+    trace::start(place.me).map_err(Error::setting)?;
     if trace::is_on() {
         channels = channels.into_iter().map(Wire::traced).collect();
     }

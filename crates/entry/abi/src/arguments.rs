@@ -3,6 +3,7 @@
 use crate::handles::{COMMS, DATATYPES, WINS};
 use std::ffi::c_int;
 use verbena_mpi::generated::constants as mpi;
+use verbena_mpi::op::BUILTINS;
 
 /// An argument's value, whatever its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +109,10 @@ fn handle_text(kind: &str, handle: usize) -> String {
         "MPI_Comm" => COMMS.get(handle).map(|comm| comm.name()).ok(),
         "MPI_Win" => WINS.get(handle).map(|win| win.name()).ok(),
         "MPI_Datatype" => DATATYPES.get(handle).map(|datatype| datatype.name().into_bytes()).ok(),
+        "MPI_Op" => {
+            let known = BUILTINS.iter().find(|(_, predefined, _)| *predefined == handle);
+            known.map(|(_, _, name)| name.as_bytes().to_vec())
+        }
         _ => None,
     };
     match name {
@@ -127,12 +132,13 @@ mod tests {
             ("buf", "*const c_void", buffer.shown()),
             ("count", "c_int", 3_i32.shown()),
             ("datatype", "MPI_Datatype", mpi::MPI_INT.shown()),
+            ("op", "MPI_Op", mpi::MPI_SUM.shown()),
             ("source", "c_int", mpi::MPI_ANY_SOURCE.shown()),
             ("tag", "c_int", mpi::MPI_ANY_TAG.shown()),
             ("comm", "MPI_Comm", 0xdead_usize.shown()),
             ("status", "*mut MPI_Status", std::ptr::null::<u8>().shown()),
         ];
-        let expected = "(buf=0x1000, count=3, datatype=MPI_INT, source=MPI_ANY_SOURCE, tag=MPI_ANY_TAG, \
+        let expected = "(buf=0x1000, count=3, datatype=MPI_INT, op=MPI_SUM, source=MPI_ANY_SOURCE, tag=MPI_ANY_TAG, \
                         comm=0xdead, status=NULL)";
         assert_eq!(text(&arguments), expected);
         assert_eq!(text(&[]), "");

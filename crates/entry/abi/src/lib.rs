@@ -10,6 +10,7 @@ compile_error!("Verbena encodes handles and counts in 64-bit little-endian words
 #[macro_use]
 mod entry;
 
+mod alone;
 pub mod args;
 pub mod arguments;
 mod call_site;

@@ -8,7 +8,7 @@
 use crate::handles::COMMS;
 use crate::owner::{Owner, on_comm};
 use crate::tool::clock_ns;
-use crate::{crash, panic, progress_thread, state, unreceived, watch, whereabouts};
+use crate::{alone, crash, panic, progress_thread, state, unreceived, watch, whereabouts};
 use std::sync::{Arc, Mutex, OnceLock};
 use verbena_channel::{Peer, trace};
 use verbena_mpi::comm::world;
@@ -70,7 +70,8 @@ fn make_process() -> Result<()> {
     COMMS.define(mpi::MPI_COMM_WORLD, Arc::new(world::world(&process)));
     COMMS.define(mpi::MPI_COMM_SELF, Arc::new(world::own(&process)));
     crate::predefined::learn_element_bytes();
-    state::set_process(process.with_senders(may_send).with_watch(watch::launcher()));
+    let watcher = watch::launcher().or_else(|| alone::watcher(process.me(), process.size()));
+    state::set_process(process.with_senders(may_send).with_watch(watcher));
     tool::event::attach(state::process(), clock_ns);
     log::started(state::process(), launch.launcher, &launch.job);
     // Set only here, under the lock of `USERS`.

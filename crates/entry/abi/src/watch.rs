@@ -1,5 +1,6 @@
 //! The words of this process about itself to its launcher while it waits: communicators, locks, and
-//! where it is in the program. Under other launchers than ours nobody asks.
+//! where it is in the program. Under other launchers than ours nobody asks: see
+//! [`alone`](crate::alone).
 
 use crate::frames::{self, Frames};
 use crate::handles::{COMMS, WINS};
@@ -56,19 +57,29 @@ impl Watch for Launcher {
     }
 
     fn locate(&self, wait: &mut Wait) {
-        let Frames { call, program } = frames::here();
-        (wait.call, wait.frames) = (call, program);
-        wait.python = python::lines();
+        locate(wait);
     }
 
     fn complete(&self, snapshot: &mut Snapshot) {
-        snapshot.communicators = communicators(&contexts(snapshot));
-        snapshot.locks = locks();
+        complete(snapshot);
     }
 
     fn say(&self, snapshot: Snapshot, question: u64) {
         self.place.write(&snapshot.encode_within(BYTES_MAX), question);
     }
+}
+
+/// Adds to a wait of this thread its call and its places in the program.
+pub(crate) fn locate(wait: &mut Wait) {
+    let Frames { call, program } = frames::here();
+    (wait.call, wait.frames) = (call, program);
+    wait.python = python::lines();
+}
+
+/// Adds the communicators that a snapshot speaks of, and the locks of windows.
+pub(crate) fn complete(snapshot: &mut Snapshot) {
+    snapshot.communicators = communicators(&contexts(snapshot));
+    snapshot.locks = locks();
 }
 
 /// The contexts that a snapshot speaks of.

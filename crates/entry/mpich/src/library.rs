@@ -67,7 +67,7 @@ fn open() -> Result<*mut c_void, Fault> {
         }
     }
     Err(Fault::new(
-        "the MPICH face of Verbena cannot open its library",
+        "the MPICH ABI of Verbena (libmpi.so.12) cannot open its library",
         format!("{FILE}: {why}"),
         "libmpi.so.12 was copied or installed without it",
         format!("keep {FILE} of the same installation in the folder of libmpi.so.12"),
@@ -90,7 +90,7 @@ fn folder() -> Option<String> {
 
 fn other_build(difference: String) -> Fault {
     Fault::new(
-        "the MPICH face of Verbena does not fit its library",
+        "the MPICH ABI of Verbena (libmpi.so.12) does not fit its library",
         format!("the {FILE} that was found: {difference}"),
         "it is of another version of Verbena, or of another MPI library",
         format!("install libmpi.so.12 and {FILE} together, and look at LD_LIBRARY_PATH"),

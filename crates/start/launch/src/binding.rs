@@ -22,6 +22,8 @@ pub struct Binding {
     pub seating: Seating,
     /// True if the binding of each rank is reported.
     pub reported: bool,
+    /// True if it is wished that ranks share cores.
+    pub crowded: bool,
 }
 
 /// The order in which ranks are seated on areas.
@@ -73,6 +75,32 @@ impl Binding {
             take(&inside[area], first, each)
         };
         Ok(self.seating.areas(ranks, areas.len()).into_iter().map(seat).collect())
+    }
+}
+
+impl Binding {
+    /// Tells for each of a host's ranks, bound to these processors, whether it shares a core (or a
+    /// hardware thread, if ranks are bound to those) with so many others that it does not have to
+    /// itself what it was promised: the number of cores that was asked for, or one.
+    pub fn crowded(&self, host: &Topology, seats: &[Vec<u32>]) -> Vec<bool> {
+        let (unit, each) = match self.to {
+            Some(Object::HardwareThread) => (Object::HardwareThread, self.each),
+            Some(Object::Core) => (Object::Core, self.each),
+            _ => (Object::Core, None),
+        };
+        let promised = f64::from(each.unwrap_or(1).max(1));
+        let units = host.groups(unit).unwrap_or_default();
+        let on = |seat: &Vec<u32>| -> Vec<usize> {
+            let met = units.iter().enumerate().filter(|(_, unit)| unit.iter().any(|one| seat.contains(one)));
+            met.map(|(number, _)| number).collect()
+        };
+        let places: Vec<Vec<usize>> = seats.iter().map(on).collect();
+        let mut load = vec![0.0; units.len()];
+        for place in &places {
+            place.iter().for_each(|&number| load[number] += promised / place.len() as f64);
+        }
+        // Shares of a third do not add up to one exactly.
+        places.iter().map(|place| place.iter().any(|&number| load[number] > 1.0 + 1e-6)).collect()
     }
 }
 
@@ -150,6 +178,28 @@ mod tests {
         assert_eq!(first(Binding { seating: Seating::Fixed(2), ..by }, 5), [0, 1, 4, 5, 2]);
         let pairs = Binding { by: Some(Object::Core), seating: Seating::Fixed(2), ..to(Object::Core) };
         assert_eq!(first(pairs, 4), [0, 0, 1, 1]);
+    }
+
+    #[test]
+    fn ranks_that_share_a_core_are_known() {
+        let crowded = |binding: Binding, ranks: usize| {
+            let name = format!("crowded-{binding:?}-{ranks}").replace(|c: char| !c.is_alphanumeric(), "");
+            let root = Folder::new(&name, &[]);
+            machine(&root.0);
+            let host = Topology::read(&root.0, &(0..16).collect::<Vec<_>>());
+            let seats = binding.processors(&host, ranks).unwrap();
+            binding.crowded(&host, &seats).iter().filter(|crowded| **crowded).count()
+        };
+        assert_eq!(crowded(to(Object::Core), 8), 0);
+        assert_eq!(crowded(to(Object::Core), 9), 2);
+        assert_eq!(crowded(to(Object::HardwareThread), 16), 0);
+        assert_eq!(crowded(to(Object::HardwareThread), 17), 2);
+        assert_eq!(crowded(to(Object::Package), 8), 0, "four cores for four ranks on each");
+        assert_eq!(crowded(to(Object::Package), 9), 5);
+        assert_eq!(crowded(Binding { each: Some(2), ..to(Object::Core) }, 4), 0);
+        assert_eq!(crowded(Binding { each: Some(2), ..to(Object::Core) }, 5), 2);
+        assert_eq!(crowded(Binding { each: Some(99), ..to(Object::Core) }, 1), 1, "fewer than promised");
+        assert_eq!(crowded(Binding::default(), 40), 0);
     }
 
     #[test]

@@ -13,6 +13,8 @@ mod options;
 mod output;
 mod placement;
 mod ports;
+mod refused;
+mod spellings;
 mod words;
 
 use crate::binding::Binding;
@@ -159,6 +161,7 @@ pub fn read(arguments: Vec<OsString>) -> Result<Order, Stop> {
     let read: Vec<(ArgMatches, &[OsString])> =
         arguments.split(|word| word == ":").map(read_part).collect::<Result<_, _>>()?;
     let options: Vec<&ArgMatches> = read.iter().map(|(options, _)| options).collect();
+    refused::check(&options)?;
     let variable = |name: &str| std::env::var(name).ok();
     let orders = binding::read(&options)?;
     let placement = Placement::read(&options, orders, &variable)?;
@@ -366,12 +369,38 @@ mod tests {
             ("-genv A=B -genv C D -np 2 -bind-to core -map-by numa -rank-by fill --report-bindings x", 2),
             ("-np 2 --tag-output --output-filename o --oversubscribe --allow-run-as-root x", 2),
             ("-bootstrap fork -outfile-pattern o.%r -np 2 -print-rank-map x", 2),
+            ("-launcher ssh -launcher-exec /usr/bin/ssh -enable-x -print-all-exitcodes -n 2 x", 2),
+            ("-disable-hostname-propagation -localhost a -order-nodes UP -gpus-per-proc AUTO -n 2 x", 2),
+            ("--pernode --bind-to-core -H a,b x", 2),
+            ("--output tag --personality ompi --cpus-per-proc 1 -np 2 x", 2),
         ] {
             let order = order(line).unwrap();
             assert_eq!((order.size(), words(&order.parts[0])), (size, vec!["x"]), "{line}");
         }
         assert!(order("-np 2 --bind-to core x").unwrap().note.is_none());
         assert!(order("-np 2 --mca btl self x").unwrap().note.unwrap().on.contains("--mca"));
+    }
+
+    /// An option of Hydra that this launcher has not starts nothing, and says what to write.
+    #[test]
+    fn what_would_be_another_job_is_refused() {
+        for (line, advice) in [
+            ("-genvnone -n 2 x", "env -i"),
+            ("-rankmap 0,1 -n 2 x", "-hosts a:2,b:2"),
+            ("-prepend-pattern %r -n 2 x", "write -l"),
+            ("-membind firsttouch -n 2 x", "--bind-to numa"),
+            ("-skip-launch-node -hosts a,b x", "name the hosts"),
+            ("-info", "verbena info"),
+            ("-soft 1:4 x", "-n with the number"),
+            ("-bind-to user:0,1 -n 2 x", "taskset"),
+            ("-bind-to rr -n 2 x", "hwthread"),
+            ("-bind-to board -n 2 x", "package"),
+            ("-launcher manual -host a x", "ssh"),
+        ] {
+            let stop = order(line).unwrap_err();
+            assert_eq!((stop.code, stop.text.lines().count()), (2, 4), "{line}: {}", stop.text);
+            assert!(stop.text.contains(advice), "{line}: {}", stop.text);
+        }
     }
 
     /// The host of each rank; `-` is this one.

@@ -119,10 +119,16 @@ impl Debug {
         match window {
             Some(&(program, option)) => Ok(opened(&[program, option])),
             None if count == 1 && around.has_terminal => Ok(Terminal::Here),
+            None if count == 1 => Err(Fault::new(
+                "There is no terminal for gdb.",
+                "--gdb, 1 rank; standard input is no terminal, and neither tmux nor a window system is around",
+                "mpiexec was started by a script, a batch system or ssh without -t",
+                "run it in a terminal or inside tmux, or say --terminal COMMAND (such as 'xterm -e')",
+            )),
             None => Err(Fault::new(
                 "There is no terminal for each gdb.",
                 format!("--gdb, {count} ranks; neither tmux nor a window system is around"),
-                "several gdbs cannot share one terminal, and one needs a terminal at all",
+                "several gdbs cannot share one terminal",
                 "run mpiexec inside tmux, name one rank only, or say --terminal COMMAND (such as 'xterm -e')",
             )),
         }
@@ -131,8 +137,12 @@ impl Debug {
 
 /// The words that attach gdb to a held rank and bring it to the beginning of its program.
 fn words(pid: i32) -> Vec<String> {
-    let commands = ["tcatch exec", "continue"];
-    let mut words = vec!["gdb".to_owned(), "-q".into(), "-p".into(), pid.to_string()];
+    // This program's own scripts for gdb are of no use, and gdb complains of them: scripts are
+    // loaded from the user's program on.
+    let scripts = |wish: &str| format!("set auto-load python-scripts {wish}");
+    let commands = [&scripts("on"), "tcatch exec", "continue"];
+    let mut words = vec!["gdb".to_owned(), "-q".into(), "-iex".into(), scripts("off")];
+    words.extend(["-p".into(), pid.to_string()]);
     words.extend(commands.iter().flat_map(|command| ["-ex".to_owned(), (*command).to_owned()]));
     words
 }
@@ -236,11 +246,13 @@ mod tests {
         assert_eq!(terminal(3, &["TMUX", "DISPLAY"], &both, true), Ok(opened(&["tmux", "new-window"])));
         assert_eq!(terminal(3, &["DISPLAY"], &both, true), Ok(opened(&["xterm", "-e"])));
         assert_eq!(terminal(1, &[], &both, true), Ok(Terminal::Here));
-        for (count, installed, has_terminal) in
-            [(2, &both[..], true), (1, &both[..], false), (1, &[][..], true)]
-        {
+        for (count, installed, has_terminal, what) in [
+            (2, &both[..], true, "no terminal for each gdb"),
+            (1, &both[..], false, "no terminal for gdb"),
+            (1, &[][..], true, "gdb cannot be started"),
+        ] {
             let fault = terminal(count, &[], installed, has_terminal).unwrap_err().to_string();
-            assert_eq!(fault.lines().count(), 4, "{fault}");
+            assert!(fault.lines().count() == 4 && fault.contains(what), "{fault}");
         }
     }
 }

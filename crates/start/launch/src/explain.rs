@@ -42,6 +42,16 @@ pub fn explain<'a>(failure: &Failure, place: impl Fn(u32) -> Place<'a>) -> Fault
             let what = format!("Rank {rank} failed in {call} with code {code}; the job is ended.");
             Fault::new(what, on(*rank), "", "")
         }
+        // Mostly the loader of a started program; one that cannot be started at all is told of
+        // otherwise.
+        Failure::Failed { rank, code: 127 } => Fault::new(
+            format!("Rank {rank} exited with code 127 before the others were done; the job is ended."),
+            on(*rank),
+            "a shared library of the program was not found, or a shell did not find a command: the line above says \
+             which",
+            "see ldd PROGRAM; name the folder of the library in LD_LIBRARY_PATH, with -x LD_LIBRARY_PATH for other \
+             hosts",
+        ),
         Failure::Failed { rank, code } => Fault::new(
             format!("Rank {rank} exited with code {code} before the others were done; the job is ended."),
             on(*rank),
@@ -195,6 +205,7 @@ mod tests {
             Failure::Killed { rank: 3, signal: 34 },
             Failure::Aborted { rank: 3, code: 5 },
             Failure::Failed { rank: 3, code: 5 },
+            Failure::Failed { rank: 3, code: 127 },
             Failure::NotFinalised { rank: 3 },
             Failure::Absent { rank: 3, fresh: true },
             Failure::Garbled { rank: 3, error: "bad".into() },
@@ -206,6 +217,8 @@ mod tests {
             let crashed = matches!(failure, Failure::Killed { .. });
             assert_eq!(text.contains(", at f (a.c:1)"), crashed, "{text}");
         }
+        let missing = explain(&Failure::Failed { rank: 3, code: 127 }, place).to_string();
+        assert!(missing.contains("code 127") && missing.contains("ldd PROGRAM"), "{missing}");
         let late = Failure::TimedOut { after: Duration::from_millis(1500), running: 2 };
         assert!(explain(&late, place).to_string().contains("(1.5 s)"));
     }

@@ -18,6 +18,11 @@ pub enum Launcher {
     Command(Vec<String>),
 }
 
+/// The ways to name a launcher, for messages.
+const BY: &str = "--launcher, VERBENA_LAUNCHER or HYDRA_LAUNCHER";
+/// Names of Hydra's launchers that are no commands to be called with a host.
+const NOT_COMMANDS: [&str; 7] = ["ll", "manual", "persist", "pbs", "pbsdsh", "pdsh", "sge"];
+
 impl Launcher {
     /// The launcher of this name, or the command.
     ///
@@ -28,16 +33,46 @@ impl Launcher {
             "ssh" => Ok(Launcher::Ssh),
             "srun" | "slurm" => Ok(Launcher::Srun),
             "fork" => Ok(Launcher::Fork),
+            // LSF's own command; Hydra has it by the name of the system.
+            "lsf" => Ok(Launcher::Command(vec!["blaunch".into()])),
+            other if NOT_COMMANDS.contains(&other) => Err(Fault::new(
+                "There is no such launcher.",
+                format!("{BY}: {other}"),
+                "it is one of MPICH's or Intel MPI's, which starts its own agents only",
+                "give ssh, srun, lsf, or a command that is called as COMMAND HOST COMMAND-LINE, such as rsh or \
+                 'qrsh -inherit'",
+            )),
             command => match shlex::split(command).filter(|words| !words.is_empty()) {
                 Some(words) => Ok(Launcher::Command(words)),
                 None => Err(Fault::new(
                     "The launcher is not understood.",
-                    format!("--launcher or VERBENA_LAUNCHER: {text}"),
+                    format!("{BY}: {text}"),
                     "the command is empty, or a quote is not closed",
                     "give ssh, srun, fork, or a command that is called as COMMAND HOST COMMAND-LINE",
                 )),
             },
         }
+    }
+
+    /// This launcher with another command in the place of its own.
+    ///
+    /// # Errors
+    /// It calls none, or the text is no command.
+    pub fn called_by(self, text: &str) -> Result<Launcher, Fault> {
+        let words = shlex::split(text).filter(|words| !words.is_empty());
+        let behind = match (&self, &words) {
+            (Launcher::Ssh, Some(_)) => Vec::new(),
+            (Launcher::Command(own), Some(_)) => own[1..].to_vec(),
+            _ => {
+                return Err(Fault::new(
+                    "The command in the launcher's place is not understood.",
+                    format!("--launcher-exec {text}, with the launcher {}", self.to_text()),
+                    "it is no command, or the launcher is srun or fork, which have none to replace",
+                    "give only --launcher COMMAND, which is called as COMMAND HOST COMMAND-LINE",
+                ));
+            }
+        };
+        Ok(Launcher::Command(words.into_iter().flatten().chain(behind).collect()))
     }
 
     /// The text that names it ([`Launcher::named`]).
@@ -124,5 +159,23 @@ mod tests {
         for text in ["", "  ", "it's"] {
             assert!(Launcher::named(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn names_of_hydras_launchers_are_no_commands() {
+        for text in NOT_COMMANDS {
+            let fault = Launcher::named(text).unwrap_err().to_string();
+            assert!(fault.lines().count() == 4 && fault.contains(text), "{fault}");
+        }
+        assert_eq!(Launcher::named("lsf"), Ok(Launcher::Command(vec!["blaunch".into()])));
+    }
+
+    #[test]
+    fn another_command_takes_the_launchers_place() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect();
+        assert_eq!(Launcher::Ssh.called_by("my ssh"), Ok(Launcher::Command(words("my ssh"))));
+        let rsh = Launcher::Command(words("rsh -x"));
+        assert_eq!(rsh.clone().called_by("/b/rsh"), Ok(Launcher::Command(words("/b/rsh -x"))));
+        assert!(rsh.called_by("it's").is_err() && Launcher::Srun.called_by("srun").is_err());
     }
 }

@@ -43,6 +43,9 @@ use verbena_fault::Fault;
 /// The time we wait at the end for output that another process may still hold open.
 const DRAIN_TIME_MAX: Duration = Duration::from_millis(500);
 
+/// The state of ranks that do not have the cores which they were promised.
+const OVERLOADED: &str = "where more cores were asked for than there are";
+
 /// The ranks of this host.
 #[derive(Debug)]
 pub struct LocalRanks {
@@ -302,10 +305,25 @@ impl LocalRanks {
         }
         let host = Topology::read(Path::new(topology::ROOT), &sys::affinity());
         let seats = work.binding.processors(&host, ranks)?;
-        for (assignment, seat) in work.assignments.iter().zip(&seats).filter(|_| work.binding.reported) {
-            let text = match seat.is_empty() {
+        let crowded = work.binding.crowded(&host, &seats);
+        let count = crowded.iter().filter(|crowded| **crowded).count();
+        // Who did not ask for the list hears of the first such rank.
+        let first = crowded.iter().position(|crowded| *crowded).filter(|_| !work.binding.crowded);
+        for (place, (assignment, seat)) in work.assignments.iter().zip(&seats).enumerate() {
+            if !work.binding.reported && first != Some(place) {
+                continue;
+            }
+            let bound = match seat.is_empty() {
                 true => format!("not bound, {}", host.describe(&host.all())),
                 false => format!("bound to {}", host.describe(seat)),
+            };
+            let text = match (crowded[place], work.binding.reported) {
+                (false, _) => bound,
+                (true, true) => format!("{bound}, {OVERLOADED}"),
+                (true, false) => format!(
+                    "{bound}, {OVERLOADED} ({count} of the {ranks} ranks there are short of cores; \
+                     --report-bindings shows all)"
+                ),
             };
             self.reports.push_back(Report::Bound { rank: assignment.rank, text });
         }

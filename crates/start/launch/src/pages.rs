@@ -1,5 +1,6 @@
 //! The manual page of `mpiexec` and its completions, which `packaging/install` puts in their place:
-//! `mpiexec --manual`, `mpiexec --completions bash`.
+//! `mpiexec --manual`, `mpiexec --completions bash`; `mpiexec --completions bash mpirun` for its
+//! other name.
 
 use crate::{cli, sys};
 use std::ffi::OsString;
@@ -43,14 +44,24 @@ pub fn run(arguments: &[OsString]) -> Option<i32> {
     let words: Vec<&str> = arguments.iter().filter_map(|word| word.to_str()).collect();
     let text = match words[..] {
         ["--manual"] => page(&cli::description(), &SECTIONS, DATE),
-        ["--completions", shell] => match Shell::from_str(shell) {
-            Ok(shell) => completions(&cli::description(), shell),
-            Err(_) => return Some(no_shell(shell)),
-        },
+        ["--completions", shell, ref name @ ..] if name.is_empty() || name == ["mpirun"] => {
+            match Shell::from_str(shell) {
+                Ok(shell) => completions(&named(name.first()), shell),
+                Err(_) => return Some(no_shell(shell)),
+            }
+        }
         ["--completions"] => return Some(no_shell("of no name")),
         _ => return None,
     };
     Some(cli::Stop::with_text(text).print())
+}
+
+/// The options, under this name of the command.
+fn named(name: Option<&&str>) -> clap::Command {
+    match name {
+        Some(name) => cli::description().name((*name).to_owned()),
+        None => cli::description(),
+    }
 }
 
 fn no_shell(shell: &str) -> i32 {
@@ -74,6 +85,9 @@ mod tests {
         assert_eq!(run(&words("-n 2 prog --manual")), None);
         assert_eq!(run(&words("--completions nonsense")), Some(2));
         assert_eq!(run(&words("--completions")), Some(2));
+        assert_eq!(run(&words("--completions bash other")), None);
+        let text = completions(&named(Some(&"mpirun")), Shell::Fish);
+        assert!(text.contains("complete -c mpirun ") && !text.contains("-c mpiexec"), "{text}");
     }
 
     #[test]

@@ -107,19 +107,20 @@ pub fn in_tree(root: &Path) -> Result<Vec<Output>> {
     let table = table::Table::load(&root.join("api"))?;
     let words = words::Words::load(&root.join("api"), &table.families)?;
     let bodies = bodies::Bodies::scan(&root.join(bodies::OF_C))?;
+    let in_fortran = fortran::names(root, &table, &bodies)?;
     let mut outputs = vec![
         Output::new("include/mpi.h", header::write(&table, &words)?),
         Output::new("crates/core/mpi/src/generated/constants.rs", constants::write(&table, IN_TREE)?),
         Output::new("crates/entry/abi/src/generated/types.rs", types::write(&table, IN_TREE, |_| "usize")?),
         Output::new("bindings/fortran/mpif.h", fortran::include::write(&table)),
         Output::new("crates/entry/abi/src/generated/mod.rs", entry::write_module(&table)),
-        Output::new("docs/COVERAGE.md", coverage::write(&table, &fortran::names(root, &table, &bodies)?)),
+        Output::new("docs/COVERAGE.md", coverage::write(&table, &in_fortran)),
     ];
     for family in &table.families {
         let path = format!("crates/entry/abi/src/generated/{}.rs", family.name);
         outputs.push(Output::new(&path, entry::write_family(family, &bodies)?));
     }
     outputs.extend(mpich::table::outputs(&table));
-    outputs.extend(man::write(&table, &words)?);
+    outputs.extend(man::write(&table, &words, &in_fortran)?);
     Ok(outputs)
 }

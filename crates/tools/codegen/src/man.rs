@@ -13,14 +13,17 @@ use std::fmt::Write;
 const FOLDER: &str = "docs/man/man3";
 /// The date of the pages: that of the standard which they describe.
 const DATE: &str = "June 5, 2025";
+/// Names the manual for groff, whose header and foot are those of BSD else. It stands behind the
+/// date, with which groff loads the macros that have the defaults.
+const HEADER: &str = ".ds doc-volume-operating-system Verbena\n.ds doc-default-operating-system Verbena";
 /// The widest line of running text: longer ones are hard to compare.
 const COLUMNS: usize = 76;
 /// The longest name of a function with its first argument that surely fits a line of a terminal.
 const HEAD_MAX: usize = 64;
 
 /// The pages: one for each function with its large form, and one for all forms of a collective;
-/// further names lead to it.
-pub(crate) fn write(table: &Table, words: &Words) -> Result<Vec<Output>> {
+/// further names lead to it. `fortran` are the names of C's functions that Fortran has too.
+pub(crate) fn write(table: &Table, words: &Words, fortran: &BTreeSet<String>) -> Result<Vec<Output>> {
     let mut outputs = Vec::new();
     for family in &table.families {
         let heads = family.functions.iter().filter(|function| is_head(function));
@@ -28,7 +31,7 @@ pub(crate) fn write(table: &Table, words: &Words) -> Result<Vec<Output>> {
             let forms: Vec<&Function> =
                 family.functions.iter().filter(|other| other.body() == function.body()).collect();
             let name = format!("MPI_{}", function.name);
-            outputs.push(Output::new(&path(&name), page(words, family, &forms)?));
+            outputs.push(Output::new(&path(&name), page(words, family, &forms, fortran.contains(&name))?));
             for other in names(&forms).into_iter().filter(|other| *other != name) {
                 let link = format!(".\\\" {}\n.so man3/{name}.3\n", super::output::IN_TREE);
                 outputs.push(Output::new(&path(&other), link));
@@ -52,10 +55,10 @@ fn names(functions: &[&Function]) -> Vec<String> {
     functions.iter().flat_map(|function| function.forms()).map(|(name, _)| name).collect()
 }
 
-fn page(words: &Words, family: &Family, forms: &[&Function]) -> Result<String> {
+fn page(words: &Words, family: &Family, forms: &[&Function], in_fortran: bool) -> Result<String> {
     let (head, sentence) = (forms[0], words.sentence(forms[0])?);
     let mut text = format!(".\\\" {}\n.Dd {DATE}\n", super::output::IN_TREE);
-    writeln!(text, ".Dt MPI_{} 3\n.Os\n.Sh NAME", head.name.to_uppercase())?;
+    writeln!(text, "{HEADER}\n.Dt MPI_{} 3\n.Os\n.Sh NAME", head.name.to_uppercase())?;
     let names = names(forms);
     for (at, name) in names.iter().enumerate() {
         writeln!(text, ".Nm {name}{}", if at + 1 < names.len() { " ," } else { "" })?;
@@ -70,6 +73,7 @@ fn page(words: &Words, family: &Family, forms: &[&Function]) -> Result<String> {
     text += &running(&sentence.text);
     text += &arguments(words, forms)?;
     text += &remarks(family, forms);
+    text += &fortran_remark(head, in_fortran);
     text += &outcome(forms);
     text += &standard(&sentence);
     Ok(text)
@@ -152,6 +156,19 @@ fn remarks(family: &Family, forms: &[&Function]) -> String {
         None => {}
     }
     text
+}
+
+/// The sentence on the function's form in Fortran.
+fn fortran_remark(head: &Function, in_fortran: bool) -> String {
+    let words = match (in_fortran, head.returns.is_some()) {
+        (true, false) => {
+            "Fortran has it as a subroutine of mpif.h and of the modules mpi and mpi_f08, with the error code as one \
+             more argument at the end, which may be left out with mpi_f08."
+        }
+        (true, true) => "Fortran has it as a function of mpif.h and of the modules mpi and mpi_f08.",
+        (false, _) => "Fortran has it not.",
+    };
+    format!(".Pp\n{}", running(words))
 }
 
 /// The section on what a function returns, and the errors that its arguments can have.
@@ -240,7 +257,8 @@ mod tests {
     fn pages() -> Vec<Output> {
         let table = Table::load(&root().join("api")).unwrap();
         let words = Words::load(&root().join("api"), &table.families).unwrap();
-        write(&table, &words).unwrap()
+        let fortran = ["MPI_Gather", "MPI_Wtime"].map(str::to_owned);
+        write(&table, &words, &fortran.into_iter().collect()).unwrap()
     }
 
     #[test]
@@ -265,9 +283,13 @@ mod tests {
             ".It Fa recvcount\nnumber of elements from each rank; counts at the root only.\n",
             ".It Dv MPI_ERR_ROOT\n",
             ".Sh STANDARDS\nMPI-5.0, section 6.5.\n",
+            "Fortran has it as a subroutine of mpif.h",
         ] {
             assert!(page.text.contains(text), "{text}: {}", page.text);
         }
+        let text = |name: &str| &pages.iter().find(|page| page.path.ends_with(name)).unwrap().text;
+        assert!(text("MPI_Wtime.3").contains("Fortran has it as a function of mpif.h"));
+        assert!(text("MPI_T_init_thread.3").contains("Fortran has it not."));
     }
 
     #[test]

@@ -4,12 +4,15 @@ use clap::{Arg, ArgAction, Command};
 
 /// The widest line of running text.
 const COLUMNS: usize = 76;
+/// Names the manual for groff, whose header and foot are those of BSD else. It stands behind the
+/// date, with which groff loads the macros that have the defaults.
+const HEADER: &str = ".ds doc-volume-operating-system Verbena\n.ds doc-default-operating-system Verbena\n";
 
 /// The page of a command: its options, those of its commands, and further sections (their heads and
 /// texts). `date` is that of the page.
 pub fn page(command: &Command, sections: &[(&str, &str)], date: &str) -> String {
     let name = command.get_name();
-    let mut text = format!(".Dd {date}\n.Dt {} 1\n.Os\n", name.to_uppercase());
+    let mut text = format!(".Dd {date}\n{HEADER}.Dt {} 1\n.Os\n", name.to_uppercase());
     text += &format!(".Sh NAME\n.Nm {name}\n.Nd {}\n.Sh SYNOPSIS\n", about(command));
     text += &synopses(command);
     text += ".Sh DESCRIPTION\n";
@@ -195,6 +198,7 @@ mod tests {
     fn a_page_shows_options_commands_and_sections() {
         let text = page(&tool(), &[("Exit status", "It is 0.\n\nElse 1.")], "January 1, 2026");
         for part in [
+            ".Dd January 1, 2026\n.ds doc-volume-operating-system Verbena\n",
             ".Dt TOOL 1\n.Os\n.Sh NAME\n.Nm tool\n.Nd does one thing\n",
             ".Nm\n.Cm look\n.Ar FILE\n",
             ".It Fl n , Fl -np Ar \\&N\nNumber of things.\nNot more.\n",

@@ -21,7 +21,7 @@ need none of them.
 *job* means that all ranks must have the same value: set it by `mpiexec -genv NAME VALUE`, or export
 it before `mpiexec`, which passes variables of this name on to all hosts. *node* means that the
 value of the lowest rank of a node counts there. *any time* means that `MPI_T_cvar_write` may change
-it while the program runs.
+it while the program runs. *paper N* means one of [the five papers](../PAPERS.md), with its section.
 ";
 
 /// The categories in the order of the page, with their headings.

@@ -216,8 +216,8 @@ fn refused(server: Peer, text: &str) -> Fault {
     Fault {
         what: "the node has no shared memory".into(),
         on: format!("process {server}, which makes it, said:\n{text}"),
-        cause: "see there".into(),
-        remedy: "see there".into(),
+        cause: "that process could not make it, for the reason that it said".into(),
+        remedy: "mend what that process said".into(),
     }
 }
 

@@ -76,6 +76,17 @@ pub(super) fn read(parts: &[&ArgMatches]) -> Result<Orders, Fault> {
 const MAPS: &[&str] = &["slot", "node", "ppr:2:package"];
 const RANKINGS: &[&str] = &["slot", "node", "fill"];
 const BINDINGS: &[&str] = &["none"];
+/// Words of other launchers, and what to write in their place.
+const THEIRS: [(&str, &str); 8] = [
+    ("user", "write taskset in parts: -n 1 taskset -c 0 ./a : -n 1 taskset -c 2 ./a"),
+    ("rr", "write hwthread: ranks get processors in turns, those of a core beside each other"),
+    ("board", "write package, or numa"),
+    ("machine", "write none"),
+    ("seq", "write a host for each rank: -hosts a,b,a"),
+    ("rankfile", "write taskset in parts: -n 1 taskset -c 0 ./a : -n 1 taskset -c 2 ./a"),
+    ("dist", "write numa"),
+    ("pe-list", "write taskset -c LIST before mpiexec: ranks get processors of that list only"),
+];
 /// Words that Open MPI lets people add to an order, for what is always so here.
 const GRANTED: [&str; 7] = [
     "oversubscribe",
@@ -146,8 +157,10 @@ fn bind_to(binding: &mut Binding, text: &str) -> Option<()> {
         name => binding.to = Some(Object::named(name)?),
     }
     for word in words {
-        if !GRANTED.contains(&word) {
-            binding.each = Some(number(word)?);
+        match word {
+            "overload-allowed" => binding.crowded = true,
+            word if GRANTED.contains(&word) => {}
+            number => binding.each = Some(self::number(number)?),
         }
     }
     Some(())
@@ -162,6 +175,14 @@ fn unknown(option: &str, text: &str, words: &[&'static str]) -> Fault {
     let known: Vec<&str> = words.iter().copied().chain(objects).collect();
     let first = text.split([':', ',']).next().unwrap_or(text).to_lowercase();
     let near = nearest(&first, known.iter().copied()).filter(|near| *near != first);
+    if let Some((_, instead)) = THEIRS.iter().find(|(word, _)| *word == first) {
+        return Fault::new(
+            "The place of the ranks is not understood.",
+            format!("{option} {text}"),
+            "it is an order that only another MPI's launcher knows",
+            *instead,
+        );
+    }
     Fault::new(
         "The place of the ranks is not understood.",
         format!("{option} {text}"),
@@ -202,6 +223,7 @@ mod tests {
         }
         let wide = binding(&["--map-by", "core", "--bind-to", "socket:overload-allowed"]);
         assert_eq!((wide.by, wide.to, wide.each), (Some(Object::Core), Some(Object::Package), None));
+        assert!(wide.crowded && !binding(&["--bind-to", "core:if-supported"]).crowded);
         assert_eq!(binding(&["--bind-to", "core:2"]).each, Some(2));
     }
 

@@ -9,9 +9,25 @@ use verbena_fault::Fault;
 /// Options with two values: parameters of Open MPI and its parts.
 const WITH_TWO: [&str; 7] = ["mca", "gmca", "omca", "gomca", "pmixmca", "gpmixmca", "prtemca"];
 /// Options with one value.
-const WITH_ONE: [&str; 9] = ["iface", "rmk", "demux", "topolib", "usize", "tune", "am", "with-ft", "display"];
+const WITH_ONE: [&str; 15] = [
+    "iface",
+    "rmk",
+    "demux",
+    "topolib",
+    "usize",
+    "tune",
+    "am",
+    "with-ft",
+    "display",
+    "localhost",
+    "nameserver",
+    "order-nodes",
+    "gpus-per-proc",
+    "memory-alloc-kinds",
+    "personality",
+];
 /// Options without a value.
-const ALONE: [&str; 10] = [
+const ALONE: [&str; 26] = [
     "verbose",
     "quiet",
     "display-map",
@@ -20,8 +36,24 @@ const ALONE: [&str; 10] = [
     "print-rank-map",
     "disable-auto-cleanup",
     "enable-auto-cleanup",
+    "dac",
     "use-hwthread-cpus",
     "nooversubscribe",
+    "enable-x",
+    "disable-x",
+    "enable-hostname-propagation",
+    "disable-hostname-propagation",
+    "hybrid-hosts",
+    "pmi-port",
+    "print-all-exitcodes",
+    "profile",
+    "silent-abort",
+    "prot",
+    "report-state-on-timeout",
+    "get-stack-traces",
+    "leave-session-attached",
+    "keep-fqdn-hostnames",
+    "noprefix",
 ];
 /// Options that are no wish: what they ask for is always so here. Nothing is noted.
 const GRANTED: [(&str, &str); 2] = [
@@ -52,7 +84,7 @@ pub(super) fn note(parts: &[&ArgMatches]) -> Option<Fault> {
         Fault::new(
             "Note: options of another MPI's launcher are ignored.",
             given.join(", "),
-            "the command line was written for Open MPI or MPICH",
+            "the command line was written for MPICH, Intel MPI or Open MPI",
             "nothing, if they only tune that library; see mpiexec -help and verbena info --settings",
         )
     })

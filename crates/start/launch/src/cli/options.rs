@@ -1,7 +1,7 @@
 //! The options themselves.
 
 use super::arg::{flag, hyphens};
-use super::{binding, debug, foreign};
+use super::{binding, debug, foreign, refused};
 use clap::{Arg, ArgAction, Command, value_parser};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -24,6 +24,7 @@ pub(super) fn command() -> Command {
         .args(debug::options())
         .args(binding::options())
         .args(foreign::options())
+        .args(refused::options())
 }
 
 /// The options about one program, or all.
@@ -73,6 +74,10 @@ fn about_output() -> Vec<Arg> {
         Arg::new("output-filename").long("output-filename").value_name("DIR[:nocopy]").help(
             "Copy the output of rank N to DIR/1/rank.N/stdout and stderr, as Open MPI does; nocopy: to these only",
         ),
+        Arg::new("output")
+            .long("output")
+            .value_name("WORDS")
+            .help("As Open MPI 5 has it: tag marks lines as -l does, dir=DIR is --output-filename DIR"),
         pattern(
             "outfile-pattern",
             "outfile",
@@ -109,6 +114,11 @@ fn about_hosts() -> Vec<Arg> {
             "How to start on other hosts: ssh, srun, fork (on this host, for tests), or a command that is \
                        called as COMMAND HOST COMMAND-LINE [default: VERBENA_LAUNCHER, or ssh]",
         ),
+        Arg::new("launcher-exec")
+            .long("launcher-exec")
+            .visible_alias("bootstrap-exec")
+            .value_name("COMMAND")
+            .help("The command to call in place of the launcher's own, in the same way"),
         Arg::new("prefix")
             .long("prefix")
             .value_name("DIR")

@@ -13,9 +13,10 @@ const NO_COPY: &str = ":nocopy";
 /// Both kinds of files at once.
 pub(super) fn read(parts: &[&ArgMatches]) -> Result<Outputs, Fault> {
     let value = |name: &str| parts.iter().find_map(|part| part.get_one::<String>(name).cloned());
-    let labels = parts.iter().any(|part| part.get_flag("labels"));
+    let words = value("output").map(|text| directives(&text)).transpose()?.unwrap_or_default();
+    let labels = words.labels || parts.iter().any(|part| part.get_flag("labels"));
     let patterns = [value("outfile-pattern"), value("errfile-pattern")];
-    let Some(folder) = value("output-filename") else {
+    let Some(folder) = value("output-filename").or(words.folder) else {
         return Ok(Outputs { labels, patterns, copied: false });
     };
     if patterns.iter().any(Option::is_some) {
@@ -28,6 +29,35 @@ pub(super) fn read(parts: &[&ArgMatches]) -> Result<Outputs, Fault> {
     // A job's only application has number 1 in Open MPI's files.
     let pattern = |stream: &str| Some(format!("{}/1/rank.%R/{stream}", folder.replace('%', "%%")));
     Ok(Outputs { labels, patterns: [pattern("stdout"), pattern("stderr")], copied })
+}
+
+/// The words of `--output`.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Directives {
+    labels: bool,
+    folder: Option<String>,
+}
+
+/// Reads the words of `--output`, as `tag,dir=DIR:nocopy`.
+fn directives(text: &str) -> Result<Directives, Fault> {
+    let mut read = Directives::default();
+    for word in text.split(',') {
+        match word.split_once('=') {
+            None if ["tag", "rank", "tag-detailed", "tag-fullname"].contains(&word) => read.labels = true,
+            Some(("dir" | "directory", folder)) if !folder.is_empty() => read.folder = Some(folder.into()),
+            _ => return Err(no_directive(text, word)),
+        }
+    }
+    Ok(read)
+}
+
+fn no_directive(text: &str, word: &str) -> Fault {
+    Fault::new(
+        "The ranks' output cannot be had in this form.",
+        format!("--output {text}: {word}"),
+        "the words are tag and dir=DIR; others of Open MPI (timestamp, merge, xml, file, raw) are not there",
+        "leave it out; -outfile-pattern FILE.%r writes a file for each rank",
+    )
 }
 
 fn both(folder: &str) -> Fault {
@@ -59,6 +89,19 @@ mod tests {
             outputs(&["--output-filename", "a:b"]).unwrap().patterns[0].as_deref(),
             Some("a:b/1/rank.%R/stdout")
         );
+    }
+
+    #[test]
+    fn output_as_open_mpi_5_has_it() {
+        assert!(outputs(&["--output", "tag"]).unwrap().labels);
+        assert_eq!(
+            outputs(&["--output", "tag,dir=a"]).unwrap(),
+            outputs(&["--output-filename", "a", "-l"]).unwrap()
+        );
+        for wrong in ["xml", "tag,merge", "dir=", ""] {
+            let fault = outputs(&["--output", wrong]).unwrap_err().to_string();
+            assert!(fault.lines().count() == 4 && fault.contains("--output"), "{fault}");
+        }
     }
 
     #[test]

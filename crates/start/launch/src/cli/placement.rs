@@ -82,10 +82,23 @@ fn on_each_host(orders: Orders) -> Option<u32> {
     Some(each.saturating_mul(objects as u32))
 }
 
+/// Variables that name the launcher: ours, then those of MPICH and of Intel MPI.
+const LAUNCHERS: [&str; 4] =
+    ["VERBENA_LAUNCHER", "HYDRA_LAUNCHER", "HYDRA_BOOTSTRAP", "I_MPI_HYDRA_BOOTSTRAP"];
+/// Variables of those that name the command in the launcher's place.
+const COMMANDS: [&str; 3] = ["HYDRA_LAUNCHER_EXEC", "HYDRA_BOOTSTRAP_EXEC", "I_MPI_HYDRA_BOOTSTRAP_EXEC"];
+
 fn launcher(parts: &[&ArgMatches], get: Lookup<'_>, batch: Option<Launcher>) -> Result<Launcher, Fault> {
-    let option = parts.iter().find_map(|part| part.get_one::<String>("launcher").cloned());
-    let named = option.or_else(|| get(verbena_settings::LAUNCHER.about.name).filter(|text| !text.is_empty()));
-    named.map_or(Ok(batch.unwrap_or(Launcher::Ssh)), |text| Launcher::named(&text))
+    let wish = |option: &str, variables: &[&str]| {
+        let given = parts.iter().find_map(|part| part.get_one::<String>(option).cloned());
+        given.or_else(|| variables.iter().find_map(|name| get(name).filter(|text| !text.is_empty())))
+    };
+    let named = wish("launcher", &LAUNCHERS);
+    let launcher = named.map_or(Ok(batch.unwrap_or(Launcher::Ssh)), |text| Launcher::named(&text))?;
+    match wish("launcher-exec", &COMMANDS) {
+        Some(command) => launcher.called_by(&command),
+        None => Ok(launcher),
+    }
 }
 
 fn with_slots(mut list: Vec<Entry>, ppn: Option<u32>) -> Vec<Entry> {
@@ -133,6 +146,15 @@ mod tests {
         let words = |text: &str| Launcher::Command(text.split(' ').map(str::to_owned).collect());
         assert_eq!(placement(&[], &variables).unwrap().launcher, words("rsh -x"));
         assert_eq!(placement(&["--launcher", "fork"], &variables).unwrap().launcher, Launcher::Fork);
+        let theirs = |name, value| placement(&[], &[(name, value)]).unwrap().launcher;
+        assert_eq!(theirs("HYDRA_LAUNCHER", "fork"), Launcher::Fork);
+        assert_eq!(theirs("I_MPI_HYDRA_BOOTSTRAP", "slurm"), Launcher::Srun);
+        assert_eq!(theirs("HYDRA_LAUNCHER_EXEC", "/my/ssh"), words("/my/ssh"));
+        let both = [("HYDRA_LAUNCHER", "srun"), variables[0]];
+        assert_eq!(placement(&[], &both).unwrap().launcher, words("rsh -x"));
+        let exec = placement(&["--launcher", "rsh -x", "--launcher-exec", "my rsh"], &[]).unwrap();
+        assert_eq!(exec.launcher, words("my rsh -x"));
+        assert!(placement(&["--launcher", "fork", "--launcher-exec", "x"], &[]).is_err());
         assert_eq!(placement(&[], &[]).unwrap().default_count(0), 1);
     }
 }

@@ -2,6 +2,7 @@
 //! spellings in one.
 
 use super::options::command;
+use super::spellings::{renamed, spelled};
 use clap::{Arg, ArgAction, Command};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -25,9 +26,15 @@ pub(super) fn split_at_program(words: &[OsString]) -> (Vec<OsString>, &[OsString
             rest = left;
             continue;
         }
+        if let Some((words, left)) = spelled(name, after) {
+            options.extend(words);
+            rest = left;
+            continue;
+        }
+        let name = renamed(name);
         let long = name.chars().nth(1).is_some();
         options.push(if long { format!("--{name}").into() } else { word.clone() });
-        let values = if name.contains('=') { 0 } else { value_count(&command, name).min(after.len()) };
+        let values = if name.contains('=') { 0 } else { value_count(&command, &name).min(after.len()) };
         options.extend_from_slice(&after[..values]);
         rest = &after[values..];
     }
@@ -93,9 +100,10 @@ fn is_called(arg: &Arg, name: &str) -> bool {
         || arg.get_long_and_visible_aliases().is_some_and(|names| names.contains(&name))
 }
 
-/// The long names of all options.
+/// The long names of all options that the help shows.
 pub(super) fn long_names(command: &Command) -> Vec<String> {
-    let names = command.get_arguments().filter_map(Arg::get_long_and_visible_aliases);
+    let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
+    let names = shown.filter_map(Arg::get_long_and_visible_aliases);
     names.flatten().map(str::to_owned).collect()
 }
 
@@ -117,6 +125,16 @@ mod tests {
         assert_eq!(split("--n 2 -c 3 -H a -N 4 prog"), "--n 2 -c 3 -H a -N 4 | prog");
         assert_eq!(split("-n 2 -- -prog"), "-n 2 | -prog");
         assert_eq!(split("--mca btl ^tcp --bind-to core prog"), "--mca btl ^tcp --bind-to core | prog");
+        assert_eq!(split("-localhost a -rankmap 0,1 prog -v"), "--localhost a --rankmap 0,1 | prog -v");
+    }
+
+    #[test]
+    fn names_of_other_launchers_are_replaced() {
+        assert_eq!(split("-machinelist a,b prog"), "--host a,b | prog");
+        assert_eq!(split("--pernode -v prog -v"), "--ppn 1 --verbose | prog -v");
+        assert_eq!(split("--npersocket 2 prog"), "--map-by ppr:2:package | prog");
+        assert_eq!(split("-g 2 prog"), "--gpus-per-proc 2 | prog");
+        assert_eq!(split("--app file"), "--configfile file | ");
     }
 
     #[test]

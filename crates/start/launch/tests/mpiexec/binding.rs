@@ -88,6 +88,23 @@ fn bindings_are_reported_here_and_on_other_hosts() {
     assert!(outcome.err.contains(": not bound, processor"), "{outcome:?}");
 }
 
+/// More ranks than cores are bound: that is said once, and of each rank where the list was wished.
+#[test]
+fn ranks_that_share_a_core_are_told_of() {
+    let ranks = (allowed().len() + 1).to_string();
+    let options = ["-n", &ranks, "--bind-to", "hwthread"];
+    let outcome = run(&[&options[..], &["true"]].concat());
+    assert_eq!((outcome.code, outcome.err.lines().count()), (Some(0), 1), "{outcome:?}");
+    let said = format!("(2 of the {ranks} ranks there are short of cores; ");
+    assert!(outcome.err.starts_with("mpiexec: rank 0 on ") && outcome.err.contains(&said), "{outcome:?}");
+    let outcome = run(&[&options[..], &["--report-bindings", "true"]].concat());
+    let shared =
+        outcome.err.lines().filter(|line| line.ends_with("where more cores were asked for than there are"));
+    assert_eq!((shared.count(), outcome.err.lines().count()), (2, allowed().len() + 1), "{outcome:?}");
+    let outcome = run(&["-n", &ranks, "--bind-to", "hwthread:overload-allowed", "true"]);
+    assert_eq!((outcome.code, outcome.err.as_str()), (Some(0), ""), "{outcome:?}");
+}
+
 #[test]
 fn a_wrong_word_starts_nothing() {
     let outcome = run(&["-n", "2", "--bind-to", "cores", "echo", "started"]);

@@ -3,7 +3,7 @@
 //! `VERBENA_MPICH=PREFIX` or where `cargo xtask peers` installs it (`target/peers/mpich`); Open MPI
 //! in `VERBENA_OPENMPI=PREFIX` or in `target/peers/openmpi`.
 
-use crate::harness::{CLIENT, Outcome, begin, run};
+use crate::harness::{CLIENT, Outcome, begin, mpiexec, run};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use verbena_testing::{Lack, skip};
@@ -40,6 +40,28 @@ fn prterun() -> Option<PathBuf> {
         skip(Lack::Optional, "Open MPI is not installed; run `cargo xtask peers`, or set VERBENA_OPENMPI");
     }
     there.then_some(prterun)
+}
+
+/// Every option that the help of Hydra shows is done, noted and ignored, or refused with what to
+/// write instead: none is just unknown.
+#[test]
+fn every_option_of_mpichs_mpiexec_is_known() {
+    let Some(bin) = mpich() else { return };
+    let output = Command::new(bin.join("mpiexec")).arg("-help").output().expect("MPICH's mpiexec starts");
+    let help = String::from_utf8_lossy(&output.stdout).into_owned();
+    let shown = help.lines().filter_map(|line| line.strip_prefix("    -")?.split_whitespace().next());
+    let names: Vec<&str> = shown.flat_map(|names| names.split('/')).collect();
+    assert!(names.len() > 40, "{help}");
+    // Some options write files.
+    let folder = std::env::temp_dir().join(format!("launch-hydra-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("the folder for temporary files is writable");
+    for name in names {
+        let option = format!("-{}", name.trim_start_matches('-'));
+        // An option without a value takes the number for the program, which is not there.
+        let outcome = begin(mpiexec(&[&option, "0", "true"]).current_dir(&folder)).finish();
+        assert!(!outcome.err.contains("unexpected argument"), "{option}: {outcome:?}");
+    }
+    std::fs::remove_dir_all(&folder).expect("own folder");
 }
 
 /// Runs our processes under PRRTE, which speaks PMIx only.

@@ -38,6 +38,47 @@ fn options_of_open_mpi_are_taken_and_noted_once() {
 }
 
 #[test]
+fn options_of_mpich_are_taken_and_noted_once() {
+    let options =
+        ["-disable-x", "-localhost", "a", "-print-all-exitcodes", "-v", "-launcher-exec", "ssh", "-n", "2"];
+    let outcome = run_script(&options, "echo $PMI_RANK/$PMI_SIZE");
+    assert_eq!((outcome.code, outcome.lines()), (Some(0), vec!["0/2", "1/2"]), "{outcome:?}");
+    assert_eq!(outcome.err.lines().count(), 4, "{outcome:?}");
+    let noted = "on: --localhost, --verbose, --disable-x, --print-all-exitcodes\n";
+    assert!(outcome.err.contains(noted), "{outcome:?}");
+}
+
+#[test]
+fn what_would_be_another_job_starts_nothing() {
+    for options in [&["-rankmap", "0,1"][..], &["-genvnone"], &["--rankfile", "f"], &["--stdin", "all"]] {
+        let outcome = run_script(&[options, &["-n", "2"]].concat(), "echo started");
+        assert_eq!((outcome.code, outcome.out.as_str()), (Some(2), ""), "{outcome:?}");
+        assert!(outcome.err.contains("nothing was started.\n  on: -"), "{outcome:?}");
+        assert_eq!(outcome.err.lines().count(), 4, "{outcome:?}");
+    }
+}
+
+/// The variable is that of a script for MPICH.
+#[test]
+fn the_launcher_of_mpichs_variable_counts() {
+    let script = "echo $PMI_RANK $VERBENA_LOCAL_SIZE";
+    let mut command = mpiexec(&["-host", "a,b", "sh", "-c", script]);
+    let outcome = begin(command.env("HYDRA_LAUNCHER", "fork")).finish();
+    assert_eq!((outcome.code, outcome.lines()), (Some(0), vec!["0 1", "1 1"]), "{outcome:?}");
+    let mut command = mpiexec(&["-host", "a,b", "sh", "-c", script]);
+    let outcome = begin(command.env("HYDRA_LAUNCHER", "manual")).finish();
+    assert!(outcome.err.contains("There is no such launcher."), "{outcome:?}");
+}
+
+/// So ends a shell that does not find a command, and a loader that does not find a library.
+#[test]
+fn a_program_that_ends_with_127_lacks_something() {
+    let outcome = run_script(&["-n", "1"], "no-such-command");
+    assert_eq!(outcome.code, Some(127), "{outcome:?}");
+    assert!(outcome.err.contains("ldd PROGRAM"), "{outcome:?}");
+}
+
+#[test]
 fn variables_in_both_spellings() {
     let outcome =
         run_script(&["-genv", "A=1", "-genv", "B", "2", "-env", "C=3=4", "-n", "1"], "echo $A $B $C");

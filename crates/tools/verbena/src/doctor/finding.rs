@@ -61,7 +61,7 @@ pub(super) fn render(findings: &[Finding], is_colored: bool) -> String {
     let (bad, notes) = (count(Verdict::Bad), count(Verdict::Note));
     let mut out = match (bad, notes) {
         (0, 0) => "All is well for MPI jobs here.\n".to_owned(),
-        (0, notes) => format!("MPI jobs run well here; {notes} to know.\n"),
+        (0, notes) => format!("MPI jobs run here; {notes} to know.\n"),
         (bad, notes) => format!("{bad} to mend for MPI jobs here, {notes} to know.\n"),
     };
     for finding in findings {
@@ -99,6 +99,8 @@ mod tests {
             page.ends_with("BAD  Yama: ptrace_scope 2\n     it means: slow\n     what to do: mend it\n"),
             "{page}"
         );
+        let note = render(&[Finding::note("x", "y", ["a", "b"])], false);
+        assert!(note.starts_with("MPI jobs run here; 1 to know.\n"), "{note}");
         assert!(render(&[Finding::note("x", "y", ["a", "b"])], true).contains("\x1b[33mnote\x1b[0m"));
     }
 }

@@ -2,6 +2,7 @@
 //! judgement is a function of a text that the system gives, and is tested by itself.
 
 use super::finding::Finding;
+use verbena_machine::{cores, headroom};
 
 /// The least of locked memory, in bytes, with which devices work well.
 const LOCKED_BYTES_MIN: u64 = 64 << 20;
@@ -9,22 +10,20 @@ const LOCKED_BYTES_MIN: u64 = 64 << 20;
 const FILES_MIN: u64 = 4096;
 /// The least of memory for the processes of a job, in bytes.
 const MEMORY_BYTES_MIN: u64 = 1 << 30;
+/// With less memory than this, in bytes, a few ranks of any program come to its end.
+const MEMORY_BYTES_SCARCE: u64 = 256 << 20;
 
 /// Looks at this host. `has_device`: there is an InfiniBand or RoCE device.
 pub(super) fn findings(has_device: bool) -> Vec<Finding> {
     let limits = read("/proc/self/limits");
-    let group = own_group(&read("/proc/self/cgroup"));
-    let cgroup = |file: &str| read(&format!("/sys/fs/cgroup{group}/{file}"));
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let affinity = verbena_lab::floor::processors().map_or(cores, |list| list.len());
+    let affinity = cores::count_union(std::iter::once(&*cores::affinity()));
     [
         Some(locked_memory(&limits, has_device)),
         Some(open_files(&limits)),
         Some(core_files(&limits)),
         Some(yama(&read("/proc/sys/kernel/yama/ptrace_scope"))),
-        processor_quota(&cgroup("cpu.max"), affinity),
-        memory_limit(&cgroup("memory.max")),
-        Some(free_memory(&read("/proc/meminfo"))),
+        Some(processors(affinity, cores::quota())),
+        Some(memory(headroom::bytes(), headroom::limit())),
         clock(&read("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
         governor(&read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
         Some(shared_memory(std::path::Path::new("/dev/shm").is_dir())),
@@ -113,64 +112,52 @@ fn yama(scope: &str) -> Finding {
     }
 }
 
-/// The cgroup of this process below `/sys/fs/cgroup`, by `/proc/self/cgroup`.
-fn own_group(text: &str) -> String {
-    let path = text.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/");
-    path.trim_end_matches('/').to_owned()
-}
-
-/// `cpu.max` is "max PERIOD" or "QUOTA PERIOD".
-fn processor_quota(text: &str, affinity: usize) -> Option<Finding> {
-    let (quota, period) = text.split_once(' ')?;
-    let (Ok(quota), Ok(period)) = (quota.parse::<f64>(), period.trim().parse::<f64>()) else {
-        return Some(Finding::fine("processors", format!("{affinity}, without a quota")));
+/// The processors of the affinity mask, and the quota of the control groups of either version, in
+/// processors.
+fn processors(affinity: u32, quota: Option<f64>) -> Finding {
+    let subject = "processors";
+    let Some(quota) = quota else {
+        return Finding::fine(subject, format!("{affinity}, without a quota"));
     };
-    let processors = quota / period;
-    let seen = format!("{affinity}, with a quota of the time of {processors:.1}");
-    Some(if processors < affinity as f64 {
-        Finding::note(
-            "processors",
-            seen,
-            [
-                "ranks that wait use up the quota too, and then all of them stand still until the next period",
-                "start no more ranks than the quota has processors, or raise it (docker --cpus, Kubernetes limits)",
-            ],
-        )
-    } else {
-        Finding::fine("processors", seen)
-    })
+    if quota >= f64::from(affinity) {
+        return Finding::fine(subject, format!("{affinity}, and a quota of the time of {quota:.1}"));
+    }
+    let seen = format!("{affinity}, of which the control group (container) lets {quota:.1} run");
+    let words = [
+        "ranks take turns: those that wait use up the quota too, and then all of them stand still until the next \
+         period",
+        "start no more ranks than the quota has processors, or raise it (docker --cpus, Kubernetes limits, \
+         CPUQuota of systemd)",
+    ];
+    match quota < f64::from(affinity.min(2)) {
+        true => Finding::bad(subject, seen, words),
+        false => Finding::note(subject, seen, words),
+    }
 }
 
-fn memory_limit(text: &str) -> Option<Finding> {
-    let bytes: u64 = text.parse().ok()?;
-    let seen = format!("{} MiB by the cgroup", bytes >> 20);
-    Some(match bytes < MEMORY_BYTES_MIN {
-        true => Finding::note(
-            "memory limit",
-            seen,
-            [
-                "the kernel kills ranks that need more, without a word to them",
-                "raise it (docker --memory, Kubernetes limits, Slurm --mem)",
-            ],
-        ),
-        false => Finding::fine("memory limit", seen),
-    })
-}
-
-fn free_memory(text: &str) -> Finding {
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-    let kib: u64 = line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0);
-    let seen = format!("{} MiB available", kib >> 10);
-    match kib << 10 < MEMORY_BYTES_MIN {
-        true => Finding::note(
-            "memory",
-            seen,
-            [
-                "jobs may be killed for want of memory",
-                "end other programs, or start fewer ranks on this host",
-            ],
-        ),
-        false => Finding::fine("memory", seen),
+/// The memory that is left for this process, by the machine and by its control groups of either
+/// version, and the least limit of those.
+fn memory(left: u64, limit: Option<u64>) -> Finding {
+    let subject = "memory";
+    let seen = match limit {
+        Some(limit) => {
+            format!("{} MiB left; the control group (container) allows {} MiB", left >> 20, limit >> 20)
+        }
+        None => format!("{} MiB available", left >> 20),
+    };
+    let words = match limit {
+        Some(_) => [
+            "the kernel kills ranks that need more, without a word to them",
+            "start fewer ranks, or raise the limit (docker --memory, Kubernetes limits, Slurm --mem)",
+        ],
+        None => {
+            ["jobs may be killed for want of memory", "end other programs, or start fewer ranks on this host"]
+        }
+    };
+    match left {
+        0..MEMORY_BYTES_SCARCE => Finding::bad(subject, seen, words),
+        MEMORY_BYTES_SCARCE..MEMORY_BYTES_MIN => Finding::note(subject, seen, words),
+        _ => Finding::fine(subject, seen),
     }
 }
 
@@ -246,23 +233,29 @@ mod tests {
     }
 
     #[test]
-    fn a_quota_below_the_processors_is_noted() {
-        assert_eq!(own_group("0::/system.slice/x.service\n"), "/system.slice/x.service");
-        assert_eq!(own_group("0::/\n"), "");
-        let verdict = |text: &str| processor_quota(text, 4).map(|finding| finding.verdict);
-        assert_eq!(verdict("max 100000"), Some(Fine));
-        assert_eq!(verdict("150000 100000"), Some(Note));
-        assert_eq!(verdict("400000 100000"), Some(Fine));
-        assert_eq!(verdict(""), None);
+    fn a_quota_below_the_processors_is_told() {
+        let verdict = |affinity, quota| processors(affinity, quota).verdict;
+        assert_eq!(verdict(4, None), Fine);
+        assert_eq!(verdict(4, Some(4.0)), Fine);
+        assert_eq!(verdict(4, Some(2.5)), Note);
+        assert_eq!(verdict(4, Some(1.5)), Bad, "no two ranks run at once");
+        assert_eq!(verdict(1, Some(0.5)), Bad);
+        assert_eq!(verdict(1, Some(1.0)), Fine);
+        let seen = processors(2, Some(0.5)).seen;
+        assert_eq!(seen, "2, of which the control group (container) lets 0.5 run");
     }
 
     #[test]
-    fn little_memory_is_noted() {
-        assert_eq!(memory_limit("max"), None);
-        assert_eq!(memory_limit("268435456").map(|finding| finding.verdict), Some(Note));
-        assert_eq!(memory_limit("68719476736").map(|finding| finding.verdict), Some(Fine));
-        assert_eq!(free_memory("MemTotal: 9\nMemAvailable:   200000 kB\n").verdict, Note);
-        assert_eq!(free_memory("MemAvailable:   20000000 kB\n").verdict, Fine);
+    fn little_memory_is_told() {
+        let verdict = |mib: u64, limit: Option<u64>| memory(mib << 20, limit.map(|mib| mib << 20)).verdict;
+        assert_eq!(verdict(20_000, None), Fine);
+        assert_eq!(verdict(600, None), Note);
+        assert_eq!(verdict(100, None), Bad);
+        assert_eq!(verdict(4000, Some(4096)), Fine);
+        assert_eq!(verdict(90, Some(120)), Bad);
+        let finding = memory(90 << 20, Some(120 << 20));
+        assert_eq!(finding.seen, "90 MiB left; the control group (container) allows 120 MiB");
+        assert!(finding.remedy.contains("docker --memory"), "{finding:?}");
     }
 
     #[test]

@@ -163,6 +163,9 @@ fn messages(rows: &[Row], logs: &[Log]) -> String {
     let _ = writeln!(
         out,
         "Medians in microseconds. Each component includes reading the clock once: {} us here.\n\
+         The sender: s_mpitoadi from the program's call to the engine, s_protocol in the engine, s_post handing the \
+         packet\nto the channel. IBA: on its way over the channel, whichever that is. The receiver: r_completion finding \
+         it, r_protocol\nin its engine, r_aditompi back in the program. The names are those of paper 1 (docs/PAPERS.md).\n\
          Overtaken: the receiver had the message before the sender's post returned; what was left of the post is not counted.",
         micros(stamp_ns)
     );

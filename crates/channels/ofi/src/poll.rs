@@ -156,8 +156,8 @@ impl OfiChannel {
             Some(Name::Move(at)) => {
                 if let Some(peer) = self.memory.peer_of(at) {
                     let fault = self.failed(peer, failure.number, &failure.said);
-                    // Its bytes may land late, after they were written in another way: nothing may go
-                    // there any more.
+                    // Its bytes may land late, after they were written in another way: nothing may
+                    // go there any more.
                     let lost = self.memory.is_write(at).then(|| fault.clone());
                     self.piece_ended(at, Some(fault));
                     if let Some(fault) = lost {

@@ -104,6 +104,11 @@ static void try_way(int way, int is_read, int broken, int later, int is_moved_by
         disk_fails_in = later;
     }
     int class = class_of(run(way, is_read));
+    /* A blocking access that failed has not moved the pointer. */
+    if (class != MPI_SUCCESS && (way == 1 || way == 5)) {
+        MPI_Offset position;
+        CHECK(MPI_File_get_position(file, &position) == MPI_SUCCESS && position == 0);
+    }
     int met = rank == broken && disk_fails_in == 0;
     MPI_Bcast(&met, 1, MPI_INT, broken, MPI_COMM_WORLD);
     disk_fails_in = 0;

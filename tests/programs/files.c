@@ -160,6 +160,41 @@ static void hints(void) {
     close_file();
 }
 
+/* ---- hints of those who run the program, and names with the type of a file system ---- */
+
+static void surroundings(void) {
+    char path[4200], typed[4200];
+    MPI_Info given, used;
+    FILE *hints;
+    snprintf(path, sizeof path, "%s-hints", name);
+    snprintf(typed, sizeof typed, "ufs:%s", name);
+    if (rank == 0) {
+        CHECK((hints = fopen(path, "w")) != NULL);
+        fprintf(hints, "cb_buffer_size 32768\n# ind_rd_buffer_size 1\nromio_no_indep_rw true\n");
+        fclose(hints);
+    }
+    setenv("ROMIO_HINTS", path, 1);
+    MPI_Info_create(&given);
+    MPI_Info_set(given, "cb_buffer_size", "65536");
+    MPI_Info_set(given, "ind_rd_buffer_size", "4096");
+    CHECK(MPI_File_open(MPI_COMM_WORLD, typed, MPI_MODE_RDWR | MPI_MODE_CREATE, given, &file) == MPI_SUCCESS);
+    unsetenv("ROMIO_HINTS");
+    CHECK(MPI_File_get_info(file, &used) == MPI_SUCCESS);
+    expect(used, "cb_buffer_size", "32768");
+    expect(used, "ind_rd_buffer_size", "4096");
+    expect(used, "romio_no_indep_rw", "true");
+    MPI_Info_free(&given);
+    MPI_Info_free(&used);
+    close_file();
+    CHECK((hints = fopen(name, "r")) != NULL);
+    fclose(hints);
+    snprintf(typed, sizeof typed, "daos:%s", name);
+    CHECK_CLASS(MPI_File_open(MPI_COMM_WORLD, typed, MPI_MODE_RDONLY, MPI_INFO_NULL, &file), MPI_ERR_IO);
+    snprintf(typed, sizeof typed, "nfs:%s", name);
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(rank != 0 || (MPI_File_delete(typed, MPI_INFO_NULL) == MPI_SUCCESS && remove(path) == 0));
+}
+
 /* ---- split collectives out of turn ---- */
 
 static void split(void) {
@@ -307,6 +342,8 @@ int main(int argc, char **argv) {
     sequential();
     start(argv[1], "hints");
     hints();
+    start(argv[1], "surroundings");
+    surroundings();
     start(argv[1], "split");
     split();
     full_device();

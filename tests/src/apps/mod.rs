@@ -13,6 +13,7 @@
 //! | [`coarrays`] | OpenCoarrays' own tests, as Debian ships them for MPICH or Open MPI |
 //! | [`npb`] | the NAS Parallel Benchmarks that the user has built |
 //! | [`armci`] | ARMCI-MPI's own tests that the user has built |
+//! | [`romio`] | ROMIO's own tests of files, from the user's source of MPICH |
 
 pub mod armci;
 pub mod coarrays;
@@ -23,6 +24,7 @@ pub mod hypre;
 pub mod netpipe;
 pub mod npb;
 pub mod pnetcdf;
+pub mod romio;
 pub mod scalapack;
 
 use crate::world::World;
@@ -122,9 +124,9 @@ pub struct App {
     pub runs: Runs,
 }
 
-/// Returns all applications. `npb` is the folder of the NAS Parallel Benchmarks and `armci` that of
-/// ARMCI-MPI, if there is one.
-pub fn all(npb: Option<PathBuf>, armci: Option<PathBuf>) -> Vec<App> {
+/// Returns all applications. `npb` is the folder of the NAS Parallel Benchmarks, `armci` that of
+/// ARMCI-MPI and `romio` that of MPICH's source, if there is one.
+pub fn all(npb: Option<PathBuf>, armci: Option<PathBuf>, romio: Option<PathBuf>) -> Vec<App> {
     let app = |name, runs: fn(&World, Purpose) -> Vec<Run>| App { name, runs: Box::new(runs) };
     let mut all = vec![
         app("netpipe", netpipe::runs),
@@ -143,6 +145,10 @@ pub fn all(npb: Option<PathBuf>, armci: Option<PathBuf>) -> Vec<App> {
     all.extend(armci.map(|home| App {
         name: "armci",
         runs: Box::new(move |world, purpose| armci::runs(&home, world, purpose)),
+    }));
+    all.extend(romio.map(|home| App {
+        name: "romio",
+        runs: Box::new(move |world, purpose| romio::runs(&home, world, purpose)),
     }));
     all
 }

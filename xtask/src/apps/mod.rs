@@ -40,6 +40,9 @@ pub(crate) struct Args {
     /// A folder in which ARMCI-MPI was built: configure MPICC=mpicc, make, make checkprogs
     #[arg(long, value_name = "DIR")]
     armci: Option<PathBuf>,
+    /// A folder with the source of MPICH 5.0 or later, for ROMIO's tests in it
+    #[arg(long, value_name = "DIR")]
+    romio: Option<PathBuf>,
     /// Time them beside MPICH and Open MPI, in turns, instead of checking them
     #[arg(long)]
     peers: bool,
@@ -87,11 +90,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 fn chosen(args: &Args) -> Result<Vec<App>> {
     let npb = args.npb.as_ref().map(std::path::absolute).transpose()?;
     let armci = args.armci.as_ref().map(std::path::absolute).transpose()?;
-    let mut apps = apps::all(npb, armci);
+    let romio = args.romio.as_ref().map(std::path::absolute).transpose()?;
+    let mut apps = apps::all(npb, armci, romio);
     let known: Vec<&str> = apps.iter().map(|app| app.name).collect();
     if let Some(wrong) = args.only.iter().find(|name| !known.contains(&name.as_str())) {
         bail!(
-            "there is no application {wrong}; there are {} (npb with --npb DIR, armci with --armci DIR)",
+            "there is no application {wrong}; there are {} (npb with --npb DIR, armci with --armci DIR, romio with --romio DIR)",
             known.join(", ")
         );
     }

@@ -37,7 +37,7 @@ impl Choice {
 }
 
 /// The number of words that [`Tuning`] is told in.
-pub(super) const WORDS: usize = 10;
+pub(super) const WORDS: usize = 11;
 
 /// The values in use that accesses ask for. They are alike in all processes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +62,8 @@ pub(super) struct Tuning {
     pub stripes: u64,
     /// Bytes of the file that lie side by side on one device.
     pub stripe_bytes: u64,
+    /// The program says that it accesses the file collectively only. Nothing depends on that.
+    pub is_collective_only: bool,
 }
 
 impl Default for Tuning {
@@ -77,6 +79,7 @@ impl Default for Tuning {
             sieve_write_bytes: 512 << 10,
             stripes: 1,
             stripe_bytes: 1 << 20,
+            is_collective_only: false,
         }
     }
 }
@@ -95,6 +98,7 @@ impl Tuning {
             self.sieve_write_bytes,
             self.stripes,
             self.stripe_bytes,
+            self.is_collective_only.into(),
         ]
     }
 
@@ -111,6 +115,7 @@ impl Tuning {
             sieve_write_bytes: words[7].max(1),
             stripes: words[8].max(1),
             stripe_bytes: words[9].max(1),
+            is_collective_only: words[10] != 0,
         }
     }
 
@@ -123,7 +128,8 @@ impl Tuning {
         Ok(self)
     }
 
-    fn take(&mut self, key: &str, value: &str) {
+    /// Takes over a hint if it is valid.
+    pub(super) fn take(&mut self, key: &str, value: &str) {
         let number = match key {
             "cb_nodes" => &mut self.aggregators,
             "cb_buffer_size" => &mut self.round_bytes,
@@ -131,6 +137,10 @@ impl Tuning {
             "ind_wr_buffer_size" => &mut self.sieve_write_bytes,
             "striping_factor" => &mut self.stripes,
             "striping_unit" => &mut self.stripe_bytes,
+            "romio_no_indep_rw" => {
+                self.is_collective_only = value.parse().unwrap_or(self.is_collective_only);
+                return;
+            }
             _ => return self.choose(key, value),
         };
         if let Some(given) = value.parse().ok().filter(|given| (1..=i64::MAX as u64).contains(given)) {
@@ -240,6 +250,7 @@ impl Hints {
             ("ind_wr_buffer_size", tuning.sieve_write_bytes.to_string()),
             ("striping_factor", tuning.stripes.to_string()),
             ("striping_unit", tuning.stripe_bytes.to_string()),
+            ("romio_no_indep_rw", tuning.is_collective_only.to_string()),
             ("romio_visibility_immediate", is_coherent.to_string()),
         ];
         for (key, value) in entries {
@@ -279,6 +290,7 @@ mod tests {
             ("romio_ds_write", " ENABLE"),
             ("romio_cb_read", "maybe"),
             ("striping_unit", "65536"),
+            ("romio_no_indep_rw", "True"),
             ("colour", "red"),
             ("access_style", "read_once, random"),
         ];
@@ -289,6 +301,7 @@ mod tests {
             ("romio_ds_write", "enable"),
             ("romio_cb_read", "automatic"),
             ("striping_unit", "65536"),
+            ("romio_no_indep_rw", "true"),
             ("access_style", "read_once, random"),
             ("romio_visibility_immediate", "true"),
         ] {

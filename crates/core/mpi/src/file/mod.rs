@@ -14,7 +14,9 @@
 //! | `mode` | the access mode |
 //! | `open` | opening, closing, deleting: collective, and agreed on by all processes |
 //! | `fault` | errors of files |
+//! | `name` | the type of a file system before a path |
 //! | `hints` | info keys, and the values in use |
+//! | `hint_file` | hints of those who run the program |
 //! | `view` | which bytes of the file a process sees |
 //! | `representation` | the form of elements in the file |
 //!
@@ -26,8 +28,10 @@ mod access;
 mod agree;
 pub(crate) mod counts;
 mod fault;
+mod hint_file;
 mod hints;
 mod mode;
+mod name;
 mod open;
 mod pending;
 mod representation;
@@ -80,6 +84,8 @@ pub struct File {
     is_atomic: AtomicBool,
     /// Set while this process has written something and not synchronised it.
     is_written: AtomicBool,
+    /// Set until the file was deleted, or could not be, if it was opened to be deleted.
+    is_delete_due: AtomicBool,
     handle: AtomicUsize,
 }
 

@@ -6,14 +6,14 @@ use super::agree::{agree, agree_words};
 use super::hints::{About, Hints, Tuning, WORDS, tuning_of};
 use super::shared::SharedPointer;
 use super::word::Word;
-use super::{File, Mode, View, fault, together};
+use super::{File, Mode, View, fault, hint_file, name, together};
 use crate::comm::{Comm, Exchange};
 use crate::errhandler::{Errhandler, Handling};
 use crate::error::Result;
 use crate::generated::constants as mpi;
 use crate::info::Info;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use verbena_settings::FILE_IO_URING;
 use verbena_storage::{Disk, OpenFile, file_system};
@@ -64,10 +64,10 @@ impl File {
     ) -> Result<File> {
         comm.check_intra()?;
         let exchange = opening.exchange;
-        let tuning = info.map_or(Ok(Tuning::default()), |info| Tuning::default().with(info));
+        let first = mounted(path).and_then(|path| Ok((path, first_tuning(comm, info)?)));
         let mut words = vec![exchange.new_context(), u64::from(amode as u32), opening.node];
-        words.extend(tuning.as_ref().map_or([0; WORDS], Tuning::words));
-        let (_, told) = agree_words(comm, path, tuning, &words, exchange)?;
+        words.extend(first.as_ref().map_or([0; WORDS], |(_, tuning)| tuning.words()));
+        let ((path, _), told) = agree_words(comm, path, first, &words, exchange)?;
         if told.iter().any(|words| words[1] != u64::from(amode as u32)) {
             return Err(fault::not_same("amode", path));
         }
@@ -98,20 +98,22 @@ impl File {
             turn: Mutex::new(()),
             is_atomic: AtomicBool::new(false),
             is_written: AtomicBool::new(false),
+            is_delete_due: AtomicBool::new(mode.has(mpi::MPI_MODE_DELETE_ON_CLOSE)),
             handle: AtomicUsize::new(0),
             comm,
         })
     }
 
     /// Ends the use of the file in all its processes: it synchronises what was written, or deletes
-    /// the file if it was opened so. Collective (`MPI_File_close`).
+    /// the file if it was opened so, which is tried once. Collective (`MPI_File_close`).
     pub fn close(&self, exchange: &dyn Exchange) -> Result<()> {
         self.check_no_split()?;
-        let is_deleted = self.mode.has(mpi::MPI_MODE_DELETE_ON_CLOSE);
+        let is_deleted = self.is_delete_due.load(Ordering::Acquire);
         let flushed = if is_deleted { Ok(()) } else { self.flush() };
         self.agree(flushed, 0, exchange)?;
         if is_deleted {
             // All are here: nobody uses the file by its name any more.
+            self.is_delete_due.store(false, Ordering::Release);
             let outcome = if self.comm.rank() == 0 { delete_if_there(&self.path) } else { Ok(()) };
             self.agree(outcome, 0, exchange)?;
         }
@@ -127,13 +129,29 @@ fn distinct(values: impl Iterator<Item = u64>) -> u64 {
     values.len() as u64
 }
 
+/// The path of a file in a file system that is mounted.
+fn mounted(path: &Path) -> Result<&Path> {
+    name::path_of(path, std::env::var_os(name::TYPE_VARIABLE).as_deref())
+}
+
+/// The hints of the program, and of those who run it: the first process counts for all.
+fn first_tuning(comm: &Comm, info: Option<&Info>) -> Result<Tuning> {
+    let tuning = info.map_or(Ok(Tuning::default()), |info| Tuning::default().with(info))?;
+    let file = if comm.rank() == 0 { std::env::var_os(hint_file::VARIABLE) } else { None };
+    Ok(file.map_or(tuning, |file| tuning.with_file(Path::new(&file))))
+}
+
 /// Deletes a file (`MPI_File_delete`).
 pub fn delete(path: &Path) -> Result<()> {
+    remove(mounted(path)?)
+}
+
+fn remove(path: &Path) -> Result<()> {
     std::fs::remove_file(path).map_err(|error| fault::system("delete", path, &error))
 }
 
 fn delete_if_there(path: &Path) -> Result<()> {
-    match delete(path) {
+    match remove(path) {
         // The program deleted the file itself: it is gone as asked.
         Err(error) if error.class == mpi::MPI_ERR_NO_SUCH_FILE => Ok(()),
         outcome => outcome,

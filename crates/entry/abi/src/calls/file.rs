@@ -47,8 +47,8 @@ pub fn file_open(
     Ok(())
 }
 
-/// `MPI_File_close` (14.2.2). If it fails, because what was written cannot be synchronised, the
-/// file stays open; a second call then closes it.
+/// `MPI_File_close` (14.2.2). If it fails, because what was written cannot be synchronised or the
+/// file cannot be deleted, it stays open; a second call then closes it.
 pub fn file_close(fh: InOut<'_, MPI_File>) -> Result<()> {
     let file = FILES.get(fh.get())?.clone();
     file.close(process())?;

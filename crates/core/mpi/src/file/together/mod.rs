@@ -46,6 +46,8 @@ struct Together {
     direction: Direction,
     access: Access,
     tag: i32,
+    /// The individual file pointer before an access at it.
+    pointer: Option<u64>,
     /// True if the program waits for it: what is short is done by its own thread.
     is_blocking: bool,
     stage: Stage,
@@ -80,14 +82,11 @@ impl File {
     ) -> Result<usize> {
         self.check_no_split()?;
         let mut together = Together::new(self, direction, place, data, true);
-        let (start, bytes) = (together.access.start, together.access.bytes);
-        let moved = process.wait(|process| together.advance(process).transpose())?;
-        let file = together.access.bytes;
-        if place == Place::Individual && file < bytes {
-            // The file ended before: the pointer stays at its end.
-            self.pointer().position = start + file as u64;
-        }
-        Ok(moved)
+        let moved = process.wait(|process| together.advance(process).transpose());
+        // An access that failed leaves the pointer where it was, and the end of the file stops it.
+        let file = if moved.is_ok() { together.access.bytes } else { 0 };
+        together.move_pointer(file);
+        moved
     }
 
     /// Starts [`File::access_all`], which goes on beside the program.
@@ -146,6 +145,8 @@ impl Together {
     ) -> Together {
         let tag = file.comm.next_nonblocking_tag();
         let prepared = data.and_then(|data| file.prepare(direction, place, &data));
+        let at_pointer = prepared.as_ref().ok().filter(|_| place == Place::Individual);
+        let pointer = at_pointer.map(|access| access.start);
         let (access, failure) = match prepared {
             Ok(access) => (access, None),
             Err(error) => (Access::nothing(direction, file.view()), Some(error)),
@@ -157,7 +158,19 @@ impl Together {
         let access = if wish.bytes == 0 { Access { bytes: 0, ..access } } else { access };
         let meeting = Meeting::new(&file.comm, tag, &wish.words());
         let stage = Stage::Meeting(meeting);
-        Together { file: file.clone(), direction, access, tag, is_blocking, stage, failure }
+        let together =
+            Together { file: file.clone(), direction, access, tag, pointer, is_blocking, stage, failure };
+        if together.failure.is_some() {
+            together.move_pointer(0);
+        }
+        together
+    }
+
+    /// Puts the individual file pointer so many bytes behind its former place.
+    fn move_pointer(&self, bytes: usize) {
+        if let Some(before) = self.pointer {
+            self.file.pointer().position = before.saturating_add(bytes as u64);
+        }
     }
 
     /// Goes on. Returns the bytes of memory that were moved, once it has ended.

@@ -21,6 +21,30 @@ fn reductions_in_every_form() {
     passes("reductions", &[1, 2, 4, 7]);
 }
 
+/// In place, in each other's memory and by messages.
+#[test]
+fn long_reductions_give_what_a_plain_loop_gives() {
+    passes("long_reductions", &[1, 2, 3, 4]);
+    let program = program("long_reductions");
+    for (name, value) in [
+        ("VERBENA_COLL_IN_PLACE_BYTES_MIN", "1"),
+        ("VERBENA_COLL_IN_PLACE_BYTES_MIN", "1G"),
+        ("VERBENA_COLL_IN_PLACE_PIECE_BYTES", "192"),
+        ("VERBENA_BOARDS", "0"),
+    ] {
+        job(2, &program).env(name, value).run().ok();
+    }
+}
+
+#[test]
+fn a_rank_that_is_killed_in_a_long_reduction_ends_the_job() {
+    for ranks in [2, 4] {
+        let ended = job(ranks, program("long_reductions")).arg("die").run();
+        assert!(ended.code != 0 && !ended.hung, "{ended:?}");
+        assert!(ended.stderr.contains("signal 14"), "{ended:?}");
+    }
+}
+
 #[test]
 fn persistent_collectives() {
     passes("persistent", &[1, 2, 4, 7]);

@@ -386,6 +386,12 @@ settings! {
     COLL_SHORT_FEW_BYTES_MAX: Number(8 << 10, 0..=8 << 10), Collective, Bytes, Job, Anytime, "";
     /// largest record of a short collective over a board, for more than 16 ranks
     COLL_SHORT_MANY_BYTES_MAX: Number(2 << 10, 0..=4000), Collective, Bytes, Job, Anytime, "";
+    /// smallest vector that two ranks of a node reduce in place, in each other's slots of a board
+    COLL_IN_PLACE_BYTES_MIN: Number(9 << 10, 1..=1 << 40), Collective, Bytes, Job, Anytime, "measured with verbena bench";
+    /// pieces in which they do so
+    COLL_IN_PLACE_PIECE_BYTES: Number(8 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "measured with verbena bench";
+    /// most bytes that a rank has for others in an exchange of all blocks over a board
+    COLL_BOARD_EXCHANGE_BYTES_MAX: Number(256 << 10, 0..=1 << 40), Collective, Bytes, Job, Anytime, "measured with verbena bench";
     /// smallest vector that two ranks exchange over a board and not by messages
     COLL_BOARD_EXCHANGE_BYTES_MIN: Number(128 << 10, 0..=1 << 40), Collective, Bytes, Job, Anytime, "";
     /// pieces in which two ranks exchange long vectors over a board

@@ -120,6 +120,10 @@ pub trait Board: Send {
     /// Counts one more post of this member and wakes members that sleep.
     fn post(&mut self);
 
+    /// Counts one more post of this member, within a collective that ends by
+    /// [`Board::say_results_read`], and wakes members that sleep.
+    fn step(&mut self);
+
     /// The number of posts that this member has made.
     fn posted(&self) -> u64;
 

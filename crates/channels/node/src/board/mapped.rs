@@ -387,6 +387,11 @@ impl<K: Backing> Board for MappedBoard<K> {
     }
 
     #[inline]
+    fn step(&mut self) {
+        self.count_post();
+    }
+
+    #[inline]
     fn posted(&self) -> u64 {
         self.posts
     }

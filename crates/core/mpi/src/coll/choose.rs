@@ -48,8 +48,12 @@ pub enum OnBoard {
     Record,
     /// Pieces of this many bytes through the slots of the board ([`super::board::long_bcast`]).
     Slots(usize),
+    /// All bytes of a rank at once, in its slots ([`super::board::long_exchange`]).
+    WholeSlots,
     /// Parts of this many bytes, reduced in each other's memory ([`super::board::direct`]).
     Direct(usize),
+    /// Pieces of this many bytes, reduced in the slots of the board ([`super::board::in_place`]).
+    InPlace(usize),
     /// A schedule; the other functions of [`Table`] choose which.
     Schedule,
 }
@@ -120,6 +124,33 @@ impl Table {
         if bytes <= self.short_bytes_max(ranks) { OnBoard::Record } else { OnBoard::Schedule }
     }
 
+    /// Chooses for a blocking exchange in which each rank has up to `bytes` for the others, and
+    /// reads what all others have.
+    #[inline]
+    pub fn exchange_on_board(&self, ranks: usize, bytes: usize) -> OnBoard {
+        match self.record_on_board(ranks, bytes) {
+            OnBoard::Schedule
+                if ranks > 2
+                    && bytes.saturating_mul(ranks) >= Self::SLOTS_TOTAL_BYTES_MIN
+                    && bytes <= set::COLL_BOARD_EXCHANGE_BYTES_MAX.get() =>
+            {
+                OnBoard::WholeSlots
+            }
+            way => way,
+        }
+    }
+
+    /// Chooses for a blocking reduction of vectors of `bytes` that gives each rank a block. Four
+    /// ranks with 16 KiB were quicker by messages, and so were blocks of 64 KiB and more.
+    #[inline]
+    pub fn reduce_scatter_on_board(&self, ranks: usize, bytes: usize) -> OnBoard {
+        let total = bytes.saturating_mul(ranks);
+        match total >= 2 * Self::SLOTS_TOTAL_BYTES_MIN && bytes / ranks <= Self::DIRECT_BLOCK_BYTES_MAX {
+            true => self.allreduce_on_board(ranks, bytes),
+            false => OnBoard::Schedule,
+        }
+    }
+
     /// Chooses for a blocking broadcast of `bytes`.
     #[inline]
     pub fn bcast_on_board(&self, ranks: usize, bytes: usize) -> OnBoard {
@@ -127,6 +158,27 @@ impl Table {
             return OnBoard::Slots(set::COLL_BOARD_BCAST_PIECE_BYTES.get());
         }
         self.record_on_board(ranks, bytes)
+    }
+
+    /// The least bytes that all ranks together put into slots in an exchange: with four ranks,
+    /// fewer were quicker by messages.
+    const SLOTS_TOTAL_BYTES_MIN: usize = 64 << 10;
+
+    /// The longest block that ranks reduce in each other's memory.
+    const DIRECT_BLOCK_BYTES_MAX: usize = 32 << 10;
+
+    /// The most ranks that reduce in place. More of them share their cores here, where nobody waits
+    /// for a rank without a core if any may do its parts ([`super::board::direct`]).
+    pub const IN_PLACE_RANKS_MAX: usize = 2;
+
+    /// Chooses for a blocking reduction of vectors of `bytes`, with a predefined operation and
+    /// datatype.
+    #[inline]
+    pub fn reduce_on_board(&self, ranks: usize, bytes: usize) -> OnBoard {
+        match ranks <= Self::IN_PLACE_RANKS_MAX && bytes >= set::COLL_IN_PLACE_BYTES_MIN.get() {
+            true => OnBoard::InPlace(set::COLL_IN_PLACE_PIECE_BYTES.get()),
+            false => self.record_on_board(ranks, bytes),
+        }
     }
 
     /// Chooses for a blocking reduction to all ranks of vectors of `bytes`, with a predefined

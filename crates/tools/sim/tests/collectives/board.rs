@@ -3,6 +3,7 @@
 //! for another one is noticed.
 
 use crate::element::word;
+use crate::in_place::{self, Giving};
 use crate::job::plan;
 use crate::late::{Late, Wrong};
 use crate::seeds;
@@ -16,9 +17,10 @@ use verbena_memory::elements::Elements;
 use verbena_memory::{Buffer, Owned, Region};
 use verbena_mpi::coll::algorithms::by_posts;
 use verbena_mpi::coll::board::SharedBoard;
-use verbena_mpi::coll::board::direct::{Allreduce, Reach, Verdict};
+use verbena_mpi::coll::board::direct::{DirectReduction, Reach, Verdict, suits_any_results};
 use verbena_mpi::coll::board::exchanges::{Allgather, Alltoall, Barrier, Bcast, Fold, Gather, Scatter};
 use verbena_mpi::coll::board::long_bcast::LongBcast;
+use verbena_mpi::coll::board::long_exchange::{self, LongExchange};
 use verbena_mpi::coll::board::short::{Exchange, Short};
 use verbena_mpi::coll::operations::Operands;
 use verbena_mpi::coll::{Blocks, Collective, Reduction};
@@ -50,8 +52,10 @@ enum Kind {
     Long(usize),
     /// A broadcast over slots, in pieces of this many bytes.
     LongBcast(usize),
+    /// In place over slots, in pieces of this many bytes; with the operand where the result goes.
+    InPlace(usize, Giving, bool),
     /// Over each other's memory, in parts of this many bytes.
-    Direct(usize, Access),
+    Direct(usize, Access, Giving),
 }
 
 /// The access of members to each other's memory.
@@ -137,6 +141,16 @@ fn short(board: &SharedBoard, job: Job, exchange: impl Exchange + 'static) -> Ad
     })
 }
 
+/// An exchange of up to `bytes` bytes of each rank: in every other job through slots, if they fit.
+fn exchange(board: &SharedBoard, job: Job, bytes: usize, exchange: impl Exchange + 'static) -> Advance {
+    if job.number.is_multiple_of(2) || bytes > long_exchange::room(&**board.lock()) {
+        return short(board, job, exchange);
+    }
+    open(&mut **board.lock(), job);
+    let (board, mut long) = (board.clone(), LongExchange::new(&**board.lock(), exchange));
+    Box::new(move |_, _| long.advance(&mut **board.lock()))
+}
+
 fn reduction() -> Reduction<'static> {
     Reduction { op: Op::predefined(mpi::MPI_SUM).expect("a predefined operation"), datatype: word() }
 }
@@ -184,10 +198,10 @@ fn part(job: Job, comm: &Comm, board: &SharedBoard) -> Part {
         Kind::Reduce => (short(board, job, fold(0..ranks, me == root)), (me == root).then(|| sum(0, ranks))),
         Kind::Scan => (short(board, job, fold(0..me + 1, true)), Some(sum(0, me + 1))),
         Kind::Allgather => {
-            let exchange = Allgather { mine: own, recv: blocks(out), me };
+            let gather = Allgather { mine: own, recv: blocks(out), me };
             let all =
                 (0..ranks).flat_map(|rank| if rank == me { vec![0; n] } else { own_words(rank).collect() });
-            (short(board, job, exchange), Some(all.collect()))
+            (exchange(board, job, 4 * n, gather), Some(all.collect()))
         }
         Kind::Gather => {
             let recv = (me == root).then(|| blocks(out));
@@ -204,25 +218,54 @@ fn part(job: Job, comm: &Comm, board: &SharedBoard) -> Part {
             (short(board, job, exchange), (me != root).then_some(block))
         }
         Kind::Alltoall => {
-            let exchange = Alltoall { send: blocks(send), recv: blocks(out), block: 4 * n, ranks, me };
+            let alltoall = Alltoall { send: blocks(send), recv: blocks(out), block: 4 * n, ranks, me };
             let all = (0..ranks).flat_map(|rank| match rank == me {
                 true => vec![0; n],
                 false => (me * n..(me + 1) * n).map(|i| contribution(job, rank, i)).collect(),
             });
-            (short(board, job, exchange), Some(all.collect()))
+            (exchange(board, job, 4 * n * (ranks - 1), alltoall), Some(all.collect()))
         }
         Kind::LongBcast(piece) => {
             let place = if me == root { send } else { out };
             let step = long_bcast(board, Buffer::Contiguous(place.part(0, 4 * n)), job, piece);
             (step, (me != root).then(|| own_words(root).collect()))
         }
-        Kind::Direct(piece, access) => {
-            let gives = matches!(access, Access::Granted | Access::InPlace);
-            (direct(board, (send, out), job, piece, access), gives.then(|| sum(0, ranks)))
-        }
+        Kind::Direct(..) | Kind::InPlace(..) => reduced(job, board, (send, out), &sum(0, ranks)),
         Kind::Long(piece) => (long(comm, board, (send, out), n, piece), Some(sum(0, ranks))),
     };
     Part { step, out, expected }
+}
+
+/// A reduction in slots or in each other's memory, and what a rank gets of all results.
+fn reduced(
+    job: Job,
+    board: &SharedBoard,
+    vectors: (Region, Region),
+    all: &[u32],
+) -> (Advance, Option<Vec<u32>>) {
+    let (me, ranks) = {
+        let board = board.lock();
+        (board.me(), board.ranks())
+    };
+    let of = |giving: Giving| {
+        let (first, len) = giving.result((me, ranks, job.root), job.words);
+        all[first..first + len].to_vec()
+    };
+    match job.kind {
+        Kind::Direct(piece, access, giving) => {
+            let gives = matches!(access, Access::Granted | Access::InPlace);
+            let suits = suits_any_results(&**board.lock(), 4 * job.words, piece, 4);
+            let giving = if suits { giving } else { Giving::All };
+            (direct(board, vectors, job, (piece, giving), access), gives.then(|| of(giving)))
+        }
+        Kind::InPlace(piece, giving, over) => {
+            open(&mut **board.lock(), job);
+            let what = (giving, job.root, over);
+            let mut next = in_place::begin(board, vectors, job.words, reduction(), what, piece);
+            (Box::new(move |_, _| next()), Some(of(giving)))
+        }
+        other => unreachable!("{other:?} goes another way"),
+    }
 }
 
 /// A broadcast over slots.
@@ -241,7 +284,7 @@ fn direct(
     board: &SharedBoard,
     (send, out): (Region, Region),
     job: Job,
-    piece: usize,
+    (piece, giving): (usize, Giving),
     access: Access,
 ) -> Advance {
     let mut locked = board.lock();
@@ -255,15 +298,17 @@ fn direct(
         }
     };
     let reach: &Reach = Box::leak(Box::new((0..locked.ranks()).map(neighbor).collect()));
-    let from = if access == Access::InPlace { out } else { send };
+    let has_result = giving != Giving::ToRoot || locked.me() == job.root;
+    let from = if access == Access::InPlace && has_result { out } else { send };
     from.copy_from(send);
     let operands = Operands {
         send: Some(elements(from)),
-        recv: Some(elements(out)),
+        recv: has_result.then(|| elements(out)),
         count: job.words,
         commutative: true,
     };
-    let mut allreduce = Allreduce::new(&mut **locked, operands, reduction(), reach, piece);
+    let results = giving.results(locked.ranks(), job.root, job.words);
+    let mut allreduce = DirectReduction::new(&mut **locked, operands, reduction(), results, reach, piece);
     drop(locked);
     let board = board.clone();
     Box::new(move |_, _| {
@@ -332,7 +377,7 @@ fn is_right(part: &Part) -> bool {
 }
 
 fn job(random: &mut Random, number: usize, ranks: usize, record_bytes_max: usize) -> Job {
-    let kind = match random.below(16) {
+    let kind = match random.below(19) {
         0 => Kind::Barrier,
         1 | 2 => Kind::Bcast,
         3 => Kind::Allreduce,
@@ -345,12 +390,19 @@ fn job(random: &mut Random, number: usize, ranks: usize, record_bytes_max: usize
         10 => Kind::LongBcast(random.pick(&[3, 20, 64, 128])),
         11..=13 => {
             let access = [Access::Granted, Access::Granted, Access::InPlace, Access::Denied, Access::Lost];
-            Kind::Direct(random.pick(&[4, 20, 64, 128]), random.pick(&access))
+            let giving = random.pick(&[Giving::All, Giving::All, Giving::ToRoot, Giving::Blocks]);
+            Kind::Direct(random.pick(&[4, 20, 64, 128]), random.pick(&access), giving)
+        }
+        14..=16 => {
+            let giving = random.pick(&[Giving::All, Giving::All, Giving::ToRoot, Giving::Blocks]);
+            Kind::InPlace(random.pick(&[4, 20, 64, 128]), giving, random.percent(30))
         }
         _ => Kind::Long(random.pick(&[4, 20, 64, 128])),
     };
     let words = match kind {
-        Kind::Long(_) | Kind::LongBcast(_) | Kind::Direct(..) => random.between(1, 300) as usize,
+        Kind::Long(_) | Kind::LongBcast(_) | Kind::Direct(..) | Kind::InPlace(..) => {
+            random.between(1, 300) as usize
+        }
         Kind::Scatter | Kind::Alltoall => random.below((record_bytes_max / ranks / 4) as u64 + 1) as usize,
         _ => random.below((record_bytes_max / 4) as u64 + 1) as usize,
     };

@@ -89,6 +89,9 @@ impl Board for Late {
     fn post(&mut self) {
         self.inner.post();
     }
+    fn step(&mut self) {
+        self.inner.step();
+    }
     fn posted(&self) -> u64 {
         self.inner.posted()
     }

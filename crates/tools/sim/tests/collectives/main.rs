@@ -6,6 +6,7 @@ mod arena;
 mod board;
 mod element;
 mod errors;
+mod in_place;
 mod inter;
 mod job;
 mod late;

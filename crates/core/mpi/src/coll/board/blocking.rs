@@ -2,21 +2,21 @@
 //! call must go another way: there is no board, it is too long, or not all members know its sizes.
 //! All members decide alike.
 
-use super::direct::{Allreduce, Verdict};
-use super::exchanges::{Allgather, Alltoall, Barrier, Bcast, Fold, Gather, Scatter};
+mod reductions;
+
+use super::exchanges::{Allgather, Alltoall, Barrier, Bcast, Gather, Scatter};
 use super::handle::SharedBoard;
 use super::long_bcast::LongBcast;
+use super::long_exchange::{self, LongExchange};
 use super::short::{Exchange, Short, differing};
 use crate::coll::Blocks;
-use crate::coll::algorithms::reduce_scatter::BlockCounts;
 use crate::coll::call::name;
 use crate::coll::choose::{OnBoard, TABLE};
-use crate::coll::execute::{Reduction, copy, is_round_to_look};
-use crate::coll::operands::Operands;
+use crate::coll::execute::{copy, is_round_to_look};
 use crate::comm::{Comm, Traffic};
 use crate::error::{Error, Result};
 use crate::process::{Process, failure_error};
-use std::ops::Range;
+pub use reductions::{allreduce, exscan, reduce, reduce_scatter, scan};
 use verbena_channel::board::Board;
 use verbena_channel::mark::Mark;
 use verbena_hang::Awaited;
@@ -54,6 +54,8 @@ macro_rules! on_board {
 trait Drive {
     /// The result when it ends.
     type Outcome;
+    /// The number of looks at the board before the first round of progress.
+    const LOOKS: u32 = LOOKS;
     /// Goes on until it would have to wait; `None` if it must be called again.
     fn drive(&mut self, board: &mut dyn Board) -> Result<Option<Self::Outcome>>;
     /// Looks elsewhere for what it waits for, in an idle round.
@@ -72,13 +74,13 @@ impl<E: Exchange> Drive for Short<E> {
     }
 }
 
-impl Drive for Allreduce<'_> {
-    type Outcome = Verdict;
-    fn drive(&mut self, board: &mut dyn Board) -> Result<Option<Verdict>> {
-        self.advance(board)
+impl<E: Exchange> Drive for LongExchange<E> {
+    type Outcome = ();
+    fn drive(&mut self, board: &mut dyn Board) -> Result<Option<()>> {
+        self.advance(board).map(|done| done.then_some(()))
     }
     fn seek(&mut self, board: &mut dyn Board) {
-        Allreduce::seek(self, board);
+        LongExchange::seek(self, board);
     }
 }
 
@@ -123,7 +125,7 @@ fn drive<D: Drive>(
     if comm.collectives_begun().is_multiple_of(PROGRESS_EVERY) {
         process.progress();
     }
-    let looks = if process.may_spin() { LOOKS } else { 1 };
+    let looks = if process.may_spin() { D::LOOKS } else { 1 };
     for _ in 0..looks {
         if let Some(outcome) = collective.drive(board)? {
             return Ok(outcome);
@@ -206,116 +208,26 @@ fn long_bcast(
     drive(process, comm, call, &mut **board, collective).map(Some)
 }
 
-/// Returns whether all members can reduce records, which lie at any address: predefined operations
-/// and datatypes only.
-#[inline]
-fn is_plain(reduction: Reduction) -> bool {
-    reduction.op.builtin().is_some() && reduction.datatype.as_basic().is_some()
-}
-
-/// Runs a reduction in which this member combines a part of the operands of some members.
-#[inline]
-fn fold(
+/// Runs an exchange in which each member has up to `bytes` bytes for the others, through slots;
+/// `Ok(None)` if the call must go another way.
+fn long(
     process: &Process,
     comm: &Comm,
     call: Mark,
-    operands: Operands,
-    reduction: Reduction,
-    from: Range<usize>,
-    part: (usize, usize),
-) -> Done {
-    if !is_plain(reduction) {
-        return None;
-    }
-    let (send, recv, count) = (operands.input(), operands.recv, operands.count);
-    let exchange = Fold { send, recv, count, from, part, reduction, first: None };
-    on_board!(process, comm, call, operands.bytes(), exchange)
-}
-
-/// `MPI_Allreduce`.
-#[inline]
-pub fn allreduce(
-    process: &Process,
-    comm: &Comm,
-    call: Mark,
-    operands: Operands,
-    reduction: Reduction,
-) -> Done {
-    let ranks = comm.size() as usize;
-    let done = fold(process, comm, call, operands, reduction, 0..ranks, (0, operands.count));
-    if done.is_some() {
-        return done;
-    }
-    match TABLE.allreduce_on_board(ranks, operands.bytes()) {
-        OnBoard::Direct(piece) if is_plain(reduction) => {
-            allreduce_directly(process, comm, call, operands, reduction, piece).transpose()
-        }
-        _ => None,
-    }
-}
-
-/// Reduces long vectors in each other's memory; `Ok(None)` if the call must go another way.
-fn allreduce_directly(
-    process: &Process,
-    comm: &Comm,
-    call: Mark,
-    operands: Operands,
-    reduction: Reduction,
-    piece: usize,
+    bytes: usize,
+    exchange: impl Exchange,
 ) -> Result<Option<()>> {
+    if TABLE.exchange_on_board(comm.size() as usize, bytes) != OnBoard::WholeSlots {
+        return Ok(None);
+    }
     let Some(board) = comm.board_handle().board(process, comm)? else { return Ok(None) };
-    let Some(reach) = comm.board_handle().reach(process, comm) else { return Ok(None) };
     let mut board = board.lock();
+    if bytes > long_exchange::room(&**board) {
+        return Ok(None);
+    }
     open(&mut **board, comm, call);
-    let collective = Allreduce::new(&mut **board, operands, reduction, reach, piece);
-    match drive(process, comm, call, &mut **board, collective)? {
-        Verdict::Done => Ok(Some(())),
-        Verdict::Refused => {
-            comm.board_handle().part();
-            Ok(None)
-        }
-    }
-}
-
-/// `MPI_Reduce`.
-pub fn reduce(
-    process: &Process,
-    comm: &Comm,
-    call: Mark,
-    operands: Operands,
-    reduction: Reduction,
-    root: i32,
-) -> Done {
-    if comm.is_inter() {
-        return None;
-    }
-    let recv = operands.recv.filter(|_| comm.rank() == root);
-    let operands = Operands { send: Some(operands.input()), recv, ..operands };
-    fold(process, comm, call, operands, reduction, 0..comm.size() as usize, (0, operands.count))
-}
-
-/// `MPI_Reduce_scatter` and `MPI_Reduce_scatter_block`.
-pub fn reduce_scatter(
-    process: &Process,
-    comm: &Comm,
-    call: Mark,
-    operands: Operands,
-    reduction: Reduction,
-    blocks: BlockCounts,
-) -> Done {
-    let me = comm.rank() as usize;
-    let part = (blocks.sum(0, me), blocks.count(me));
-    fold(process, comm, call, operands, reduction, 0..comm.size() as usize, part)
-}
-
-/// `MPI_Scan`.
-pub fn scan(process: &Process, comm: &Comm, call: Mark, operands: Operands, reduction: Reduction) -> Done {
-    fold(process, comm, call, operands, reduction, 0..comm.rank() as usize + 1, (0, operands.count))
-}
-
-/// `MPI_Exscan`.
-pub fn exscan(process: &Process, comm: &Comm, call: Mark, operands: Operands, reduction: Reduction) -> Done {
-    fold(process, comm, call, operands, reduction, 0..comm.rank() as usize, (0, operands.count))
+    let collective = LongExchange::new(&**board, exchange);
+    drive(process, comm, call, &mut **board, collective).map(Some)
 }
 
 /// Handles this member's own block, once its part in the exchange is done.
@@ -330,8 +242,9 @@ pub fn allgather(process: &Process, comm: &Comm, call: Mark, mine: Option<&Buffe
     }
     let (me, ranks) = (comm.rank() as usize, comm.size() as usize);
     let longest = (0..ranks).map(|rank| recv.bytes(rank)).max().unwrap_or(0);
-    let exchange = Allgather { mine: mine.cloned().unwrap_or_else(|| recv.buffer(me)), recv, me };
-    let done = on_board!(process, comm, call, longest, exchange);
+    let exchange = || Allgather { mine: mine.cloned().unwrap_or_else(|| recv.buffer(me)), recv, me };
+    let done = on_board!(process, comm, call, longest, exchange())
+        .or_else(|| long(process, comm, call, longest, exchange()).transpose());
     own_block(done, || mine.map_or(Ok(()), |mine| copy(mine, &recv.buffer(me))))
 }
 
@@ -386,7 +299,9 @@ pub fn alltoall(process: &Process, comm: &Comm, call: Mark, send: Option<Blocks>
         return None;
     }
     let (me, ranks, block) = (comm.rank() as usize, comm.size() as usize, recv.bytes(0));
-    let exchange = Alltoall { send: send.unwrap_or(recv), recv, block, ranks, me };
-    let done = on_board!(process, comm, call, block.saturating_mul(ranks - 1), exchange);
+    let (exchange, bytes) =
+        (|| Alltoall { send: send.unwrap_or(recv), recv, block, ranks, me }, block.saturating_mul(ranks - 1));
+    let done = on_board!(process, comm, call, bytes, exchange())
+        .or_else(|| long(process, comm, call, bytes, exchange()).transpose());
     own_block(done, || send.map_or(Ok(()), |send| copy(&send.buffer(me), &recv.buffer(me))))
 }

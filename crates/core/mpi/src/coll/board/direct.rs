@@ -14,6 +14,7 @@
 use super::addresses::{VectorAddress, VectorAddresses};
 pub use super::handle::Reach;
 use super::operands::OperandSlots;
+use super::results::Results;
 use super::short::Short;
 use crate::coll::algorithms::part;
 use crate::coll::execute::Reduction;
@@ -45,10 +46,12 @@ enum Stage {
     Ending,
 }
 
-/// `MPI_Allreduce` with a predefined operation on a predefined datatype.
-pub struct Allreduce<'a> {
+/// A reduction with a predefined operation on a predefined datatype.
+pub struct DirectReduction<'a> {
     send: Region,
-    recv: Region,
+    /// The place of this member's results, and where they begin in the vector.
+    recv: Option<Region>,
+    from: usize,
     reduction: Reduction<'a>,
     reach: &'a Reach,
     me: usize,
@@ -61,30 +64,58 @@ pub struct Allreduce<'a> {
     failure: Option<Error>,
 }
 
-impl<'a> Allreduce<'a> {
+/// The bytes of a part, if the parts are about `piece` bytes long.
+fn part_bytes(board: &dyn Board, piece: usize, size: usize) -> usize {
+    (piece.min(board.slot_bytes()) / size).max(1) * size
+}
+
+/// Returns whether members may get different results of vectors of `bytes` bytes, of elements of
+/// `size` bytes: only if results go through slots. In the program's memory, a block might take the
+/// place of operands that others still read.
+pub fn suits_any_results(board: &dyn Board, bytes: usize, piece: usize, size: usize) -> bool {
+    OperandSlots::new(board, bytes, part_bytes(board, piece, size)).route.shows
+}
+
+impl<'a> DirectReduction<'a> {
     /// A reduction that has not begun, of at least one element, in parts of about `piece` bytes.
-    /// `board` must be open for it.
+    /// `board` must be open for it, and suit the results ([`suits_any_results`]).
     pub fn new(
         board: &mut dyn Board,
         operands: Operands<'a>,
         reduction: Reduction<'a>,
+        results: Results,
         reach: &'a Reach,
         piece: usize,
-    ) -> Allreduce<'a> {
-        let (send, recv) =
-            (operands.input().origins(operands.count), operands.output().origins(operands.count));
+    ) -> DirectReduction<'a> {
         let (me, size, bytes) = (board.me(), operands.input().bytes(1), operands.bytes());
-        let (send, recv) = (send.part(0, bytes), recv.part(0, bytes));
+        let (first, own) = results.wanted(operands.count, me);
+        let send = operands.input().origins(operands.count).part(0, bytes);
+        let recv = operands.recv.filter(|_| own > 0).map(|recv| recv.origins(own).part(0, own * size));
+        let to = recv.map_or(0, |recv| recv.address());
         board.offer_parts();
         let reaches = (0..).zip(reach).all(|(rank, neighbor)| rank == me || neighbor.is_some());
         let flags = if reaches { VectorAddress::REACHES } else { 0 };
-        let flags = if send == recv { flags | VectorAddress::IN_PLACE } else { flags };
-        let mine = VectorAddress { from: send.address(), to: recv.address(), bytes: bytes as u64, flags };
+        let flags = if to == send.address() { flags | VectorAddress::IN_PLACE } else { flags };
+        let mine = VectorAddress { from: send.address(), to, bytes: bytes as u64, flags };
         let meeting = Short::new(VectorAddresses { mine, all: Vec::with_capacity(board.ranks()) });
-        let slots = OperandSlots::new(board, bytes, (piece.min(board.slot_bytes()) / size).max(1) * size);
+        let slots = OperandSlots::new(board, bytes, part_bytes(board, piece, size));
         let stage = if slots.route.stages { Stage::Staging } else { Stage::Meeting };
         let (vectors, failure) = (Vec::new(), None);
-        Allreduce { send, recv, reduction, reach, me, size, slots, stage, meeting, vectors, failure }
+        let from = first * size;
+        DirectReduction {
+            send,
+            recv,
+            from,
+            reduction,
+            reach,
+            me,
+            size,
+            slots,
+            stage,
+            meeting,
+            vectors,
+            failure,
+        }
     }
 
     /// Goes on until it would have to wait; `Ok(None)` if it must be called again.
@@ -148,12 +179,18 @@ impl<'a> Allreduce<'a> {
         }
     }
 
-    /// Copies the results out of the slots.
+    /// Copies this member's results out of the slots.
     fn take_results(&self, board: &dyn Board) {
+        let Some(recv) = self.recv else { return };
+        let wanted = self.from..self.from + recv.len();
         for n in 0..self.slots.parts() {
             let bytes = self.range(n);
-            let result = self.slots.result(board, n, bytes.len());
-            self.recv.part(bytes.start, bytes.len()).copy_from(result);
+            let (first, end) = (wanted.start.max(bytes.start), wanted.end.min(bytes.end));
+            if first < end {
+                let result = self.slots.result(board, n, bytes.len());
+                recv.part(first - self.from, end - first)
+                    .copy_from(result.part(first - bytes.start, end - first));
+            }
         }
     }
 
@@ -186,7 +223,7 @@ impl<'a> Allreduce<'a> {
         let [incoming, one, other] = self.slots.temporary(board, bytes.len());
         let out = match self.slots.route.shows {
             true => self.slots.result(board, n, bytes.len()),
-            false => self.recv.part(bytes.start, bytes.len()),
+            false => self.whole().part(bytes.start, bytes.len()),
         };
         let mut left = self.operand(board, 0, n, one)?;
         for rank in 1..board.ranks() {
@@ -205,6 +242,11 @@ impl<'a> Allreduce<'a> {
             out.copy_from(left);
         }
         if self.slots.route.shows { Ok(()) } else { self.hand_out(out, bytes.start) }
+    }
+
+    /// The place of all results, which every member has if they do not go through slots.
+    fn whole(&self) -> Region {
+        self.recv.expect("all members get all results")
     }
 
     /// Returns part `n` of a member's operand: in place, or read into `room`.
@@ -247,7 +289,7 @@ impl<'a> Allreduce<'a> {
 }
 
 #[cold]
-fn of_other_length(rank: usize, theirs: u64, own: u64) -> Error {
+pub(super) fn of_other_length(rank: usize, theirs: u64, own: u64) -> Error {
     Error::new(
         if theirs > own { MPI_ERR_TRUNCATE } else { MPI_ERR_COUNT },
         "the ranks of a communicator gave different lengths to a reduction",

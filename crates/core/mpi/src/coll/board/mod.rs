@@ -7,9 +7,12 @@
 //! | `short` | short collectives: each member appends a record, the others read it |
 //! | `exchanges` | what each short collective writes and reads |
 //! | `long_bcast` | long broadcasts through slots |
+//! | `long_exchange` | long exchanges of blocks through slots |
 //! | `direct` | long reductions: the members reach into each other's memory |
 //! | `addresses` | the records by which they tell each other where their vectors lie |
+//! | `results` | who gets what of a reduction |
 //! | `operands` | what they keep in slots |
+//! | `in_place` | reductions whose operands and results travel in the same cache lines |
 //! | `blocking` | blocking calls that go one of these ways, without a schedule |
 //!
 //! Only blocking collectives use a board. Each member is in one of them at a time, and all go
@@ -22,8 +25,11 @@ pub mod blocking;
 pub mod direct;
 pub mod exchanges;
 mod handle;
+pub mod in_place;
 pub mod long_bcast;
+pub mod long_exchange;
 mod operands;
+pub mod results;
 pub mod short;
 
 pub(crate) use handle::BoardHandle;

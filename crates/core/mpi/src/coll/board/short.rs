@@ -148,7 +148,7 @@ fn shape<E: Exchange>(bytes: usize) -> Shape {
 }
 
 #[cold]
-fn of_other_length(rank: usize, sent: usize, expected: usize) -> Error {
+pub(super) fn of_other_length(rank: usize, sent: usize, expected: usize) -> Error {
     Error::new(
         if sent > expected { MPI_ERR_TRUNCATE } else { MPI_ERR_COUNT },
         "the ranks of a communicator gave different lengths to a collective",

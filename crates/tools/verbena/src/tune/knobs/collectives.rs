@@ -21,7 +21,7 @@ fn threshold(ways: [&'static str; 2], edge: Edge, counts: Counts) -> KnobKind {
 /// vectors come last: their limit depends on the best other way, and no other knob looks at vectors
 /// so short.
 pub(super) fn on_a_node() -> Vec<Knob> {
-    of_two().into_iter().chain(of_more()).chain(short()).collect()
+    in_place().into_iter().chain(of_two()).chain(of_more()).chain(short()).collect()
 }
 
 type Words = &'static str;
@@ -63,12 +63,37 @@ fn short() -> Vec<Knob> {
     ]
 }
 
+/// Returns the knobs of reductions in place.
+fn in_place() -> Vec<Knob> {
+    vec![
+        knob(
+            "COLL_IN_PLACE_PIECE_BYTES",
+            "the pieces in which two ranks of a node reduce in place",
+            Metric::Allreduce,
+            sizes(14, 20),
+            2,
+            KnobKind::Values(&["4096", "8192", "16384", "32768"]),
+            &[set("COLL_IN_PLACE_BYTES_MIN", 1)],
+        ),
+        knob(
+            "COLL_IN_PLACE_BYTES_MIN",
+            "reductions of two ranks of a node: another way, or in place",
+            Metric::Allreduce,
+            sizes(9, 17),
+            2,
+            from(["another way", "in place"]),
+            &[],
+        ),
+    ]
+}
+
 /// Returns the knobs of long allreduces of two ranks; those over the board remain without `cma`.
 fn of_two() -> Vec<Knob> {
-    let both = [set("CHANNELS", "shm,cma")];
-    let shm = [set("CHANNELS", "shm")];
-    let over_board = [set("CHANNELS", "shm"), set("COLL_BOARD_EXCHANGE_BYTES_MIN", 0)];
-    let directly = [set("CHANNELS", "shm,cma"), set("COLL_DIRECT_SHARE_BYTES_MIN", 0)];
+    let not_in_place = set("COLL_IN_PLACE_BYTES_MIN", NEVER);
+    let both = [set("CHANNELS", "shm,cma"), not_in_place.clone()];
+    let shm = [set("CHANNELS", "shm"), not_in_place.clone()];
+    let over_board = [shm[0].clone(), shm[1].clone(), set("COLL_BOARD_EXCHANGE_BYTES_MIN", 0)];
+    let directly = [both[0].clone(), not_in_place, set("COLL_DIRECT_SHARE_BYTES_MIN", 0)];
     let exchanged = from(["by messages", "over the board"]);
     let directly_from = threshold(["through the board", "in each other's memory"], Edge::From, Counts::Share);
     let pieces = KnobKind::Values(&["4096", "8192", "16384", "32768"]);
@@ -135,6 +160,15 @@ fn of_more() -> Vec<Knob> {
             FOUR,
             pieces,
             &shm,
+        ),
+        knob(
+            "COLL_BOARD_EXCHANGE_BYTES_MAX",
+            "allgathers of a node: over the board, or by messages",
+            Metric::Allgather,
+            sizes(14, 18),
+            FOUR,
+            up_to(["over the board", "by messages"]),
+            &[set("CHANNELS", "shm,cma")],
         ),
         knob(
             "COLL_BOARD_BCAST_BYTES_MIN",

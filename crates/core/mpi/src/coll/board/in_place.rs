@@ -1,0 +1,263 @@
+//! Reductions in place: operands and results travel there and back in the same cache lines.
+//!
+//! Each member owns a share of the vector. It puts its operands for the others' shares into its own
+//! slots; the owner of a share combines them there, and what comes of it stays in the very lines
+//! that the operand came in, where the other member takes it. So the owner of a line writes what it
+//! has just received from the one that wrote it before. That is the cheap pattern: to write a line
+//! that another core has only read costs several times as much.
+//!
+//! The order in which operands are combined depends on ranks alone. One member computes each
+//! element, so all get the same bits.
+
+mod area;
+mod turns;
+
+use super::direct::of_other_length;
+use super::results::Results;
+use super::short::{Exchange, Short};
+use crate::coll::execute::Reduction;
+use crate::coll::operands::Operands;
+use crate::error::{Error, Result};
+use crate::generated::constants::MPI_ERR_COUNT;
+pub use area::Area;
+use turns::{Turn, Turns};
+use verbena_channel::board::Board;
+use verbena_memory::Region;
+use verbena_memory::copy::copy_wide;
+
+/// A reduction with a predefined operation on a predefined datatype.
+pub struct InPlace<'a> {
+    send: Region,
+    /// The place of this member's results: of the vector, or of its block.
+    recv: Option<Region>,
+    reduction: Reduction<'a>,
+    results: Results<'a>,
+    count: usize,
+    me: usize,
+    ranks: usize,
+    area: Area,
+    turns: Turns,
+    /// The number of looks for what a turn needs before it waits, and those that are left.
+    looks: u32,
+    looks_left: u32,
+    meeting: Short<Lengths>,
+    failure: Option<Error>,
+}
+
+impl<'a> InPlace<'a> {
+    /// A reduction that has not begun, of at least one element. `board` must be open for it.
+    pub fn new(
+        board: &dyn Board,
+        operands: Operands<'a>,
+        reduction: Reduction<'a>,
+        results: Results<'a>,
+        area: Area,
+        looks: u32,
+    ) -> InPlace<'a> {
+        let (me, ranks, count) = (board.me(), board.ranks(), operands.count);
+        let own = results.wanted(count, me).1;
+        let send = operands.input().origins(count).part(0, count * area.size);
+        let recv = operands.recv.filter(|_| own > 0).map(|recv| recv.origins(own).part(0, own * area.size));
+        let longest = (0..ranks).map(|rank| results.share(count, ranks, rank).1).max().unwrap_or(0);
+        let turns = Turns::new(longest.div_ceil(area.elements), area.chunks, board.posted());
+        let mine = [(count * area.size) as u64, longest as u64];
+        let meeting = Short::new(Lengths { mine });
+        InPlace {
+            send,
+            recv,
+            reduction,
+            results,
+            count,
+            me,
+            ranks,
+            area,
+            turns,
+            looks,
+            looks_left: looks,
+            meeting,
+            failure: None,
+        }
+    }
+
+    /// Goes on until it would have to wait; `Ok(true)` when done, and not to be called again then.
+    ///
+    /// # Errors
+    /// The members are in different collectives or gave different lengths.
+    pub fn advance(&mut self, board: &mut dyn Board) -> Result<bool> {
+        loop {
+            let turn = self.turns.turn();
+            if !self.may_go_on(board, turn) {
+                return Ok(false);
+            }
+            match turn {
+                Turn::Put(chunk) => self.put(board, chunk),
+                Turn::Meet => {
+                    if !self.meet(board)? {
+                        return Ok(false);
+                    }
+                }
+                Turn::Reduce(chunk) => {
+                    let outcome = self.reduce(board, chunk);
+                    self.failure = self.failure.take().or(outcome.err());
+                }
+                Turn::Take(chunk) => self.take(board, chunk),
+                Turn::Leave => board.say_results_read(),
+                Turn::Gone => return self.failure.take().map_or(Ok(true), Err),
+            }
+            if self.turns.is_told() {
+                board.step();
+            }
+            self.turns.finish();
+            self.looks_left = self.looks;
+        }
+    }
+
+    /// Looks elsewhere in an idle round, see [`Short::seek`].
+    pub fn seek(&mut self, board: &mut dyn Board) {
+        if self.turns.turn() == Turn::Meet {
+            self.meeting.seek(board);
+        }
+    }
+
+    /// Returns whether the others have done what this turn needs. At its first call in a turn it
+    /// looks for a while; later ones come between rounds of progress.
+    fn may_go_on(&mut self, board: &dyn Board, turn: Turn) -> bool {
+        let posts = self.turns.awaits();
+        if turn == Turn::Put(0) {
+            // What earlier collectives left in the slots.
+            return board.slots_are_read();
+        }
+        if posts == 0 {
+            return true;
+        }
+        let mut next = 0;
+        for _ in 0..=std::mem::take(&mut self.looks_left) {
+            while next < self.ranks && (next == self.me || board.has_posted(next, posts)) {
+                next += 1;
+            }
+            if next == self.ranks {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Meets the others; false if some are not there. It looks for them as for posts.
+    fn meet(&mut self, board: &mut dyn Board) -> Result<bool> {
+        for _ in 0..=std::mem::take(&mut self.looks_left) {
+            if self.meeting.advance(board)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The elements of chunk `chunk` in the share of `owner`: the first one, and how many.
+    fn range(&self, owner: usize, chunk: usize) -> (usize, usize) {
+        let (first, len) = self.results.share(self.count, self.ranks, owner);
+        let from = (chunk * self.area.elements).min(len);
+        (first + from, self.area.elements.min(len - from))
+    }
+
+    fn elements(&self, of: Region, (first, len): (usize, usize)) -> Region {
+        of.part(first * self.area.size, len * self.area.size)
+    }
+
+    fn others(&self) -> impl Iterator<Item = usize> + use<> {
+        let me = self.me;
+        (0..self.ranks).filter(move |&rank| rank != me)
+    }
+
+    fn put(&self, board: &dyn Board, chunk: usize) {
+        for owner in self.others() {
+            let range = self.range(owner, chunk);
+            let room = self.area.piece(board, self.me, owner, chunk, range.1);
+            copy_wide(self.elements(self.send, range), room);
+        }
+    }
+
+    /// Combines all operands of this member's share in the lines in which the first other member's
+    /// came, and copies the result to where it is wanted.
+    fn reduce(&self, board: &dyn Board, chunk: usize) -> Result<()> {
+        let range = self.range(self.me, chunk);
+        if range.1 == 0 {
+            return Ok(());
+        }
+        let place = |holder: usize| self.area.piece(board, holder, self.me, chunk, range.1);
+        let at = usize::from(self.me == 0);
+        let sum = place(at);
+        for rank in (0..self.ranks).filter(|&rank| rank != at) {
+            let operand = if rank == self.me { self.elements(self.send, range) } else { place(rank) };
+            let (left, right) = if rank < at { (operand, sum) } else { (sum, operand) };
+            let Reduction { op, datatype } = self.reduction;
+            op.combine(left, right, sum, range.1, datatype)?;
+        }
+        for rank in self.others().filter(|&rank| rank != at && self.results.has_others(rank)) {
+            copy_wide(sum, place(rank));
+        }
+        if let Some(recv) = self.recv {
+            copy_wide(sum, self.elements(recv, self.result_range(range, chunk)));
+        }
+        Ok(())
+    }
+
+    /// The place of this member's own results, which are these elements of the vector.
+    fn result_range(&self, range: (usize, usize), chunk: usize) -> (usize, usize) {
+        match self.results {
+            Results::Blocks(_) => (chunk * self.area.elements, range.1),
+            _ => range,
+        }
+    }
+
+    fn take(&self, board: &dyn Board, chunk: usize) {
+        let Some(recv) = self.recv.filter(|_| self.results.has_others(self.me)) else { return };
+        for owner in self.others() {
+            let range = self.range(owner, chunk);
+            copy_wide(self.area.piece(board, self.me, owner, chunk, range.1), self.elements(recv, range));
+        }
+    }
+}
+
+/// The records by which members meet: the bytes of the vector, and the elements of the longest
+/// share.
+struct Lengths {
+    mine: [u64; 2],
+}
+
+impl Exchange for Lengths {
+    fn bytes(&self, _: usize) -> Option<usize> {
+        Some(16)
+    }
+    fn write(&mut self, record: Region) -> Result<()> {
+        record.write(0, &self.mine[0].to_le_bytes());
+        record.write(8, &self.mine[1].to_le_bytes());
+        Ok(())
+    }
+    fn reads(&self, _: usize) -> bool {
+        true
+    }
+    fn read(&mut self, rank: usize, record: Region) -> Result<()> {
+        let word = |at: usize| {
+            let mut bytes = [0; 8];
+            record.read(at, &mut bytes);
+            u64::from_le_bytes(bytes)
+        };
+        let (theirs, own) = ([word(0), word(8)], self.mine);
+        match theirs == own {
+            true => Ok(()),
+            false if theirs[0] == own[0] => Err(of_other_blocks(rank, theirs[1], own[1])),
+            false => Err(of_other_length(rank, theirs[0], own[0])),
+        }
+    }
+}
+
+#[cold]
+fn of_other_blocks(rank: usize, theirs: u64, own: u64) -> Error {
+    Error::new(
+        MPI_ERR_COUNT,
+        "the ranks of a communicator gave different block lengths to a reduction",
+        format!("a longest block of {theirs} elements at rank {rank} of the communicator, {own} here"),
+        "the counts of the ranks do not match",
+        "give the same counts on all ranks",
+    )
+}

@@ -242,6 +242,9 @@ enum {
     MPI_ERR_SESSION = 60,
     MPI_ERR_ERRHANDLER = 61,
     MPI_ERR_ABI = 62,
+    MPIX_ERR_PROC_FAILED = 101,
+    MPIX_ERR_PROC_FAILED_PENDING = 102,
+    MPIX_ERR_REVOKED = 103,
     MPI_ERR_LASTCODE = 16383
 };
 
@@ -1324,6 +1327,35 @@ int PMPI_Win_call_errhandler(MPI_Win win, int errorcode);
 int PMPI_Win_create_errhandler(MPI_Win_errhandler_function *win_errhandler_fn, MPI_Errhandler *errhandler);
 int PMPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler *errhandler);
 int PMPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler);
+
+/* Lost processes (ULFM: no part of MPI-5.0). */
+/** Acknowledges failed processes: receives from any source no longer fail because of them. No part of MPI-5.0 (ULFM). */
+int MPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked);
+/** Agrees with all processes that live on the bits that all have set. No part of MPI-5.0 (ULFM). */
+int MPIX_Comm_agree(MPI_Comm comm, int *flag);
+/** Acknowledges all processes that are known to have failed. No part of MPI-5.0 (ULFM). */
+int MPIX_Comm_failure_ack(MPI_Comm comm);
+/** Tells the failed processes that were acknowledged. No part of MPI-5.0 (ULFM). */
+int MPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failedgrp);
+/** Tells the processes of a communicator that are known to have failed. No part of MPI-5.0 (ULFM). */
+int MPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp);
+/** Starts MPIX_Comm_agree, with a request. No part of MPI-5.0 (ULFM). */
+int MPIX_Comm_iagree(MPI_Comm comm, int *flag, MPI_Request *request);
+/** Tells whether a communicator was revoked. No part of MPI-5.0 (ULFM). */
+int MPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
+/** Ends all that is under way on a communicator, on all its processes. No part of MPI-5.0 (ULFM). */
+int MPIX_Comm_revoke(MPI_Comm comm);
+/** Makes a communicator of the processes that live. No part of MPI-5.0 (ULFM). */
+int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm);
+int PMPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked);
+int PMPIX_Comm_agree(MPI_Comm comm, int *flag);
+int PMPIX_Comm_failure_ack(MPI_Comm comm);
+int PMPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failedgrp);
+int PMPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp);
+int PMPIX_Comm_iagree(MPI_Comm comm, int *flag, MPI_Request *request);
+int PMPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
+int PMPIX_Comm_revoke(MPI_Comm comm);
+int PMPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm);
 
 /* Files (chapter 14). */
 /** Calls the error handler of a file. MPI-5.0, 9.5. */

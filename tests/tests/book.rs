@@ -32,6 +32,7 @@ pages! {
     launchers: "book/launchers.md",
     coming_from_other_libraries: "book/coming-from.md",
     when_it_fails: "book/fails.md",
+    going_on_after_a_death: "book/survive.md",
     tune: "book/tune.md",
     performance: "book/performance.md",
     what_is_there: "book/there.md",

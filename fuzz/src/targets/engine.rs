@@ -274,7 +274,7 @@ impl Run {
     /// A packet as a peer would send it, with some of its fields made up.
     fn forge(&mut self, input: &mut Unstructured<'_>) -> Result<()> {
         let peer = input.int_in_range(1..=PROCESSES - 1)?;
-        let kind = Kind::from_code(input.int_in_range(1..=14)?).expect("a kind");
+        let kind = Kind::from_code(input.int_in_range(1..=15)?).expect("a kind");
         let has_number = !matches!(kind, Kind::Moved | Kind::Again);
         let sequence = match input.ratio(1, 12)? {
             true => input.arbitrary()?,

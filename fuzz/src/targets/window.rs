@@ -14,7 +14,7 @@ use verbena_mpi::window::apply::{self, Domain, Guard, Target};
 use verbena_mpi::window::service::request::{Action, Elements, Request, WITHIN_BYTES_MAX};
 use verbena_mpi::window::service::shows::Answer;
 use verbena_mpi::window::service::{Exposed, Operation, Place, Service};
-use verbena_mpi::window::stripe::{STRIPES, Stripes};
+use verbena_mpi::window::stripe::{STRIPES, Stripes, yield_core};
 use verbena_mpi::window::{Remote, lock};
 use verbena_mpi::{Comm, Datatype, Error, Group, Op};
 use verbena_sim::{Cluster, Faults};
@@ -67,7 +67,7 @@ impl Window {
     }
 
     fn guard(&self) -> Guard<'static> {
-        let stripes = Stripes::new(self.words.lend().part(8, STRIPES * 8), 1, &|_| std::thread::yield_now());
+        let stripes = Stripes::new(self.words.lend().part(8, STRIPES * 8), 1, &yield_core);
         Guard { domain: Domain::Processor, stripes }
     }
 

@@ -52,6 +52,8 @@ pub enum Kind {
     Again = 13,
     /// The connection of a channel is to be given back.
     Leave = 14,
+    /// The communicator with this context was revoked.
+    Revoke = 15,
 }
 
 impl Kind {
@@ -74,6 +76,7 @@ impl Kind {
             12 => Moved,
             13 => Again,
             14 => Leave,
+            15 => Revoke,
             _ => return None,
         })
     }

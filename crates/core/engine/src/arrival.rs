@@ -1,5 +1,6 @@
 //! Takes in what arrives: packets in their order, and the ends of transfers.
 
+use crate::Failure;
 use crate::arrived::{Arrived, Body, Offer};
 use crate::control::{Control, MEMORY, Memory, Reader, WRITE};
 use crate::failover::has_number;
@@ -193,6 +194,7 @@ impl EngineState {
             Kind::Cancel => self.cancel_asked(peer, header),
             Kind::CancelAnswer => self.cancel_answered(peer, header),
             Kind::Leave => self.leave_told(peer, header)?,
+            Kind::Revoke => self.revoke(header.context),
             // They come beside the others, never in turn.
             Kind::Moved | Kind::Again => return None,
         }
@@ -320,7 +322,8 @@ impl EngineState {
         if header.flags == 0 {
             return;
         }
-        let completion = not_done(request.source, request.tag, None);
+        let failure = self.revoked.has(request.context).then_some(Failure::Revoked);
+        let completion = not_done(request.source, request.tag, failure);
         match request.state {
             State::Offered(outgoing) => self.end_outgoing(id, outgoing, completion),
             State::AwaitMatch => self.complete(id, completion),

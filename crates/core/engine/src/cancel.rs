@@ -8,6 +8,7 @@ use crate::request::{Request, State, not_done};
 use crate::slab::Id;
 use crate::state::EngineState;
 use crate::{RequestId, SendUnderWay};
+use verbena_channel::Peer;
 use verbena_channel::packet::{Header, Kind};
 
 impl Engine {
@@ -60,15 +61,20 @@ impl EngineState {
     /// The message has not left: takes it out of the outbox.
     fn cancel_queued(&mut self, id: Id) {
         let peer = self.requests.get(id).expect("a queued send").peer;
+        self.unqueue(peer, id);
+        self.complete_cancelled(id);
+    }
+
+    /// Takes a message that waits for room out of its peer's outbox.
+    pub(crate) fn unqueue(&mut self, peer: Peer, id: Id) {
         if let Some(state) = self.peers.get(peer) {
             state.outbox.retain(|item| !matches!(item, Waiting::Message(other) if *other == id));
             state.update_at_once();
         }
-        self.complete_cancelled(id);
     }
 
     /// The message has left: only the peer knows whether it was matched.
-    fn ask_to_cancel(&mut self, id: Id) {
+    pub(crate) fn ask_to_cancel(&mut self, id: Id) {
         let request = self.requests.get_mut(id).expect("a send");
         if std::mem::replace(&mut request.cancelling, true) {
             return;

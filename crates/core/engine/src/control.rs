@@ -17,6 +17,7 @@
 //! | `Cancel` | | match | sender's request | |
 //! | `CancelAnswer` | 1: cancelled | sender's request | | |
 //! | `Leave` | [`Leave`](crate::work::Leave) | a channel's name, hashed | | |
+//! | `Revoke` | | the communicator's first | | |
 //!
 //! "match" means that context, source and tag are those of the message. "memory" is the name of the
 //! memory channel (hashed) and the key that it made. On further rails (`rendezvous/rails.rs`) it

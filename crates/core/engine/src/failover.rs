@@ -177,6 +177,7 @@ impl Engine {
                 PeerEvent::Leave(peer, channel, step) => self.leave_step(peer, channel, step),
                 PeerEvent::Review => self.review_connections(),
                 PeerEvent::Room(peer) => self.move_one_sided(peer),
+                PeerEvent::Revoked(context) => self.pass_on_revoked(context),
             }
         }
         any

@@ -139,7 +139,7 @@ impl EngineState {
         self.work.gaps.retain(|gap| gap.peer != peer);
         self.work.peer_events.retain(|event| match event {
             PeerEvent::Lost(of, _) | PeerEvent::Leave(of, ..) | PeerEvent::Room(of) => *of != peer,
-            PeerEvent::Review => true,
+            PeerEvent::Review | PeerEvent::Revoked(_) => true,
         });
         if let Some(state) = self.peers.remove(peer) {
             state.count_in(&mut self.tally);

@@ -6,10 +6,12 @@
 //! the layer above knows which processes may send in a context.
 
 use crate::request::{NOBODY, State};
+use crate::revoke::LASTING_TAG;
 use crate::slab::Id;
 use crate::state::EngineState;
 use crate::{ANY_SOURCE, Engine, Failure, MaySend};
 use verbena_channel::Peer;
+use verbena_fault::Fault;
 
 impl Engine {
     /// Makes receives from any source fail from now on if one of the processes that may send to
@@ -22,14 +24,38 @@ impl Engine {
     /// (`None`).
     #[inline]
     pub fn loss(&self, context: u64, peer: Option<Peer>) -> Option<Failure> {
+        self.loss_under(context, peer, 0)
+    }
+
+    /// Like [`Engine::loss`], for a message with this tag.
+    #[inline]
+    pub(crate) fn loss_under(&self, context: u64, peer: Option<Peer>, tag: i32) -> Option<Failure> {
         if !self.state.any_broken {
             return None;
+        }
+        if tag > LASTING_TAG && self.state.revoked.has(context) {
+            return Some(Failure::Revoked);
         }
         let lost = match peer {
             None => self.state.lost_sender(context),
             Some(peer) => Some(peer).filter(|peer| self.state.is_broken(*peer)),
         };
         lost.map(|peer| self.state.failure_of(peer))
+    }
+}
+
+impl Engine {
+    /// Gives up a peer that is dead, as [`Engine::give_up`] does: its failures say so.
+    pub fn bury(&mut self, peer: Peer, fault: Fault) {
+        if !self.state.dead.contains(&peer) {
+            self.state.dead.push(peer);
+        }
+        self.give_up(peer, fault);
+    }
+
+    /// The peers that are dead, in the order of the news.
+    pub fn dead(&self) -> &[Peer] {
+        &self.state.dead
     }
 }
 

@@ -140,6 +140,10 @@ impl Completion {
 /// Tells whether `peer` may send messages in `context`.
 pub type MaySend = fn(context: u64, peer: Peer) -> bool;
 
+/// Notes that the communicator with this context was revoked; returns further contexts that go with
+/// it.
+pub type OnRevoke = fn(context: u64) -> Vec<u64>;
+
 /// The reason why an operation failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
@@ -157,8 +161,12 @@ pub enum Failure {
         /// The mark of the message.
         theirs: Mark,
     },
-    /// The channel to the peer failed (boxed: failures are rare, completions are not).
-    Channel(Box<Fault>),
+    /// The peer is dead, or counts as dead.
+    Dead(Box<Fault>),
+    /// The communicator was revoked.
+    Revoked,
+    /// The channel to this peer failed (boxed: failures are rare, completions are not).
+    Channel(Peer, Box<Fault>),
 }
 
 /// A command's answer.

@@ -301,7 +301,7 @@ impl EngineState {
         if peer < self.size {
             return self.failure_of(peer);
         }
-        Failure::Channel(Box::new(fault::no_such_process(self.me, peer, self.size)))
+        Failure::Channel(peer, Box::new(fault::no_such_process(self.me, peer, self.size)))
     }
 }
 

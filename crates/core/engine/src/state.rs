@@ -17,6 +17,7 @@ use crate::queue::Queue;
 use crate::rendezvous::{Incoming, Outgoing, TransferNote};
 use crate::request::{Request, State, not_done, unlike};
 use crate::requests::Requests;
+use crate::revoked::Revoked;
 use crate::slab::{Id, Slab};
 use crate::work::Work;
 use crate::{Completion, Failure, Settings};
@@ -50,6 +51,10 @@ pub(crate) struct EngineState {
     pub any_broken: bool,
     /// The processes that may send in each context, if the owner says.
     pub may_send: Option<crate::MaySend>,
+    /// The peers that are dead, by the owner's word.
+    pub dead: Vec<Peer>,
+    /// The communicators that were revoked.
+    pub revoked: Revoked,
     pub tally: Vec<ChannelCounters>,
     pub counts: Counters,
     pub listener: Option<Box<dyn Listener>>,
@@ -81,6 +86,8 @@ impl EngineState {
             under_way: 0,
             any_broken: false,
             may_send: None,
+            dead: Vec::new(),
+            revoked: Revoked::default(),
             tally: names.map(|name| ChannelCounters { name, ..Default::default() }).collect(),
             counts: Counters::default(),
             listener: None,
@@ -219,7 +226,8 @@ impl EngineState {
     /// Returns why the peer is broken.
     pub(crate) fn failure_of(&self, peer: Peer) -> Failure {
         let fault = self.peers.look(peer).and_then(|state| state.broken.clone());
-        Failure::Channel(fault.expect("asked only of broken peers"))
+        let fault = fault.expect("asked only of broken peers");
+        if self.dead.contains(&peer) { Failure::Dead(fault) } else { Failure::Channel(peer, fault) }
     }
 
     /// Returns whether the peer was given up.

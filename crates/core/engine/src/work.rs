@@ -35,6 +35,8 @@ pub(crate) enum PeerEvent {
     Leave(Peer, usize, Leave),
     /// The time has come to review which peers have connections and which should.
     Review,
+    /// A communicator was revoked, by its first context.
+    Revoked(u64),
     /// There is room for more transfers of one-sided operations on its memory.
     Room(Peer),
 }

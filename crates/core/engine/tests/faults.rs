@@ -67,7 +67,7 @@ fn an_ordered_wire_that_swaps_is_found_out() {
     pair.wire.meddle(1, |packets| packets.swap(0, 1));
     pair.settle();
     let answer = pair.send(1, 1, Bytes::zero(8).buffer());
-    let Some(Failure::Channel(fault)) = &done(&answer).failure else { panic!("{answer:?}") };
+    let Some(Failure::Channel(_, fault)) = &done(&answer).failure else { panic!("{answer:?}") };
     assert!(fault.what.contains("lost or reordered"), "{fault}");
     assert!(fault.on.contains("from process 0 to process 1"), "{fault}");
 }
@@ -119,7 +119,7 @@ fn a_channel_that_reports_a_broken_peer_fails_everything_with_it() {
         assert!(!pair.engines[0].is_quiet());
         pair.wire.corrupt(0);
         for send in sends {
-            let Some(Failure::Channel(fault)) = pair.end(0, send).failure else { panic!("{memory:?}") };
+            let Some(Failure::Channel(_, fault)) = pair.end(0, send).failure else { panic!("{memory:?}") };
             assert_eq!(fault.what, "the wire is corrupt");
         }
         assert!(is_channel_failure(done(&pair.send(0, 3, Bytes::zero(8).buffer()))));
@@ -145,7 +145,7 @@ fn a_peer_that_the_owner_gives_up_fails() {
     let send = pair.send(0, 1, Bytes::zero(5000).buffer());
     let fault = Fault { what: "died".into(), on: "1".into(), cause: "signal".into(), remedy: "-".into() };
     pair.engines[0].give_up(1, fault.clone());
-    assert_eq!(pair.end(0, send).failure, Some(Failure::Channel(Box::new(fault))));
+    assert_eq!(pair.end(0, send).failure, Some(Failure::Channel(1, Box::new(fault))));
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn a_peer_that_no_channel_reaches() {
             mode: Mode::Standard,
         };
         let Posted::Done(completion) = engine.send(send) else { panic!("pending") };
-        let Some(Failure::Channel(fault)) = completion.failure else { panic!("{completion:?}") };
+        let Some(Failure::Channel(_, fault)) = completion.failure else { panic!("{completion:?}") };
         assert!(fault.on.contains(text), "{fault}");
         assert!(![&fault.what, &fault.cause, &fault.remedy].iter().any(|part| part.is_empty()));
     }

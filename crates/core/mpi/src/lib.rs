@@ -2,6 +2,7 @@
 //! attributes, error handlers. The engine moves the messages; `abi` is what C sees.
 
 pub mod active;
+pub mod agreement;
 pub mod attribute;
 pub mod beside;
 pub mod bsend;

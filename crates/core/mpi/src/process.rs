@@ -14,7 +14,7 @@ mod watch;
 use crate::threads;
 use allocated::Allocated;
 pub use allocated::Freed;
-pub use failure::{checked, completion_error, failure_error};
+pub use failure::{checked, completion_error, failure_error, revoked};
 use foreign::ForeignState;
 pub use foreign::Origin;
 use std::sync::Arc;
@@ -25,12 +25,12 @@ use verbena_channel::Peer;
 use verbena_channel::board::Boards;
 use verbena_channel::heap::Heap;
 use verbena_channel::neighbor::Neighbors;
-use verbena_engine::{Completion, Engine, Envelope, MaySend, Posted, RequestId, SendRequest};
+use verbena_engine::{Completion, Engine, Envelope, MaySend, OnRevoke, Posted, RequestId, SendRequest};
 use verbena_waiting::current::CurrentWaiter;
 use verbena_waiting::lock::{Lock, SingleThread, SingleThreadGuard, is_shared};
 use verbena_waiting::{SLEEP_MAX, Step, ThreadPlacement, Waiter};
-pub use watch::Watch;
 use watch::Watched;
+pub use watch::{NEWS_TIME_MAX, Watch, is_known_dead};
 
 /// The state of this process.
 pub struct Process {
@@ -40,6 +40,10 @@ pub struct Process {
     waiter: CurrentWaiter,
     sleep_max: Duration,
     shares_cores: AtomicBool,
+    /// True while this process goes on when others die.
+    goes_on: AtomicBool,
+    /// True if one of the two above is: calls that do not wait take care of more than messages.
+    polls_with_care: AtomicBool,
     foreign: ForeignState,
     boards: Option<Arc<dyn Boards>>,
     neighbors: Option<Arc<dyn Neighbors>>,
@@ -121,6 +125,8 @@ impl Process {
             size,
             engine: Lock::new(engine),
             shares_cores: AtomicBool::new(waiter.shares_cores()),
+            goes_on: AtomicBool::new(false),
+            polls_with_care: AtomicBool::new(waiter.shares_cores()),
             waiter: CurrentWaiter::new(waiter),
             foreign: ForeignState::default(),
             sleep_max: SLEEP_MAX,
@@ -163,6 +169,12 @@ impl Process {
         Process { watched: Watched::by(watch), ..self }
     }
 
+    /// Calls `on_revoke` whenever a communicator was revoked.
+    pub fn with_on_revoke(self, on_revoke: OnRevoke) -> Process {
+        self.engine.lock().set_on_revoke(on_revoke);
+        self
+    }
+
     /// Makes receives from any source fail if a process that may send to them is lost.
     pub fn with_senders(self, may_send: MaySend) -> Process {
         self.engine.lock().set_senders(may_send);
@@ -194,6 +206,28 @@ impl Process {
     #[inline]
     fn shares_cores(&self) -> bool {
         self.shares_cores.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn polls_with_care(&self) -> bool {
+        self.polls_with_care.load(Ordering::Relaxed)
+    }
+
+    /// Notes whether ranks share cores.
+    fn set_shares_cores(&self, shares_cores: bool) {
+        self.shares_cores.store(shares_cores, Ordering::Relaxed);
+        self.polls_with_care.store(shares_cores || self.goes_on(), Ordering::Relaxed);
+    }
+
+    /// Notes whether this process goes on when others die: then it looks for deaths in all calls.
+    pub fn set_goes_on(&self, goes_on: bool) {
+        self.goes_on.store(goes_on, Ordering::Relaxed);
+        self.polls_with_care.store(goes_on || self.shares_cores(), Ordering::Relaxed);
+    }
+
+    /// Returns whether this process goes on when others die.
+    pub fn goes_on(&self) -> bool {
+        self.goes_on.load(Ordering::Relaxed)
     }
 
     /// This process's number in the job.
@@ -279,19 +313,24 @@ impl Process {
 
     /// Makes progress for a call that does not wait (`MPI_Test`, `MPI_Iprobe`). Programs repeat
     /// such calls in loops, so where ranks or threads share cores, a call that finds nothing
-    /// yields. The first few do not: another process may compute for a whole time slice.
+    /// yields. The first few do not: another process may compute for a whole time slice. And where
+    /// the process goes on when others die, such a call looks for deaths.
     #[inline]
     pub fn poll(&self) -> bool {
         let moved = self.progress();
-        match self.shares_cores() || is_shared() {
+        match self.polls_with_care() || is_shared() {
             true => self.polled(moved),
             false => moved,
         }
     }
 
-    /// Does the rest of [`Process::poll`] where somebody shares the core.
+    /// Does the rest of [`Process::poll`] where somebody shares the core, or others may die. A
+    /// program that only polls has no other news of deaths.
     #[cold]
     fn polled(&self, mut moved: bool) -> bool {
+        if self.goes_on() {
+            self.note_deaths();
+        }
         let vain = self.polled_in_vain.load(Ordering::Relaxed);
         if !moved && vain >= VAIN_POLLS && (self.shares_cores() || threads::several()) {
             self.waiter.get().step_aside();
@@ -329,7 +368,7 @@ impl Process {
         source: i32,
         tag: i32,
     ) -> Option<Option<Envelope>> {
-        if self.shares_cores() || !self.tasks.is_empty() {
+        if self.polls_with_care() || !self.tasks.is_empty() {
             return None;
         }
         Some(self.engine_alone(alone).probe_or_progress(context, source, tag))
@@ -373,6 +412,7 @@ impl Process {
                 let began = Instant::now();
                 waiter.sleep(longest.min(self.sleep_max));
                 self.answer();
+                self.note_deaths();
                 placement.keep();
                 waiter.help();
                 short_sleeps = if began.elapsed() < SHORT_SLEEP { short_sleeps.saturating_add(1) } else { 0 };

@@ -151,6 +151,7 @@ impl Request {
                 "it was started and not waited for",
             ));
         }
+        self.comm.as_ref().map_or(Ok(()), |comm| comm.check_usable())?;
         let active = match &self.kind {
             Kind::Persistent(starter) => starter(process)?,
             Kind::Partitioned(partitioned) => {

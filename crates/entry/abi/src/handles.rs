@@ -138,6 +138,14 @@ impl<T, const NULL: usize, const N: usize> Registry<T, NULL, N> {
         }
     }
 
+    /// Keeps the object from [`Registry::peek`] from now on.
+    pub fn hide(&self, handle: usize) {
+        match self.ready.get(handle.wrapping_sub(NULL)) {
+            Some(slot) => slot.store(std::ptr::null_mut(), Ordering::Release),
+            None => decode(self.kind, handle).map_or((), |place| self.table.hide(place)),
+        }
+    }
+
     /// Makes a handle for an object.
     pub fn insert(&self, object: Arc<T>) -> usize {
         encode(self.kind, self.table.insert(object))
@@ -294,6 +302,28 @@ pub fn recall(number: c_int, null: usize) -> usize {
     }
     let remembered = REMEMBERED.lock().unwrap();
     remembered.as_ref().and_then(|map| map.get(&number).copied()).unwrap_or(null)
+}
+
+/// The communicator of a call that needs the other processes; `MPIX_ERR_REVOKED` if it was revoked.
+#[inline]
+pub fn usable(comm: usize) -> Result<Ref<'static, Comm>> {
+    let comm = COMMS.get(comm)?;
+    comm.check_usable()?;
+    Ok(comm)
+}
+
+/// Like [`usable`], for a call that would give the program a request: if the communicator was
+/// revoked, it gets the null one, since programs wait for it whatever the call returned.
+///
+/// # Safety
+/// Unless it is null, `request` leads to memory for a handle that only this call uses.
+pub unsafe fn usable_or_null(comm: usize, request: *mut usize) -> Result<Ref<'static, Comm>> {
+    let usable = usable(comm);
+    if usable.as_ref().is_err_and(|error| error.class == mpi::MPIX_ERR_REVOKED) && !request.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { request.write(mpi::MPI_REQUEST_NULL) };
+    }
+    usable
 }
 
 #[cfg(test)]

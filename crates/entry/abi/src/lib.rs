@@ -36,6 +36,7 @@ pub mod requests;
 pub mod startup;
 pub mod state;
 pub mod status;
+mod survival;
 pub mod table;
 pub mod tool;
 mod traced;

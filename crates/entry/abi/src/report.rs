@@ -39,6 +39,11 @@ pub fn raise(call: &str, arguments: &[Argument], owner: Owner, failed: Failed) -
     if owner == Owner::Tool {
         return tool_code(error.class);
     }
+    if state::running().is_ok() && state::process().goes_on() {
+        // A program may repeat a call that fails at once, until another process revokes the
+        // communicator.
+        state::process().poll();
+    }
     let owner = own.unwrap_or(owner);
     let (errhandler, handle) = find(owner);
     let whole = format!("{call}{}", arguments::text(arguments));
@@ -76,7 +81,7 @@ pub fn handle_error(
     }
 }
 
-fn fatal_text(message: &str) -> String {
+pub(crate) fn fatal_text(message: &str) -> String {
     match state::try_process() {
         Some(process) => format!("verbena: process {} of {}: {message}", process.me(), process.size()),
         None => format!("verbena: {message}"),

@@ -5,13 +5,13 @@
 //! is open while the world model or any session is; when the last of them ends, operations under
 //! way are completed. Once nothing can begin again, the launcher is told.
 
-use crate::handles::COMMS;
+use crate::handles::{COMMS, FILES, WINS};
 use crate::owner::{Owner, on_comm};
 use crate::tool::clock_ns;
 use crate::{alone, crash, panic, progress_thread, state, unreceived, watch, whereabouts};
 use std::sync::{Arc, Mutex, OnceLock};
 use verbena_channel::{Peer, trace};
-use verbena_mpi::comm::world;
+use verbena_mpi::comm::{Traffic, world};
 use verbena_mpi::dynamic::{names, spawn};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::startup::{Launch, Started, abort_unlaunched, start};
@@ -71,7 +71,7 @@ fn make_process() -> Result<()> {
     COMMS.define(mpi::MPI_COMM_SELF, Arc::new(world::own(&process)));
     crate::predefined::learn_element_bytes();
     let watcher = watch::launcher().or_else(|| alone::watcher(process.me(), process.size()));
-    state::set_process(process.with_senders(may_send).with_watch(watcher));
+    state::set_process(process.with_senders(may_send).with_on_revoke(on_revoke).with_watch(watcher));
     tool::event::attach(state::process(), clock_ns);
     log::started(state::process(), launch.launcher, &launch.job);
     // Set only here, under the lock of `USERS`.
@@ -85,8 +85,22 @@ fn make_process() -> Result<()> {
 /// peer. A process of the world model cannot leave while this one is in MPI (`MPI_Finalize` is
 /// collective), so a lost one has died; a process that has only sessions may have left properly.
 fn may_send(context: u64, peer: Peer) -> bool {
-    let awaited = |comm: &Comm| comm.has_context(context) && comm.targets().members().contains(&peer);
-    state::world() == state::World::Running && COMMS.find(awaited).is_some()
+    state::world() == state::World::Running
+        && (COMMS.find(|comm| comm.may_hear(context, peer)).is_some()
+            || WINS.find(|win| win.may_hear(context, peer)).is_some()
+            || FILES.find(|file| file.may_hear(context, peer)).is_some())
+}
+
+/// Notes that the communicator with this context was revoked: its calls fail from now on. Returns
+/// the context of the communicator behind it, if there is one.
+fn on_revoke(context: u64) -> Vec<u64> {
+    let found = COMMS.find(|comm| comm.has_context(context));
+    let Some((handle, comm)) = found.and_then(|handle| Some((handle, COMMS.get(handle).ok()?))) else {
+        return Vec::new();
+    };
+    comm.note_revoked();
+    COMMS.hide(handle);
+    if comm.is_inter() { vec![comm.inner().context(Traffic::Point)] } else { Vec::new() }
 }
 
 /// Ends one use of the library; the last one waits for what is under way. A forked child ends
@@ -125,20 +139,50 @@ pub fn meet_world(process: &Process) -> Result<()> {
     let world = COMMS.get(mpi::MPI_COMM_WORLD)?;
     // The call names no communicator, so the error does.
     let named = |error| on_comm(error, Owner::Comm(mpi::MPI_COMM_WORLD));
-    meet_members(process, &world, coll::Kind::Finalize).map_err(named)?;
-    // From here on nobody posts a receive.
     let has_sessions = *USERS.lock().unwrap() > 1;
+    process.note_deaths();
+    let met = meet_members(process, &world, coll::Kind::Finalize);
+    if is_apart(process, &world) {
+        return part(process, has_sessions);
+    }
+    met.map_err(named)?;
+    // From here on nobody posts a receive.
     unreceived::take_back(process, has_sessions);
     drain(process);
-    meet_members(process, &world, coll::Kind::Finalize).map_err(named)?;
+    let met = meet_members(process, &world, coll::Kind::Finalize);
+    if is_apart(process, &world) {
+        return part(process, has_sessions);
+    }
+    met.map_err(named)?;
     unreceived::warn_of_arrived(process, has_sessions);
     // The collectives of a session may go on.
     if has_sessions { Ok(()) } else { check_received(process) }
 }
 
+/// Returns whether not all processes of the world can meet any more: one has died, or the world was
+/// revoked. The others may know it or not.
+fn is_apart(process: &Process, world: &Comm) -> bool {
+    world.is_revoked() || process.look(|engine| !engine.dead().is_empty())
+}
+
+/// Leaves without a meeting. Only the launcher knows who is left: this process tells it that it is
+/// ready, and serves the others until all are. Under other launchers than ours, where no death is
+/// survived, and with sessions that go on, it waits for nobody.
+fn part(process: &Process, has_sessions: bool) -> Result<()> {
+    drain(process);
+    let Some(place) = watch::place().filter(|_| !has_sessions) else { return Ok(()) };
+    launch().map_or(Ok(()), Launch::finalize)?;
+    process.wait(|_| place.is_parted().then_some(()));
+    Ok(())
+}
+
 /// Refuses messages of collectives that nobody received, now that all ranks have ended theirs.
 fn check_received(process: &Process) -> Result<()> {
-    let error_on = |comm: &Comm| coll::unreceived::mismatch_error(process, comm);
+    // Those of a communicator that was revoked were interrupted.
+    let error_on = |comm: &Comm| match comm.is_revoked() {
+        true => None,
+        false => coll::unreceived::mismatch_error(process, comm),
+    };
     let Some(handle) = COMMS.find(|comm| error_on(comm).is_some()) else { return Ok(()) };
     error_on(&*COMMS.get(handle)?).map_or(Ok(()), |error| Err(on_comm(error, Owner::Comm(handle))))
 }

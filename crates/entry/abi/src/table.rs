@@ -123,11 +123,19 @@ impl<T> Table<T> {
     #[inline(always)]
     pub unsafe fn peek(&self, _alone: SingleThread, place: Place) -> Option<&T> {
         let slot = self.slot(place.index)?;
-        if !slot.is_live(place.generation) {
+        if !slot.is_shown(place.generation) {
             return None;
         }
         // SAFETY: the slot is live, and stays so by the caller's promise.
         Some(unsafe { slot.object() })
+    }
+
+    /// Keeps the object from [`Table::peek`] from now on.
+    pub fn hide(&self, place: Place) {
+        // The pin keeps the slot from being used for another object meanwhile.
+        if let (Some(_held), Some(slot)) = (self.get(place), self.slot(place.index)) {
+            slot.hide();
+        }
     }
 
     /// Frees the handle at `place` and hands back the object; `None` if there is none.

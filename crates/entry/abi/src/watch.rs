@@ -8,6 +8,7 @@ use crate::python;
 use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
 use verbena_boot::status::{self, BYTES_MAX, StatusPlace};
+use verbena_channel::Peer;
 use verbena_hang::{Awaited, Communicator, HeldLock, Operation, Snapshot, Wait};
 use verbena_mpi::Comm;
 use verbena_mpi::comm::Traffic;
@@ -46,6 +47,18 @@ impl Watch for Launcher {
 
     fn is_asked(&self) -> bool {
         self.place.is_asked()
+    }
+
+    fn deaths(&self) -> u64 {
+        self.place.deaths()
+    }
+
+    fn dead(&self) -> Vec<Peer> {
+        self.place.dead()
+    }
+
+    fn goes_on(&self) -> bool {
+        self.place.goes_on()
     }
 
     fn now_ms(&self) -> u64 {

@@ -7,8 +7,8 @@
 //!
 //! | block | words |
 //! | --- | --- |
-//! | the first | a mark that tells our memory; the number of the launcher's last question |
-//! | one for each rank | process id; beats; waits; version; length; the question answered; the signal of a crash; whether it tells its frames; the bytes; the frames |
+//! | the first | a mark that tells our memory; the number of the launcher's last question; the number of ranks that have died, and of those whose death was acknowledged; whether all may leave; a bit for each dead rank, and for each that was acknowledged |
+//! | one for each rank | process id; beats; waits; version; length; the question answered; the signal of a crash; whether it tells its frames; the bytes; the frames; whether it wants to go on without others |
 //!
 //! The bytes of a rank are behind a version that is odd while they are written. Nobody waits for
 //! anybody: a reader that meets a writer tries again a few times.
@@ -26,9 +26,19 @@ const BLOCK_BYTES: usize = 16 << 10;
 const WORD_BYTES: usize = size_of::<u64>();
 const BLOCK_WORDS: usize = BLOCK_BYTES / WORD_BYTES;
 /// The first word of the memory: it is ours, of this layout.
-const MARK: u64 = u64::from_le_bytes(*b"VBstat01");
+const MARK: u64 = u64::from_le_bytes(*b"VBstat02");
 const MARK_AT: usize = 0;
 const QUESTION_AT: usize = 8;
+const DEATHS_AT: usize = 16;
+const ACKNOWLEDGED_AT: usize = 17;
+const PARTED_AT: usize = 18;
+/// A bit for each rank of the job that has died.
+const DEAD_BITS_AT: usize = 24;
+/// A bit for each rank whose death another one has acknowledged.
+const ACKNOWLEDGED_BITS_AT: usize = DEAD_BITS_AT + BITS_WORDS;
+const BITS_WORDS: usize = (BLOCK_WORDS - DEAD_BITS_AT) / 2;
+/// The ranks that have bits; the deaths of others cannot be told.
+pub const RANKS_MAX: usize = BITS_WORDS * 64;
 /// The words of a rank's block.
 const PID_AT: usize = 0;
 const BEATS_AT: usize = 1;
@@ -39,7 +49,9 @@ const ANSWER_AT: usize = 5;
 const CRASH_AT: usize = 6;
 const OFFERS_FRAMES_AT: usize = 7;
 /// The return addresses of a rank that computes: the question, their number, and they.
-const FRAMES_AT: usize = BLOCK_WORDS - 2 - FRAMES_MAX;
+const FRAMES_AT: usize = BLOCK_WORDS - 3 - FRAMES_MAX;
+/// Set while the rank wants to go on when others die.
+const GOES_ON_AT: usize = BLOCK_WORDS - 1;
 /// The most return addresses that a rank tells.
 pub const FRAMES_MAX: usize = 48;
 const BYTES_AT: usize = 8;
@@ -92,6 +104,23 @@ impl Words {
         // SAFETY: within the mapping by the check, which lives as long as `self`; a mapping is
         // aligned to pages.
         unsafe { self.base.add(at).as_ref() }
+    }
+
+    /// Adds a rank that has a bit to the set at `bits`, and counts the ranks of the set at `count`.
+    fn add(&self, rank: u32, bits: usize, count: usize) {
+        let (word, bit) = (bits + rank as usize / 64, 1 << (rank % 64));
+        if self.word(word).fetch_or(bit, Ordering::Release) & bit == 0 {
+            self.word(count).fetch_add(1, Ordering::Release);
+        }
+    }
+
+    /// The ranks of the set at `bits`.
+    fn ranks(&self, bits: usize) -> Vec<u32> {
+        let word = |at: usize| self.word(bits + at).load(Ordering::Acquire);
+        let ranks = |at: usize| {
+            (0..64).filter(move |bit| word(at) >> bit & 1 == 1).map(move |bit| at as u32 * 64 + bit)
+        };
+        (0..BITS_WORDS).filter(|at| word(*at) != 0).flat_map(ranks).collect()
     }
 }
 
@@ -168,6 +197,35 @@ impl StatusMemory {
     /// Asks all ranks to say anew what they do. Those that are in MPI do so within a moment.
     pub fn ask(&self) {
         self.words.word(QUESTION_AT).fetch_add(1, Ordering::Release);
+    }
+
+    /// Returns whether the rank at this place wants to go on now when others die.
+    pub fn goes_on(&self, place: usize) -> bool {
+        self.words.word(block(place) + GOES_ON_AT).load(Ordering::Relaxed) != 0
+    }
+
+    /// Tells all ranks of the host that this rank of the job has died; `false` if it has no bit.
+    pub fn bury(&self, rank: u32) -> bool {
+        let has_bit = (rank as usize) < RANKS_MAX;
+        if has_bit {
+            self.words.add(rank, DEAD_BITS_AT, DEATHS_AT);
+        }
+        has_bit
+    }
+
+    /// The number of ranks whose death some rank of the host has acknowledged.
+    pub fn acknowledged(&self) -> u64 {
+        self.words.word(ACKNOWLEDGED_AT).load(Ordering::Acquire)
+    }
+
+    /// These ranks.
+    pub fn acknowledged_ranks(&self) -> Vec<u32> {
+        self.words.ranks(ACKNOWLEDGED_BITS_AT)
+    }
+
+    /// Tells all ranks of the host that every rank of the job has left MPI, or is dead.
+    pub fn part(&self) {
+        self.words.word(PARTED_AT).store(1, Ordering::Release);
     }
 
     /// The signs of life of the rank at this place.
@@ -282,6 +340,38 @@ impl StatusPlace {
         self.question() != self.words.word(self.at + ANSWER_AT).load(Ordering::Relaxed)
     }
 
+    /// Says whether this process wants to go on when others die.
+    pub fn go_on(&self, wanted: bool) {
+        self.words.word(self.at + GOES_ON_AT).store(wanted.into(), Ordering::Relaxed);
+    }
+
+    /// Returns whether it has said so.
+    pub fn goes_on(&self) -> bool {
+        self.words.word(self.at + GOES_ON_AT).load(Ordering::Relaxed) != 0
+    }
+
+    /// Says that this process has taken notice of the deaths of these ranks.
+    pub fn acknowledge(&self, dead: impl IntoIterator<Item = u32>) {
+        let have_bits = dead.into_iter().filter(|rank| (*rank as usize) < RANKS_MAX);
+        have_bits.for_each(|rank| self.words.add(rank, ACKNOWLEDGED_BITS_AT, ACKNOWLEDGED_AT));
+    }
+
+    /// Returns whether every rank of the job has left MPI, or is dead.
+    pub fn is_parted(&self) -> bool {
+        self.words.word(PARTED_AT).load(Ordering::Acquire) != 0
+    }
+
+    /// The number of ranks of the job that have died.
+    #[inline]
+    pub fn deaths(&self) -> u64 {
+        self.words.word(DEATHS_AT).load(Ordering::Acquire)
+    }
+
+    /// The ranks of the job that have died.
+    pub fn dead(&self) -> Vec<u32> {
+        self.words.ranks(DEAD_BITS_AT)
+    }
+
     /// Sets the number of threads that wait.
     pub fn set_waits(&self, waits: u64) {
         self.words.word(self.at + WAITS_AT).store(waits, Ordering::Relaxed);
@@ -349,81 +439,4 @@ fn file_limit() -> Option<u64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A rank's place in the memory, by a descriptor of its own.
-    fn place(memory: &StatusMemory, place: usize) -> Option<StatusPlace> {
-        let own = std::os::fd::IntoRawFd::into_raw_fd(memory.memory.try_clone().expect("a descriptor"));
-        StatusPlace::told(&format!("{own}:{}:{place}", memory.inode))
-    }
-
-    #[test]
-    fn the_launcher_reads_what_a_rank_says() {
-        let memory = StatusMemory::create(2).expect("memory");
-        let own = place(&memory, 1).expect("a place");
-        assert_eq!(memory.read(1), None);
-        own.beat();
-        own.set_waits(3);
-        let pulse = Pulse { beats: 1, waits: 3, pid: std::process::id().into() };
-        assert_eq!((memory.pulse(1), memory.pulse(0)), (pulse, Pulse::default()));
-        own.write(b"hello, launcher", own.question());
-        assert_eq!(memory.read(1), Some((b"hello, launcher".to_vec(), true)));
-        memory.ask();
-        assert!(own.is_asked());
-        assert_eq!(memory.read(1), Some((b"hello, launcher".to_vec(), false)));
-        own.write(&[7; 2 * BYTES_MAX], own.question());
-        assert_eq!(memory.read(1), Some((vec![7; BYTES_MAX], true)));
-        assert!(!own.is_asked());
-    }
-
-    #[test]
-    fn frames_answer_one_question() {
-        let memory = StatusMemory::create(1).expect("memory");
-        let own = place(&memory, 0).expect("a place");
-        assert!(!memory.offers_frames(0));
-        own.offer_frames();
-        memory.ask();
-        assert!(memory.offers_frames(0) && memory.frames(0).is_empty());
-        own.write_frames(&[3, 4]);
-        own.write(&[9; BYTES_MAX], 0);
-        assert_eq!(memory.frames(0), [3, 4]);
-        own.write_frames(&[5; 2 * FRAMES_MAX]);
-        assert_eq!(memory.frames(0), [5; FRAMES_MAX]);
-        memory.ask();
-        assert_eq!(memory.frames(0), [0; 0]);
-    }
-
-    #[test]
-    fn a_crash_is_kept() {
-        let memory = StatusMemory::create(1).expect("memory");
-        let own = place(&memory, 0).expect("a place");
-        assert_eq!(memory.crash(0), None);
-        own.crash(11, b"here");
-        assert_eq!(memory.crash(0), Some((11, b"here".to_vec())));
-    }
-
-    #[test]
-    fn a_place_that_does_not_exist_is_refused() {
-        let memory = StatusMemory::create(2).expect("memory");
-        assert!(place(&memory, 2).is_none());
-        assert!(StatusPlace::told(&format!("{}:{}:0", memory.descriptor(), memory.inode + 1)).is_none());
-        assert!(StatusPlace::told("nonsense").is_none());
-    }
-
-    #[test]
-    fn a_reader_never_sees_half_of_two_answers() {
-        let memory = StatusMemory::create(1).expect("memory");
-        let own = place(&memory, 0).expect("a place");
-        std::thread::scope(|scope| {
-            scope.spawn(|| (0..2000_u32).for_each(|n| own.write(&[n as u8; 100], 0)));
-            let mut seen = 0;
-            while seen < 500 {
-                if let Some((bytes, _)) = memory.read(0) {
-                    assert!(bytes.iter().all(|&byte| byte == bytes[0]), "{bytes:?}");
-                    seen += 1;
-                }
-            }
-        });
-    }
-}
+mod tests;

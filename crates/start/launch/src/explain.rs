@@ -31,6 +31,7 @@ pub fn explain<'a>(failure: &Failure, place: impl Fn(u32) -> Place<'a>) -> Fault
             let crash = crash.map_or(String::new(), |crash| format!(", {crash}"));
             killed(*rank, *signal, on(*rank) + &crash, core)
         }
+        Failure::Unnoticed { rank, signal } => unnoticed(*rank, *signal, on(*rank)),
         Failure::Aborted { rank, code } => Fault::new(
             format!("Rank {rank} called MPI_Abort with code {code}; the job is ended."),
             on(*rank),
@@ -65,12 +66,7 @@ pub fn explain<'a>(failure: &Failure, place: impl Fn(u32) -> Place<'a>) -> Fault
             "call MPI_Finalize on every way out, or MPI_Abort where something went wrong",
         ),
         Failure::Absent { rank, fresh } => absent(*rank, *fresh, on(*rank)),
-        Failure::Garbled { rank, error } => Fault::new(
-            format!("Rank {rank} sent its launcher something that is not PMI; the job is ended."),
-            format!("{}: {error}", on(*rank)),
-            "the program wrote to the descriptor in PMI_FD",
-            "do not write to descriptors that the program has not opened",
-        ),
+        Failure::Garbled { rank, error } => garbled(*rank, error, &on(*rank)),
         Failure::NotStarted(fault) | Failure::Lost(fault) | Failure::Unwritable(fault) => fault.clone(),
         Failure::NoReader { rank } => Fault::new(
             "Nobody reads the output any more (SIGPIPE); the job is ended.",
@@ -91,6 +87,15 @@ pub fn explain<'a>(failure: &Failure, place: impl Fn(u32) -> Place<'a>) -> Fault
     }
 }
 
+/// The message for a rank that was killed while the others want to go on.
+pub fn borne(rank: u32, signal: i32, place: &Place<'_>) -> Fault {
+    let killed = Failure::Killed { rank, signal };
+    let Fault { on, cause, remedy, .. } = explain(&killed, |_| place.clone());
+    let what =
+        format!("Rank {rank} was killed by signal {signal} ({}); the others go on.", signal_name(signal));
+    Fault { what, on, cause, remedy }
+}
+
 /// The message for a standard stream of ours that cannot be written.
 pub fn unwritable(stream: &str, error: &std::io::Error) -> Fault {
     let (cause, advice) = match error.raw_os_error() {
@@ -102,6 +107,25 @@ pub fn unwritable(stream: &str, error: &std::io::Error) -> Fault {
     };
     let on = format!("{stream}: {error}");
     Fault::new("Output could not be written, and is lost.", on, cause, advice)
+}
+
+fn unnoticed(rank: u32, signal: i32, on: String) -> Fault {
+    Fault::new(
+        format!("Rank {rank} was killed by signal {signal} ({}).", signal_name(signal)),
+        on,
+        "no other rank has taken notice of it, by MPIX_Comm_ack_failed, MPIX_Comm_failure_ack or \
+         MPIX_Comm_shrink: its work may be missing in the results",
+        "see the message of its end above",
+    )
+}
+
+fn garbled(rank: u32, error: &str, on: &str) -> Fault {
+    Fault::new(
+        format!("Rank {rank} sent its launcher something that is not PMI; the job is ended."),
+        format!("{on}: {error}"),
+        "the program wrote to the descriptor in PMI_FD",
+        "do not write to descriptors that the program has not opened",
+    )
 }
 
 fn killed(rank: u32, signal: i32, on: String, core: Option<&str>) -> Fault {
@@ -203,6 +227,7 @@ mod tests {
         for failure in [
             Failure::Killed { rank: 3, signal: 11 },
             Failure::Killed { rank: 3, signal: 34 },
+            Failure::Unnoticed { rank: 3, signal: 9 },
             Failure::Aborted { rank: 3, code: 5 },
             Failure::Failed { rank: 3, code: 5 },
             Failure::Failed { rank: 3, code: 127 },
@@ -221,6 +246,16 @@ mod tests {
         assert!(missing.contains("code 127") && missing.contains("ldd PROGRAM"), "{missing}");
         let late = Failure::TimedOut { after: Duration::from_millis(1500), running: 2 };
         assert!(explain(&late, place).to_string().contains("(1.5 s)"));
+    }
+
+    #[test]
+    fn a_rank_that_others_go_on_without_is_told_with_all_facts() {
+        let place =
+            Place { pid: 77, host: "here", program: OsStr::new("prog"), crash: Some("at f"), core: None };
+        let text = borne(3, 9, &place).to_string();
+        assert_eq!(text.lines().count(), 4, "{text}");
+        assert!(text.starts_with("Rank 3 was killed by signal 9 (SIGKILL); the others go on."), "{text}");
+        assert!(text.contains("pid 77, host here, program prog, at f"), "{text}");
     }
 
     #[test]

@@ -5,8 +5,13 @@
 //! [`Job::poll_action`] until it is empty. [`Job::deadline`] says when to call [`Job::settle`] even
 //! if nothing happens.
 
+mod borne;
+mod failure;
+
 use crate::plan::Exit;
 use crate::pmi::Stage;
+use failure::BROKEN_PIPE;
+pub use failure::{Failure, Loss};
 use std::collections::VecDeque;
 use std::time::Duration;
 use verbena_fault::Fault;
@@ -21,129 +26,6 @@ pub const GRACE_AFTER_TERM: Duration = Duration::from_secs(10);
 /// A signal that comes again within this time is the same request: `timeout` sends it to its child
 /// and then to the group.
 const ECHO_TIME_MAX: Duration = Duration::from_millis(200);
-
-/// The exit code of a program that wrote where nobody reads, as shells have it.
-const BROKEN_PIPE: i32 = 128 + libc::SIGPIPE;
-/// The exit code when a program cannot be started, as shells have it.
-const CANNOT_START: i32 = 127;
-
-/// The reason why a job was ended early.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Failure {
-    /// A signal killed a rank.
-    Killed {
-        /// The rank.
-        rank: u32,
-        /// The signal.
-        signal: i32,
-    },
-    /// A rank called `MPI_Abort`.
-    Aborted {
-        /// The rank.
-        rank: u32,
-        /// The exit code.
-        code: i32,
-    },
-    /// An error ended a rank, by the error handler of what it was about.
-    Erroneous {
-        /// The rank.
-        rank: u32,
-        /// The exit code.
-        code: i32,
-        /// The MPI function.
-        call: String,
-    },
-    /// A rank exited with a code other than 0, before `MPI_Finalize` or without MPI.
-    Failed {
-        /// The rank.
-        rank: u32,
-        /// The exit code.
-        code: i32,
-    },
-    /// A rank exited with code 0 after `MPI_Init` and before `MPI_Finalize`.
-    NotFinalised {
-        /// The rank.
-        rank: u32,
-    },
-    /// A rank has ended while others wait for it.
-    Absent {
-        /// The rank.
-        rank: u32,
-        /// True if it never called `MPI_Init`.
-        fresh: bool,
-    },
-    /// A rank sent its launcher something that is not PMI.
-    Garbled {
-        /// The rank.
-        rank: u32,
-        /// The error in its message.
-        error: String,
-    },
-    /// Ranks could not be started.
-    NotStarted(Fault),
-    /// The connection to a host is lost, or to the program that the job was started for.
-    Lost(Fault),
-    /// A rank wrote more than the reader of our output was ready to read.
-    NoReader {
-        /// The rank.
-        rank: u32,
-    },
-    /// Our output cannot be written.
-    Unwritable(Fault),
-    /// The time given with `--timeout` is over.
-    TimedOut {
-        /// The limit.
-        after: Duration,
-        /// The number of ranks that still ran.
-        running: u32,
-    },
-}
-
-/// The reason why the ranks' output cannot be passed on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Loss {
-    /// The reader has gone.
-    NoReader,
-    /// The operating system refuses it, for this reason.
-    Refused(Fault),
-}
-
-impl Failure {
-    /// The job's exit code.
-    pub fn code(&self) -> i32 {
-        match self {
-            Failure::Killed { signal, .. } => 128 + signal,
-            Failure::NoReader { .. } => BROKEN_PIPE,
-            Failure::Unwritable(_) => 1,
-            Failure::Aborted { code, .. } | Failure::Erroneous { code, .. } => verbena_boot::exit_byte(*code),
-            Failure::Failed { code, .. } => *code,
-            Failure::NotFinalised { .. } | Failure::Absent { .. } | Failure::Garbled { .. } => 1,
-            Failure::Lost(_) => 1,
-            Failure::NotStarted(_) => CANNOT_START,
-            Failure::TimedOut { .. } => 124,
-        }
-    }
-
-    /// Returns whether no later news can be its cause.
-    fn is_certain(&self) -> bool {
-        self.order() == 0 || matches!(self, Failure::TimedOut { .. })
-    }
-
-    /// The order of failures seen at once: the lowest is the cause, the others are its effects. A
-    /// rank that is killed makes its peers abort or fail, never the other way round.
-    fn order(&self) -> u8 {
-        match self {
-            Failure::Killed { .. } | Failure::NotStarted(_) | Failure::Lost(_) => 0,
-            Failure::NoReader { .. } | Failure::Unwritable(_) => 0,
-            Failure::Aborted { .. } | Failure::Erroneous { .. } => 1,
-            Failure::Garbled { .. } => 2,
-            Failure::Failed { .. } => 3,
-            Failure::NotFinalised { .. } => 4,
-            Failure::Absent { .. } => 5,
-            Failure::TimedOut { .. } => 6,
-        }
-    }
-}
 
 /// An action that the supervisor must carry out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,6 +57,7 @@ pub struct Job {
     exits: Vec<Option<(Exit, Stage)>>,
     running: u32,
     suspects: Vec<Failure>,
+    borne: borne::Borne,
     /// The time before a suspect is judged: news of its cause may still be on its way.
     news_delay: Duration,
     judge_at: Option<Duration>,
@@ -201,6 +84,7 @@ impl Job {
             exits: vec![None; size as usize],
             running: size,
             suspects: Vec::new(),
+            borne: borne::Borne::default(),
             news_delay: Duration::ZERO,
             judge_at: None,
             losing: false,
@@ -406,7 +290,8 @@ impl Job {
     /// The job's exit code: of the failure that ended it early, else of the first rank that exited
     /// with a code other than 0. It is 0 only if every rank ended well and all output was written.
     pub fn exit_code(&self) -> i32 {
-        let killed = self.exits.iter().flatten().any(|(exit, _)| matches!(exit, Exit::Signal(_)));
+        let is_killed = |exit: &Option<(Exit, Stage)>| matches!(exit, Some((Exit::Signal(_), _)));
+        let killed = (0..).zip(&self.exits).any(|(rank, exit)| is_killed(exit) && !self.borne.has(rank));
         match (&self.cause, self.user_signal) {
             // The user's signal counts, whatever then killed a rank (a second one kills hard).
             (Some(Failure::Killed { .. }), Some(signal)) => return 128 + signal,
@@ -444,6 +329,7 @@ impl Job {
 
     /// Takes the worst suspect as the cause, once no worse one can come.
     fn judge(&mut self, now: Duration) {
+        self.look_at_the_borne();
         let Some(worst) = self.suspects.iter().min_by_key(|failure| failure.order()) else { return };
         let judge_at = *self.judge_at.get_or_insert(now + self.news_delay);
         if worst.is_certain() || (now >= judge_at && !self.losing) || self.is_over() {
@@ -472,7 +358,11 @@ impl Job {
 
     fn end(&mut self, failure: Failure, now: Duration) {
         let by_user = self.user_signal.is_some();
+        let is_afterwards = matches!(failure, Failure::Unnoticed { .. });
         self.cause = Some(failure);
+        if is_afterwards {
+            return;
+        }
         if !by_user {
             self.actions.push_back(Action::Signal(libc::SIGTERM));
         }

@@ -9,12 +9,14 @@
 //! | [`status`] | what a rank says of itself, and what the system says of it |
 //! | [`core_file`] | where the core file of a crashed rank is |
 //! | [`stdin_pipe`] | rank 0's standard input |
+//! | `deaths` | ranks that others go on without |
 //! | [`descendants`] | kills what ranks leave behind, also when this process itself is killed |
 //!
 //! Call [`LocalRanks::gather`], wait, then [`LocalRanks::serve`]; pass every child that has ended
 //! to [`LocalRanks::handle_death`]; take reports until there are none.
 
 pub mod core_file;
+mod deaths;
 pub mod descendants;
 pub mod rank;
 pub mod start;
@@ -66,6 +68,8 @@ pub struct LocalRanks {
     held: [bool; 2],
     drain_until: Option<Instant>,
     symbols: Symbols,
+    /// The number of acknowledged deaths that were reported.
+    acknowledged: u64,
     reports: VecDeque<Report>,
     /// The source at each place of the poll set.
     sources: Vec<(usize, Source)>,
@@ -92,7 +96,7 @@ impl LocalRanks {
         sys::adopt_orphans();
         let inherited = Inherited { descriptors: sys::raise_descriptor_limit(), signals };
         let (ranks, place_of_rank, place_of_pid, stdin, held, reports, sources) = Default::default();
-        let (drain_until, symbols) = (None, Symbols::default());
+        let (drain_until, symbols, acknowledged) = (None, Symbols::default(), 0);
         Ok(LocalRanks {
             inherited,
             mark,
@@ -106,6 +110,7 @@ impl LocalRanks {
             held,
             drain_until,
             symbols,
+            acknowledged,
             reports,
             sources,
         })
@@ -140,6 +145,8 @@ impl LocalRanks {
             Command::Pulse => self.tell_pulse(),
             Command::Ask => self.ranks.iter_mut().for_each(Rank::ask),
             Command::Look => self.tell_all(),
+            Command::Bury(rank) => self.bury(rank),
+            Command::Part => self.memory().into_iter().for_each(StatusMemory::part),
             Command::Finish => {
                 descendants::sweep(&self.watcher, self.children_before, &self.mark, &self.groups);
                 self.drain_until = Some(Instant::now() + DRAIN_TIME_MAX);
@@ -203,7 +210,9 @@ impl LocalRanks {
         {
             self.reports.push_back(Report::Core { rank: rank.number, text });
         }
-        self.reports.push_back(Report::Ended { rank: rank.number, exit: reaped.exit });
+        let number = rank.number;
+        let borne = self.all_go_on_without(place);
+        self.reports.push_back(Report::Ended { rank: number, exit: reaped.exit, borne });
         true
     }
 
@@ -360,6 +369,7 @@ impl LocalRanks {
     }
 
     fn hear(&mut self, place: usize) {
+        self.tell_acknowledged();
         let LocalRanks { ranks, reports, .. } = self;
         let number = ranks[place].number;
         ranks[place].hear(|bytes| reports.push_back(Report::Said { rank: number, bytes: bytes.to_vec() }));

@@ -133,6 +133,8 @@ pub struct Server {
     names: HashMap<String, String>,
     /// The length of all keys and values in `values` and `names`.
     stored_bytes: usize,
+    /// The number of ranks that have left MPI.
+    finalised: usize,
     outputs: VecDeque<(u32, Rc<[u8]>)>,
     events: VecDeque<Event>,
 }
@@ -152,7 +154,7 @@ impl Server {
         let mapping = process_mapping(&about.nodes);
         let values = HashMap::from([("PMI_process_mapping".to_owned(), mapping)]);
         let (outputs, events, names) = Default::default();
-        Server { about, peers, values, names, stored_bytes: 0, outputs, events }
+        Server { about, peers, values, names, stored_bytes: 0, finalised: 0, outputs, events }
     }
 
     /// The job's name.
@@ -173,6 +175,16 @@ impl Server {
     /// The stage of a rank.
     pub fn stage(&self, rank: u32) -> Stage {
         self.peers[rank as usize].stage
+    }
+
+    /// The number of ranks that have left MPI.
+    pub fn finalised(&self) -> usize {
+        self.finalised
+    }
+
+    fn finalise(&mut self, rank: u32) {
+        let stage = std::mem::replace(&mut self.peers[rank as usize].stage, Stage::Finalised);
+        self.finalised += usize::from(stage != Stage::Finalised);
     }
 
     /// Returns whether some rank waits for all others; it waits for ever if one of them has ended.

@@ -1,6 +1,7 @@
 //! The event loop: one thread waits for the hosts, our own output, signals and deadlines, and
 //! carries out what [`crate::job`] and [`crate::pmi`] decide.
 
+mod deaths;
 mod debugging;
 mod ending;
 mod inquiry;
@@ -104,6 +105,8 @@ struct Supervisor {
     shut: [bool; 2],
     /// The time when agents that have not reported their ranks' ends are lost.
     patience: Option<Instant>,
+    /// True once the ranks were told that all have left MPI.
+    parted: bool,
     stillness: Stillness,
     top: TopSocket,
     inquiries: Inquiries,
@@ -142,6 +145,7 @@ impl Supervisor {
             held: [false; 2],
             shut: [false; 2],
             patience: None,
+            parted: false,
             stillness: Stillness::new(hang_limit()),
             top: TopSocket::open(),
             inquiries: Inquiries::default(),
@@ -224,6 +228,7 @@ impl Supervisor {
             self.hear();
             self.inform_debuggers();
             self.watch_over();
+            self.let_part();
             self.job.set_losing(self.hosts.deadline().is_some());
             self.job.settle(self.started_at.elapsed(), self.server.someone_waits());
             while let Some(action) = self.job.poll_action() {
@@ -356,7 +361,9 @@ impl Supervisor {
             Report::Wrote { rank, stream, bytes } => self.screen.write(rank, stream, &bytes),
             Report::Closed { rank, stream } => self.screen.close(rank, stream),
             Report::Core { rank, text } => _ = self.cores.insert(rank, text),
-            Report::Ended { rank, exit } => self.job.handle_exit(rank, exit, self.server.stage(rank)),
+            Report::Ended { rank, exit, borne } => self.note_end(rank, exit, borne),
+            Report::Acknowledged { dead, .. } => self.job.handle_acknowledged(&dead),
+            Report::Refused { dead, .. } => self.job.handle_refused(dead),
             Report::InputTaken { open } => self.keyboard.taken(open),
             Report::Pulse { rank, digest, waiting } => {
                 self.stillness.handle_pulse(rank, digest, waiting, self.started_at.elapsed());

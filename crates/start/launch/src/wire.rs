@@ -64,6 +64,10 @@ pub enum Command {
     Ask,
     /// Tell what they said.
     Look,
+    /// Tell the ranks that this one has died, and that the job goes on.
+    Bury(u32),
+    /// Tell the ranks that all have left MPI, or are dead.
+    Part,
     /// End leftovers, send the last of the output, and go: all ranks have ended everywhere.
     Finish,
 }
@@ -121,6 +125,23 @@ pub enum Report {
         rank: u32,
         /// The way it ended.
         exit: Exit,
+        /// True if it and all ranks that run on its host want to go on when others die.
+        borne: bool,
+    },
+    /// A rank of the host has taken notice of deaths.
+    Acknowledged {
+        /// The first rank of the host.
+        rank: u32,
+        /// The dead ranks, of any host.
+        dead: Vec<u32>,
+    },
+    /// A rank of the host does not want to go on without another one that has died, or cannot be
+    /// told.
+    Refused {
+        /// The rank.
+        rank: u32,
+        /// The dead one, of any host.
+        dead: u32,
     },
     /// A rank that is about to end left a core file.
     Core {
@@ -163,9 +184,10 @@ impl Report {
         let is_own = |rank: &u32| own.binary_search(rank).is_ok();
         match self {
             Report::NotStarted { ranks, .. } => !ranks.is_empty() && ranks.iter().all(is_own),
-            Report::Ended { rank, exit } => is_own(rank) && exit.is_possible(),
+            Report::Ended { rank, exit, .. } => is_own(rank) && exit.is_possible(),
             Report::Started { rank, .. } | Report::Said { rank, .. } => is_own(rank),
             Report::Pulse { rank, .. } | Report::Crashed { rank, .. } => is_own(rank),
+            Report::Acknowledged { rank, .. } | Report::Refused { rank, .. } => is_own(rank),
             Report::Seen(rank) => is_own(&rank.number),
             Report::Bound { rank, text } | Report::Core { rank, text } => {
                 is_own(rank) && !text.contains(char::is_control)

@@ -143,6 +143,10 @@ fn value(function: &Function, parameter: &Parameter, large: bool) -> Option<Stri
         (In, "info") if kind.optional => format!("args::optional_info({name})?"),
         (In, "string") => format!("args::string({name})?"),
         (In, "status") => format!("args::reference({name})?"),
+        (In, "comm") if function.communicates() => match function.new_request() {
+            Some(request) => format!("handles::usable_or_null({name}, {request})?"),
+            None => format!("handles::usable({name})?"),
+        },
         (In, _) => format!("handles::{}.get({name})?", registry(base).expect("a handle")),
         (Out, _) if kind.optional => format!("Out::optional({name})"),
         (InOut, _) if kind.optional => format!("InOut::optional({name})"),

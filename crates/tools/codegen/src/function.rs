@@ -13,7 +13,7 @@
 //! In a family of collectives a line stands for the blocking, the nonblocking and the persistent
 //! form.
 
-use super::kind::Kind;
+use super::kind::{Direction, Kind};
 use anyhow::{Context, Result, bail};
 
 /// The ways in which a collective runs.
@@ -38,11 +38,40 @@ impl Form {
     }
 }
 
+/// Functions that need the other processes though they send no message of the program: they make
+/// communicators, windows and files, or start processes.
+const MAKING: [&str; 22] = [
+    "Cart_create",
+    "Cart_sub",
+    "Comm_accept",
+    "Comm_connect",
+    "Comm_create",
+    "Comm_dup",
+    "Comm_dup_with_info",
+    "Comm_idup",
+    "Comm_idup_with_info",
+    "Comm_spawn",
+    "Comm_spawn_multiple",
+    "Comm_split",
+    "Comm_split_type",
+    "Dist_graph_create",
+    "Dist_graph_create_adjacent",
+    "File_open",
+    "Graph_create",
+    "Intercomm_merge",
+    "Win_allocate",
+    "Win_allocate_shared",
+    "Win_create",
+    "Win_create_dynamic",
+];
+
 /// A function.
 #[derive(Default)]
 pub(crate) struct Function {
-    /// Name without `MPI_` and without `_c`.
+    /// Name without `MPI_` (or `MPIX_`) and without `_c`.
     pub name: String,
+    /// True if it is an extension, whose names begin with `MPIX_`.
+    pub extension: bool,
     /// A collective's form, and the collective's name.
     pub collective: Option<(Form, String)>,
     /// The parameters in C order.
@@ -141,11 +170,36 @@ impl Function {
         !self.rungs.is_empty() && !self.parameters.iter().any(|parameter| parameter.kind.base == "win")
     }
 
+    /// The beginning of its C names: that of the standard, or that of extensions.
+    fn prefix(&self) -> &'static str {
+        if self.extension { "MPIX" } else { "MPI" }
+    }
+
+    /// The C name of its plain form.
+    pub(crate) fn c_name(&self) -> String {
+        format!("{}_{}", self.prefix(), self.name)
+    }
+
+    /// Returns whether it needs the other processes, so that it fails on a communicator that was
+    /// revoked.
+    pub(crate) fn communicates(&self) -> bool {
+        let is_end = |p: &Parameter| matches!(p.kind.base.as_str(), "dest" | "source" | "tag" | "any_tag");
+        self.collective.is_some()
+            || MAKING.contains(&self.name.as_str())
+            || self.parameters.iter().any(is_end)
+    }
+
+    /// The parameter that gets a request which it makes.
+    pub(crate) fn new_request(&self) -> Option<&str> {
+        let is_new = |p: &&Parameter| p.kind.direction == Direction::Out && p.kind.base == "request";
+        self.parameters.iter().find(is_new).map(|parameter| parameter.name.as_str())
+    }
+
     /// The C names of its forms, and whether each is the large one.
     pub(crate) fn forms(&self) -> Vec<(String, bool)> {
-        let mut forms = vec![(format!("MPI_{}", self.name), false)];
+        let mut forms = vec![(format!("{}_{}", self.prefix(), self.name), false)];
         if self.large {
-            forms.push((format!("MPI_{}_c", self.name), true));
+            forms.push((format!("{}_{}_c", self.prefix(), self.name), true));
         }
         forms
     }

@@ -208,7 +208,11 @@ fn write_family(text: &mut String, words: &Words, family: &Family) -> Result<()>
             let sentence = words.sentence(function)?;
             for (name, large) in function.forms() {
                 if prefix.is_empty() {
-                    writeln!(text, "/** {} MPI-5.0, {}. */", sentence.text, sentence.section)?;
+                    let place = match sentence.is_of_extension() {
+                        true => "No part of MPI-5.0 (ULFM).".into(),
+                        false => format!("MPI-5.0, {}.", sentence.section),
+                    };
+                    writeln!(text, "/** {} {place} */", sentence.text)?;
                 }
                 writeln!(text, "{};", declaration(function, &format!("{prefix}{name}"), large) + mark)?;
             }

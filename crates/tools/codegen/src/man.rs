@@ -30,7 +30,7 @@ pub(crate) fn write(table: &Table, words: &Words, fortran: &BTreeSet<String>) ->
         for function in heads {
             let forms: Vec<&Function> =
                 family.functions.iter().filter(|other| other.body() == function.body()).collect();
-            let name = format!("MPI_{}", function.name);
+            let name = function.c_name();
             outputs.push(Output::new(&path(&name), page(words, family, &forms, fortran.contains(&name))?));
             for other in names(&forms).into_iter().filter(|other| *other != name) {
                 let link = format!(".\\\" {}\n.so man3/{name}.3\n", super::output::IN_TREE);
@@ -58,7 +58,7 @@ fn names(functions: &[&Function]) -> Vec<String> {
 fn page(words: &Words, family: &Family, forms: &[&Function], in_fortran: bool) -> Result<String> {
     let (head, sentence) = (forms[0], words.sentence(forms[0])?);
     let mut text = format!(".\\\" {}\n.Dd {DATE}\n", super::output::IN_TREE);
-    writeln!(text, "{HEADER}\n.Dt MPI_{} 3\n.Os\n.Sh NAME", head.name.to_uppercase())?;
+    writeln!(text, "{HEADER}\n.Dt {} 3\n.Os\n.Sh NAME", head.c_name().to_uppercase())?;
     let names = names(forms);
     for (at, name) in names.iter().enumerate() {
         writeln!(text, ".Nm {name}{}", if at + 1 < names.len() { " ," } else { "" })?;
@@ -229,6 +229,9 @@ fn error(parameter: &Parameter) -> Option<(&'static str, &'static str)> {
 }
 
 fn standard(sentence: &Sentence<'_>) -> String {
+    if sentence.is_of_extension() {
+        return ".Sh STANDARDS\nNone: an extension (ULFM).\n".into();
+    }
     let names = if sentence.section.contains('.') { "section" } else { "chapter" };
     format!(".Sh STANDARDS\nMPI-5.0, {names} {}.\n", sentence.section)
 }
@@ -266,8 +269,8 @@ mod tests {
         let pages = pages();
         let names: BTreeSet<&str> = pages.iter().filter_map(|page| page.path.file_stem()?.to_str()).collect();
         assert_eq!(names.len(), pages.len(), "no page twice");
-        // 662 of the standard and ten that it removed.
-        assert_eq!(pages.len(), 672);
+        // 662 of the standard, ten that it removed, and nine extensions.
+        assert_eq!(pages.len(), 672 + 9);
         let link = pages.iter().find(|page| page.path.ends_with("MPI_Ibcast_c.3")).unwrap();
         assert!(link.text.ends_with(".so man3/MPI_Bcast.3\n"), "{}", link.text);
     }

@@ -134,6 +134,7 @@ fn families(folder: &Path) -> Result<Vec<Family>> {
 fn family(path: &Path) -> Result<Family> {
     let toml = read(path)?;
     let collective = toml.get("collective").and_then(Value::as_bool).unwrap_or(false);
+    let extension = toml.get("extension").and_then(Value::as_bool).unwrap_or(false);
     let line = |(name, text): &(String, String)| match collective {
         true => Function::collective(name, text).with_context(|| name.clone()),
         false => Ok(vec![Function::parse(name, text).with_context(|| name.clone())?]),
@@ -143,7 +144,11 @@ fn family(path: &Path) -> Result<Family> {
         name: path.file_stem().context("no name")?.to_string_lossy().into_owned(),
         chapter: string(toml.get("chapter").context("no `chapter`")?)?,
         removed: toml.get("removed").and_then(Value::as_bool).unwrap_or(false),
-        functions: functions.into_iter().flatten().collect(),
+        functions: functions
+            .into_iter()
+            .flatten()
+            .map(|function| Function { extension, ..function })
+            .collect(),
     })
 }
 
@@ -156,6 +161,7 @@ mod tests {
     fn the_table_holds_every_function_of_the_standard_once() {
         let table = Table::load(&root().join("api")).unwrap();
         let functions = table.families.iter().filter(|f| !f.removed).flat_map(|f| &f.functions);
+        let functions = functions.filter(|f| !f.extension);
         let mut names: Vec<String> = functions.flat_map(|f| f.forms()).map(|large| large.0).collect();
         names.sort();
         names.dedup();

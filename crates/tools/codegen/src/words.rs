@@ -15,6 +15,13 @@ pub(crate) struct Sentence<'a> {
     pub text: String,
 }
 
+impl Sentence<'_> {
+    /// Returns whether the function is no part of the standard: its section is 0.
+    pub(crate) fn is_of_extension(&self) -> bool {
+        self.section == "0"
+    }
+}
+
 /// The words of the table.
 pub(crate) struct Words {
     /// The sentence on each function, by its name without a form, with the section before it.

@@ -210,7 +210,7 @@ impl Run {
                 continue;
             }
             let Some(completion) = self.cluster.visit(rank).take(request) else { continue };
-            let Some(Failure::Channel(fault)) = completion.failure else {
+            let Some(Failure::Channel(_, fault)) = completion.failure else {
                 return Err(format!("rank {rank} from {from:?}: {completion:?}"));
             };
             let words = fault.to_string();

@@ -150,5 +150,5 @@ pub(crate) fn is_good(completion: &Completion, bytes: usize) -> bool {
 }
 
 pub(crate) fn is_channel_failure(completion: &Completion) -> bool {
-    matches!(completion.failure, Some(Failure::Channel(_)))
+    matches!(completion.failure, Some(Failure::Channel(..)))
 }

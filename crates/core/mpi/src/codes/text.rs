@@ -74,6 +74,12 @@ const TEXTS: &[(Class, &str)] = &[
     (MPI_ERR_SESSION, "MPI_ERR_SESSION: invalid session"),
     (MPI_ERR_ERRHANDLER, "MPI_ERR_ERRHANDLER: invalid error handler"),
     (MPI_ERR_ABI, "MPI_ERR_ABI: the call does not fit the ABI in use"),
+    (MPIX_ERR_PROC_FAILED, "MPIX_ERR_PROC_FAILED: a process that takes part in the operation has failed"),
+    (
+        MPIX_ERR_PROC_FAILED_PENDING,
+        "MPIX_ERR_PROC_FAILED_PENDING: a process that may send has failed, and the receive goes on; Verbena never returns it",
+    ),
+    (MPIX_ERR_REVOKED, "MPIX_ERR_REVOKED: the communicator was revoked"),
     (MPI_T_ERR_CANNOT_INIT, "MPI_T_ERR_CANNOT_INIT: the tool interface cannot be initialized"),
     (MPI_T_ERR_NOT_ACCESSIBLE, "MPI_T_ERR_NOT_ACCESSIBLE: the tool interface function is not accessible"),
     (MPI_T_ERR_NOT_INITIALIZED, "MPI_T_ERR_NOT_INITIALIZED: the tool interface is not initialized"),

@@ -231,9 +231,24 @@ impl Collective {
     #[inline]
     fn look_for_clash(&mut self, access: &mut impl Access) {
         self.rounds = self.rounds.wrapping_add(1);
-        if is_round_to_look(self.rounds) && self.call != Mark::NONE {
+        if is_round_to_look(self.rounds) && !self.find_loss(access) && self.call != Mark::NONE {
             self.find_clash(access);
         }
+    }
+
+    /// Gives up if a member was lost: others may have left because of it, so that what this rank
+    /// waits for never comes. Returns whether it did.
+    #[cold]
+    fn find_loss(&mut self, access: &mut impl Access) -> bool {
+        let loss = access.look(|engine| engine.loss(self.context, None));
+        // Those that have lost a link alone say so themselves.
+        let loss = loss.filter(|failure| matches!(failure, Failure::Dead(_) | Failure::Revoked));
+        let is_lost = loss.is_some();
+        if let Some(failure) = loss {
+            self.failure.get_or_insert_with(|| failure_error(failure));
+            access.with(|engine| self.give_up(engine));
+        }
+        is_lost
     }
 
     /// Looks for a message that this rank does not wait for, and at what the board's members say
@@ -377,7 +392,7 @@ impl Collective {
                 self.give_up(engine);
                 mismatch(&self.members, &sender, [mine, theirs], &numbered(self.tag))
             }
-            Failure::Channel(_) => {
+            Failure::Channel(..) | Failure::Dead(_) | Failure::Revoked => {
                 self.give_up(engine);
                 failure_error(failure)
             }

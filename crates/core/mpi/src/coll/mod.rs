@@ -25,4 +25,5 @@ pub mod unreceived;
 pub use blocks::{Blocks, Counts};
 pub use call::{Call, Kind};
 pub use exchange::Making;
+pub(crate) use execute::is_round_to_look;
 pub use execute::{Collective, Reduction};

@@ -1,7 +1,7 @@
 //! Nonblocking duplication (`MPI_Comm_idup`): the exchange of [`super::dup`] as a schedule that
 //! progress runs.
 
-use super::Comm;
+use super::{Comm, Traffic};
 use crate::coll::algorithms::bcast;
 use crate::coll::plan::{Plan, Team};
 use crate::coll::{Call, Collective, Kind};
@@ -60,7 +60,11 @@ impl Task for Duplication {
         let offers = self.offers.to_vec();
         let (ours, theirs) = offers.split_at(OFFER_BYTES);
         let agreed = self.parent.agreed(ours, theirs)?;
-        self.new.as_ref().map_or(Ok(()), |new| new.settle(&agreed))?;
+        if let Some(new) = &self.new {
+            new.settle(&agreed)?;
+            // Another member may have revoked it already.
+            process.command(|engine| engine.recall_revoked(new.context(Traffic::Point)));
+        }
         Ok(true)
     }
 }

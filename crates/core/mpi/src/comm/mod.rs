@@ -12,11 +12,13 @@
 //! | `introduce` | processes that do not know each other yet |
 //! | `inter` | intercommunicators: making and merging |
 //! | `from_group` | communicators without a parent (sessions) |
+//! | `fault` | members that have failed |
 //! | `split_type` | splitting by hardware and resources |
 
 mod agree;
 pub mod dup;
 pub mod exchange;
+mod fault;
 pub mod from_group;
 pub mod hint;
 pub mod idup;
@@ -84,6 +86,7 @@ pub struct Comm {
     board_handle: BoardHandle,
     /// Set once a call on it failed here.
     failed: AtomicBool,
+    faults: fault::Faults,
 }
 
 /// The other side of an intercommunicator.
@@ -129,6 +132,7 @@ impl Comm {
             nonblocking: AtomicU32::new(0),
             board_handle: BoardHandle::default(),
             failed: AtomicBool::new(false),
+            faults: fault::Faults::default(),
         }
     }
 

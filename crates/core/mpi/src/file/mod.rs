@@ -63,6 +63,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use verbena_channel::Peer;
 use verbena_storage::Disk;
 
 /// An open file.
@@ -98,6 +99,11 @@ impl File {
     /// The processes that opened it together (`MPI_File_get_group`).
     pub fn group(&self) -> &Arc<Group> {
         self.comm.group()
+    }
+
+    /// Returns whether a message of the file's own may be awaited here, see [`Comm::may_hear`].
+    pub fn may_hear(&self, context: u64, peer: Peer) -> bool {
+        self.comm.may_hear(context, peer)
     }
 
     /// The hints, with the values in use (`MPI_File_get_info`).

@@ -1,5 +1,6 @@
 //! The errors of completions, in the words of MPI.
 
+use super::watch::is_told_dead;
 use crate::datatype::sort;
 use crate::error::{Error, Result};
 use verbena_channel::mark::Mark;
@@ -20,11 +21,15 @@ pub fn completion_error(completion: &Completion) -> Option<Error> {
 
 #[cold]
 fn error_of(failure: Failure, message: Option<(i32, i32)>) -> Error {
-    use crate::generated::constants::{MPI_ERR_TRUNCATE, MPI_ERR_TYPE};
+    use crate::generated::constants::{MPI_ERR_TRUNCATE, MPI_ERR_TYPE, MPIX_ERR_PROC_FAILED};
     let whence =
         message.map_or(String::new(), |(source, tag)| format!(", from rank {source} with tag {tag}"));
     match failure {
-        Failure::Channel(fault) => Error::channel(*fault),
+        // A channel may see the end of a process before the launcher has told it.
+        Failure::Channel(peer, fault) if is_told_dead(peer) => Error { class: MPIX_ERR_PROC_FAILED, fault },
+        Failure::Channel(_, fault) => Error::channel(*fault),
+        Failure::Dead(fault) => Error { class: MPIX_ERR_PROC_FAILED, fault },
+        Failure::Revoked => revoked(),
         Failure::Truncated { sent, room } => Error::new(
             MPI_ERR_TRUNCATE,
             "a message was longer than the receive buffer and was cut",
@@ -49,4 +54,16 @@ fn error_of(failure: Failure, message: Option<(i32, i32)>) -> Error {
 #[inline]
 pub fn checked(completion: Completion) -> Result<Completion> {
     completion_error(&completion).map_or(Ok(completion), Err)
+}
+
+/// The error of an operation on a communicator that was revoked.
+#[cold]
+pub fn revoked() -> Error {
+    Error::new(
+        crate::generated::constants::MPIX_ERR_REVOKED,
+        "the communicator was revoked",
+        "a communicator on which this process, or another one, called MPIX_Comm_revoke",
+        "a process of the communicator has failed, and one that noticed it interrupts all others",
+        "call MPIX_Comm_shrink for a communicator of the processes that are left, or MPIX_Comm_agree",
+    )
 }

@@ -94,6 +94,11 @@ impl Process {
         Ok(())
     }
 
+    /// Returns whether it has begun to meet other jobs.
+    pub fn is_abroad(&self) -> bool {
+        self.foreign.abroad.load(Ordering::Acquire)
+    }
+
     /// The identity of a process that this one knows.
     pub(crate) fn identity(&self, peer: Peer) -> Identity {
         let job = self.foreign.origin.as_ref().map_or(0, |origin| origin.job);
@@ -192,7 +197,7 @@ impl Process {
         let waiter = made.map_err(|error| no_waiter(&error))?;
         let shares_cores = waiter.shares_cores();
         self.waiter.replace(waiter);
-        self.shares_cores.store(shares_cores, Ordering::Relaxed);
+        self.set_shares_cores(shares_cores);
         let scheme = if shares_cores { Scheme::All } else { Scheme::Dynamic };
         self.command(|engine| engine.poll_by_default(scheme));
         // Threads that sleep at the old waiter look again, and find the new one.

@@ -4,9 +4,12 @@
 //! lasted for a moment is counted; its words are found only when somebody asks.
 
 use super::Process;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
+use verbena_channel::Peer;
 use verbena_engine::{PendingMessage, PendingOperation, PendingQueue, RequestId};
+use verbena_fault::Fault;
 use verbena_hang::snapshot::MESSAGES_MAX;
 use verbena_hang::{Awaited, Message, Operation, Queue, Snapshot, Traffic, Wait};
 
@@ -14,6 +17,15 @@ use verbena_hang::{Awaited, Message, Operation, Queue, Snapshot, Traffic, Wait};
 const MOMENT: Duration = Duration::from_millis(50);
 /// The time between two looks at whether anything moves.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// The launcher's word that a process is dead comes within this time after a channel to it has
+/// broken, if it is dead.
+pub const NEWS_TIME_MAX: Duration = Duration::from_secs(1);
+/// The time between two looks for that word.
+const NEWS_LOOK_EVERY: Duration = Duration::from_millis(1);
+
+/// The watcher of this program's process.
+static WATCHER: OnceLock<Arc<dyn Watch>> = OnceLock::new();
 
 /// A watcher of this process, and what it knows of the program around it.
 pub trait Watch: Send + Sync {
@@ -23,6 +35,19 @@ pub trait Watch: Send + Sync {
     fn question(&self) -> u64;
     /// Returns whether nothing was said since the last question.
     fn is_asked(&self) -> bool;
+    /// The number of processes of the job that have died, as far as the watcher knows. One that
+    /// knows no other process knows of none.
+    fn deaths(&self) -> u64 {
+        0
+    }
+    /// These processes.
+    fn dead(&self) -> Vec<Peer> {
+        Vec::new()
+    }
+    /// Returns whether this process goes on when others die.
+    fn goes_on(&self) -> bool {
+        false
+    }
     /// The clock of the host, in milliseconds.
     fn now_ms(&self) -> u64;
     /// Takes the number of threads that have waited for more than a moment.
@@ -40,6 +65,8 @@ pub trait Watch: Send + Sync {
 pub(super) struct Watched {
     watch: Option<Arc<dyn Watch>>,
     waits: Mutex<Waits>,
+    /// The number of deaths that this process has been told of.
+    deaths: AtomicU64,
 }
 
 /// The waits of all threads that have lasted.
@@ -53,7 +80,10 @@ struct Waits {
 impl Watched {
     /// Somebody who is watched by `watch`.
     pub(super) fn by(watch: Option<Arc<dyn Watch>>) -> Watched {
-        Watched { watch, waits: Mutex::default() }
+        if let Some(watch) = &watch {
+            let _ = WATCHER.set(watch.clone());
+        }
+        Watched { watch, ..Watched::default() }
     }
 
     fn waits(&self) -> MutexGuard<'_, Waits> {
@@ -83,7 +113,49 @@ impl Process {
         if let Some(watch) = &self.watched.watch {
             watch.beat();
             self.answer();
+            self.note_deaths();
         }
+    }
+
+    /// Gives up the processes that have died since the last look.
+    #[inline]
+    pub fn note_deaths(&self) {
+        if let Some(watch) = &self.watched.watch {
+            let deaths = watch.deaths();
+            if deaths != self.watched.deaths.load(Ordering::Relaxed) {
+                self.bury(watch.as_ref(), deaths);
+            }
+        }
+    }
+
+    #[cold]
+    fn bury(&self, watch: &dyn Watch, deaths: u64) {
+        self.note_dead(watch.dead());
+        self.watched.deaths.store(deaths, Ordering::Relaxed);
+    }
+
+    /// Gives up these processes, which are dead.
+    #[cold]
+    pub fn note_dead(&self, dead: Vec<Peer>) {
+        self.command(|engine| {
+            for peer in dead {
+                if !engine.dead().contains(&peer) {
+                    engine.bury(peer, dead_fault(self.me(), peer));
+                }
+            }
+        });
+        self.notify();
+    }
+
+    /// Looks whether a death explains a failure that the system has told before the launcher did:
+    /// for [`NEWS_TIME_MAX`] at most, and only where the process goes on after it.
+    #[cold]
+    pub(crate) fn await_death<T>(&self, look: impl Fn() -> Option<T>) -> Option<T> {
+        let noted = || {
+            self.note_deaths();
+            look()
+        };
+        if self.goes_on() { await_news(noted) } else { None }
     }
 
     /// Answers if somebody asks.
@@ -139,6 +211,41 @@ impl Process {
     }
 }
 
+/// Returns whether the launcher says now, or within [`NEWS_TIME_MAX`], that this process is dead.
+/// No time is lost where a death ends the job.
+pub(super) fn is_told_dead(peer: Peer) -> bool {
+    let Some(watch) = WATCHER.get().filter(|watch| watch.goes_on()) else { return false };
+    await_news(|| watch.dead().contains(&peer).then_some(())).is_some()
+}
+
+/// Returns whether the launcher has said that this process is dead, and the job goes on.
+#[cold]
+pub fn is_known_dead(peer: Peer) -> bool {
+    WATCHER.get().filter(|watch| watch.goes_on()).is_some_and(|watch| watch.dead().contains(&peer))
+}
+
+/// Looks for news until there are some, for [`NEWS_TIME_MAX`] at most.
+fn await_news<T>(look: impl Fn() -> Option<T>) -> Option<T> {
+    let until = Instant::now() + NEWS_TIME_MAX;
+    loop {
+        let news = look();
+        if news.is_some() || Instant::now() >= until {
+            return news;
+        }
+        std::thread::sleep(NEWS_LOOK_EVERY);
+    }
+}
+
+fn dead_fault(me: Peer, peer: Peer) -> Fault {
+    Fault {
+        what: "a process has failed".into(),
+        on: format!("process {peer} of the job, seen by process {me}"),
+        cause: "it was killed, or crashed; the launcher has said so".into(),
+        remedy: "see mpiexec's message for the signal; go on with MPIX_Comm_revoke and MPIX_Comm_shrink"
+            .into(),
+    }
+}
+
 fn queue(pending: &PendingQueue) -> Queue {
     Queue { total: pending.total as u64, first: pending.first.iter().map(message).collect() }
 }
@@ -169,6 +276,7 @@ impl<'p> LongWait<'p> {
     /// Counts the wait once it has lasted, notes whether anything moves, and answers who asks.
     pub(super) fn look(&mut self, awaited: &impl Fn(&Process) -> Awaited) {
         let Some(watch) = &self.process.watched.watch else { return };
+        self.process.note_deaths();
         let now = Instant::now();
         if now < self.next_look {
             return;

@@ -67,11 +67,11 @@ pub use verbena_channel::trace::one_sided::Call;
 use crate::attribute::Attributes;
 use crate::comm::Comm;
 use crate::errhandler::{Errhandler, Handling, Kind};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use crate::group::Group;
 use crate::info::Info;
-use crate::process::Process;
+use crate::process::{Process, failure_error};
 use crate::task::Running;
 use epoch::Epochs;
 use far::Far;
@@ -82,6 +82,7 @@ use service::Service;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use target::Target;
+use verbena_channel::Peer;
 use verbena_memory::Region;
 use verbena_waiting::lock::Lock;
 
@@ -145,6 +146,27 @@ impl Win {
     /// The members (`MPI_Win_get_group`).
     pub fn group(&self) -> &Arc<Group> {
         self.comm.group()
+    }
+
+    /// The error of waiting for other members, one of which has died: it may have a lock, or a
+    /// place in the queue for one. Only where this process goes on after a death.
+    #[cold]
+    fn dead_member(&self, process: &Process) -> Option<Error> {
+        if !process.goes_on() {
+            return None;
+        }
+        let members = self.group().members().iter();
+        let loss = process.look(|engine| {
+            // The context counts only where no process is named.
+            let mut dead = members.filter(|peer| engine.dead().contains(peer));
+            dead.find_map(|peer| engine.loss(0, Some(*peer)))
+        });
+        loss.map(failure_error)
+    }
+
+    /// Returns whether a message of the window's own may be awaited here, see [`Comm::may_hear`].
+    pub fn may_hear(&self, context: u64, peer: Peer) -> bool {
+        self.comm.may_hear(context, peer)
     }
 
     /// Number of members.

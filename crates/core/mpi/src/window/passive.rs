@@ -10,6 +10,7 @@ use super::control::Words;
 use super::epoch::{Hold, Meeting};
 use super::lock::{Attempt, Kind, Lock, Ticket};
 use super::{Flavor, Win, counts, error};
+use crate::coll::is_round_to_look;
 use crate::error::Result;
 use crate::generated::constants as mpi;
 use crate::process::Process;
@@ -224,10 +225,7 @@ impl Win {
     fn take(&self, process: &Process, rank: usize, kind: Kind) -> Result<()> {
         match self.target(process, rank).words {
             Some(words) if words.is_exposed() => Err(error::exposed(rank as i32)),
-            Some(words) => {
-                self.take_mapped(process, rank, words, kind);
-                Ok(())
-            }
+            Some(words) => self.take_mapped(process, rank, words, kind),
             None if self.serving.is_none() => Err(error::unreachable(rank as i32)),
             None => self.service.lock(process, rank, kind, |_| self.awaited_lock(rank, kind)),
         }
@@ -243,25 +241,31 @@ impl Win {
         Ok(())
     }
 
-    fn take_mapped(&self, process: &Process, rank: usize, words: Words, kind: Kind) {
+    fn take_mapped(&self, process: &Process, rank: usize, words: Words, kind: Kind) -> Result<()> {
         let lock = Lock(words.lock());
         if lock.try_lock(kind) {
-            return;
+            return Ok(());
         }
         counts::lock_awaited();
         let ticket = lock.ticket();
         words.await_turn(ticket, self.rank());
+        let mut rounds = 0_u32;
         let next = process.wait_for(
             |_| self.awaited_lock(rank, kind),
-            |_| match lock.try_enter(ticket, kind) {
-                Attempt::Early => None,
-                Attempt::Entered { next } => Some(next),
+            |process| match lock.try_enter(ticket, kind) {
+                Attempt::Early => {
+                    rounds = rounds.wrapping_add(1);
+                    // All that wait behind this place see the death too.
+                    is_round_to_look(rounds).then(|| self.dead_member(process)).flatten().map(Err)
+                }
+                Attempt::Entered { next } => Some(Ok(next)),
             },
         );
         words.end_wait(ticket, self.rank());
-        if let Some(next) = next {
+        if let Some(next) = next? {
             self.wake_waiting(process, rank, words, next);
         }
+        Ok(())
     }
 
     /// Wakes the process whose turn to have the lock of `owner` may have come. If none is known,

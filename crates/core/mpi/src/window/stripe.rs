@@ -5,13 +5,15 @@
 //! change them count alike. Each stripe covers a *granule*, so many bytes from a multiple of so
 //! many on, and then every sixteenth one. A holder takes all stripes that its bytes touch, in the
 //! order of their numbers, so that no two wait for each other, and gives them back within
-//! microseconds. Whoever waits spins, and yields through a function of the caller.
+//! microseconds. Whoever waits spins, and yields through a function of the caller. The stripes of a
+//! process that has died with them go to the next one: what it was changing is undefined.
 //!
 //! The words are behind [`Words`], so that loom can try every interleaving.
 
 #[cfg(test)]
 mod tests;
 
+use crate::process::is_known_dead;
 use verbena_memory::{LINE_BYTES, Region};
 
 /// The number of stripes of a target.
@@ -32,6 +34,8 @@ pub trait Words {
     fn free(&self, stripe: usize);
     /// Reads a stripe's word.
     fn holder(&self, stripe: usize) -> u64;
+    /// Takes a stripe from this holder, which is dead (acquire). Returns whether it still had it.
+    fn inherit(&self, stripe: usize, dead: u64, holder: u64) -> bool;
 }
 
 impl Words for Region {
@@ -49,11 +53,15 @@ impl Words for Region {
     fn holder(&self, stripe: usize) -> u64 {
         self.word_load(stripe * LINE_BYTES)
     }
+
+    fn inherit(&self, stripe: usize, dead: u64, holder: u64) -> bool {
+        self.compare_exchange(stripe * LINE_BYTES, WORD, dead, holder).is_ok()
+    }
 }
 
-/// A function that lets others run while a stripe is held by this peer. It may also look whether
-/// that peer still lives.
-pub type Pause<'a> = &'a (dyn Fn(u32) + Sync);
+/// A function that lets others run while a stripe is held by this peer, and returns whether that
+/// peer is dead.
+pub type Pause<'a> = &'a (dyn Fn(u32) -> bool + Sync);
 
 /// The stripes of a target, as one process takes them.
 #[derive(Clone, Copy)]
@@ -99,8 +107,9 @@ impl<'a, W: Words> Stripes<'a, W> {
         let mut looks = 0;
         while holder != 0 {
             looks += 1;
-            if looks % SPINS == 0 {
-                (self.pause)(holder.wrapping_sub(1) as u32);
+            let is_dead = looks % SPINS == 0 && (self.pause)(holder.wrapping_sub(1) as u32);
+            if is_dead && self.words.inherit(stripe, holder, self.me) {
+                return;
             }
             std::hint::spin_loop();
             holder = self.words.holder(stripe);
@@ -200,7 +209,8 @@ impl<W: Words> Drop for Held<'_, W> {
     }
 }
 
-/// Lets another thread or process run: a [`Pause`] for targets whose processes need not be watched.
-pub fn yield_core(_holder: u32) {
+/// Lets another thread or process run; returns whether the launcher says that the holder is dead.
+pub fn yield_core(holder: u32) -> bool {
     std::thread::yield_now();
+    is_known_dead(holder)
 }

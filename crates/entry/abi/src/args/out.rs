@@ -4,6 +4,7 @@ use crate::status::Status;
 use std::ffi::c_int;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
+use verbena_memory::Region;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Error, Result};
 
@@ -73,6 +74,13 @@ impl<T: Copy> InOut<'_, T> {
     pub fn set(&self, value: T) {
         // SAFETY: valid by the promise of `new`.
         unsafe { self.0.write(value) }
+    }
+
+    /// The place as memory, for a call that sets the value when its request completes: until then
+    /// the program leaves it to MPI.
+    pub fn region(&self) -> Region {
+        // SAFETY: valid by the promise of `new`, and by MPI's rules until the request is complete.
+        unsafe { Region::new(self.0.as_ptr().cast(), size_of::<T>()) }
     }
 }
 

@@ -4,12 +4,12 @@ use crate::args::{InOut, Out, OutFlag, OutString};
 use crate::calls::hardware::places;
 use crate::generated::types::{MPI_Comm, MPI_Group, MPI_Info, MPI_Request};
 use crate::handles::{COMMS, GROUPS, INFOS};
-use crate::process;
 use crate::requests::handle_of_object;
+use crate::{process, survival};
 use std::ffi::{CStr, c_int};
 use std::sync::Arc;
 use verbena_mpi::coll::{Kind, Making};
-use verbena_mpi::comm::{SplitType, idup};
+use verbena_mpi::comm::{SplitType, Traffic, idup};
 use verbena_mpi::dynamic::spawn;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Comm, Error, Group, Info, Result};
@@ -24,6 +24,12 @@ pub(super) fn publish(comm: Arc<Comm>, handle: Out<'_, MPI_Comm>) -> Result<()> 
     let number = COMMS.insert(comm.clone());
     comm.set_handle(number);
     handle.set(number);
+    // Another member may have revoked it before it was ready here.
+    let context = comm.context(Traffic::Point);
+    if process().look(|engine| engine.is_revoked(context)) {
+        process().command(|engine| engine.recall_revoked(context));
+    }
+    survival::note(&comm);
     Ok(())
 }
 
@@ -245,6 +251,7 @@ pub fn comm_free(comm: InOut<'_, MPI_Comm>) -> Result<()> {
     COMMS.remove(handle)?;
     comm.set(mpi::MPI_COMM_NULL);
     drop(object);
+    survival::note_freed();
     // What cannot be parted from now is tried again later.
     process().part();
     spawn::part(false);

@@ -196,10 +196,11 @@ pub fn comm_disconnect(comm: InOut<'_, MPI_Comm>) -> Result<()> {
     let context = object.context(Traffic::Point);
     let is_open = |process: &Process| process.look(|engine| engine.is_used(|used| used & !3 == context));
     process.wait(|process| (!is_open(process)).then_some(()));
-    // A job that has ended meanwhile is disconnected all the same.
+    // A job that has ended meanwhile is disconnected all the same, and so is a communicator on
+    // which everything was interrupted.
     let met = startup::meet_members(process, &object, Kind::Creation);
     let lost = |process: &Process| object.targets().members().iter().any(|peer| process.has_lost(*peer));
-    met.or_else(|error| if lost(process) { Ok(()) } else { Err(error) })?;
+    met.or_else(|error| if object.is_revoked() || lost(process) { Ok(()) } else { Err(error) })?;
     drop(object);
     comm_free(comm)?;
     for _ in 0..PARTING_ROUNDS {

@@ -4,6 +4,7 @@ use crate::args::{InOut, Out};
 use crate::generated::types::*;
 use crate::handles::{ERRHANDLERS, FILES};
 use crate::report::{FILE_DEFAULT, Failed, Owner, handle_error};
+use crate::survival;
 use std::ffi::c_int;
 use std::sync::Arc;
 use verbena_mpi::codes::REGISTRY;
@@ -79,7 +80,10 @@ pub fn comm_create_errhandler(
 
 /// `MPI_Comm_set_errhandler`.
 pub fn comm_set_errhandler(comm: &Arc<Comm>, errhandler: &Arc<Errhandler>) -> Result<()> {
-    comm.set_errhandler(errhandler.clone())
+    comm.set_errhandler(errhandler.clone())?;
+    // Errors may end this process now, or do so no longer.
+    survival::judge();
+    Ok(())
 }
 
 /// `MPI_Comm_get_errhandler`.

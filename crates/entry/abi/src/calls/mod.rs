@@ -41,6 +41,7 @@ pub mod comm;
 pub mod environment;
 pub mod errhandler;
 pub mod error;
+pub mod fault;
 pub mod file;
 pub mod file_access;
 pub mod file_nonblocking;

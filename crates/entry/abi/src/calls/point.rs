@@ -371,10 +371,17 @@ pub fn iprobe(source: i32, tag: i32, comm: &Arc<Comm>, flag: OutFlag, status: St
     }
     let found = point::probe(process(), comm, source, tag);
     flag.set(found.is_some());
-    if let Some(envelope) = found {
-        status.set(envelope_status(envelope));
+    match found {
+        Some(envelope) => status.set(envelope_status(envelope)),
+        None => check_loss(comm, source)?,
     }
     Ok(())
+}
+
+/// Returns the error of a probe that will never find anything, since a process has died. The loop
+/// of a program around it would not end.
+fn check_loss(comm: &Comm, source: i32) -> Result<()> {
+    if process().goes_on() { point::loss(process(), comm, source).map_or(Ok(()), Err) } else { Ok(()) }
 }
 
 fn message_handle(id: MessageId) -> MPI_Message {
@@ -417,8 +424,9 @@ pub fn improbe(
     let found = point::match_probe(process(), comm, source, tag);
     flag.set(found.is_some());
     message.set(found.map_or(mpi::MPI_MESSAGE_NULL, |(id, _)| message_handle(id)));
-    if let Some((_, envelope)) = found {
-        status.set(envelope_status(envelope));
+    match found {
+        Some((_, envelope)) => status.set(envelope_status(envelope)),
+        None => check_loss(comm, source)?,
     }
     Ok(())
 }

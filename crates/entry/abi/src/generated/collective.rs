@@ -14,7 +14,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let sendcount = if !sendbuf.is_in_place() { args::count(i64::from(sendcount))? } else { 0 };
         let sendtype = if !sendbuf.is_in_place() { Some(args::transfer(sendtype)?) } else { None };
@@ -30,7 +30,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let sendcount = if !sendbuf.is_in_place() { args::count(sendcount)? } else { 0 };
         let sendtype = if !sendbuf.is_in_place() { Some(args::transfer(sendtype)?) } else { None };
@@ -46,7 +46,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendcount = if !sendbuf.is_in_place() { args::count(i64::from(sendcount))? } else { 0 };
         let sendtype = if !sendbuf.is_in_place() { Some(args::transfer(sendtype)?) } else { None };
@@ -63,7 +63,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendcount = if !sendbuf.is_in_place() { args::count(sendcount)? } else { 0 };
         let sendtype = if !sendbuf.is_in_place() { Some(args::transfer(sendtype)?) } else { None };
@@ -80,7 +80,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendcount = if !sendbuf.is_in_place() { args::count(i64::from(sendcount))? } else { 0 };
         let sendtype = if !sendbuf.is_in_place() { Some(args::transfer(sendtype)?) } else { None };
@@ -98,7 +98,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendcount = if !sendbuf.is_in_place() { args::count(sendcount)? } else { 0 };
         let sendtype = if !sendbuf.is_in_place() { Some(args::transfer(sendtype)?) } else { None };
@@ -116,7 +116,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let sendcount = if !sendbuf.is_in_place() { args::count(i64::from(sendcount))? } else { 0 };
         let sendtype = if !sendbuf.is_in_place() { Some(args::transfer(sendtype)?) } else { None };
@@ -133,7 +133,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let sendcount = if !sendbuf.is_in_place() { args::count(sendcount)? } else { 0 };
         let sendtype = if !sendbuf.is_in_place() { Some(args::transfer(sendtype)?) } else { None };
@@ -150,7 +150,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendcount = if !sendbuf.is_in_place() { args::count(i64::from(sendcount))? } else { 0 };
         let sendtype = if !sendbuf.is_in_place() { Some(args::transfer(sendtype)?) } else { None };
@@ -168,7 +168,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendcount = if !sendbuf.is_in_place() { args::count(sendcount)? } else { 0 };
         let sendtype = if !sendbuf.is_in_place() { Some(args::transfer(sendtype)?) } else { None };
@@ -186,7 +186,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendcount = if !sendbuf.is_in_place() { args::count(i64::from(sendcount))? } else { 0 };
         let sendtype = if !sendbuf.is_in_place() { Some(args::transfer(sendtype)?) } else { None };
@@ -205,7 +205,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendcount = if !sendbuf.is_in_place() { args::count(sendcount)? } else { 0 };
         let sendtype = if !sendbuf.is_in_place() { Some(args::transfer(sendtype)?) } else { None };
@@ -224,7 +224,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let count = args::count(i64::from(count))?;
         let datatype = args::transfer(datatype)?;
@@ -239,7 +239,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let count = args::count(count)?;
         let datatype = args::transfer(datatype)?;
@@ -254,7 +254,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let count = args::count(i64::from(count))?;
         let datatype = args::transfer(datatype)?;
@@ -270,7 +270,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let count = args::count(count)?;
         let datatype = args::transfer(datatype)?;
@@ -286,7 +286,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let count = args::count(i64::from(count))?;
         let datatype = args::transfer(datatype)?;
@@ -303,7 +303,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let count = args::count(count)?;
         let datatype = args::transfer(datatype)?;
@@ -320,7 +320,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let sendcount = if !sendbuf.is_in_place() { args::count(i64::from(sendcount))? } else { 0 };
         let sendtype = if !sendbuf.is_in_place() { Some(args::transfer(sendtype)?) } else { None };
@@ -336,7 +336,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let sendcount = if !sendbuf.is_in_place() { args::count(sendcount)? } else { 0 };
         let sendtype = if !sendbuf.is_in_place() { Some(args::transfer(sendtype)?) } else { None };
@@ -352,7 +352,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendcount = if !sendbuf.is_in_place() { args::count(i64::from(sendcount))? } else { 0 };
         let sendtype = if !sendbuf.is_in_place() { Some(args::transfer(sendtype)?) } else { None };
@@ -369,7 +369,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendcount = if !sendbuf.is_in_place() { args::count(sendcount)? } else { 0 };
         let sendtype = if !sendbuf.is_in_place() { Some(args::transfer(sendtype)?) } else { None };
@@ -386,7 +386,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendcount = if !sendbuf.is_in_place() { args::count(i64::from(sendcount))? } else { 0 };
         let sendtype = if !sendbuf.is_in_place() { Some(args::transfer(sendtype)?) } else { None };
@@ -404,7 +404,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendcount = if !sendbuf.is_in_place() { args::count(sendcount)? } else { 0 };
         let sendtype = if !sendbuf.is_in_place() { Some(args::transfer(sendtype)?) } else { None };
@@ -422,7 +422,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let sendtype = if !sendbuf.is_in_place() { Some(args::transfer(sendtype)?) } else { None };
         let recvtype = args::transfer(recvtype)?;
@@ -440,7 +440,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let sendtype = if !sendbuf.is_in_place() { Some(args::transfer(sendtype)?) } else { None };
         let recvtype = args::transfer(recvtype)?;
@@ -458,7 +458,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendtype = if !sendbuf.is_in_place() { Some(args::transfer(sendtype)?) } else { None };
         let recvtype = args::transfer(recvtype)?;
@@ -477,7 +477,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendtype = if !sendbuf.is_in_place() { Some(args::transfer(sendtype)?) } else { None };
         let recvtype = args::transfer(recvtype)?;
@@ -496,7 +496,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendtype = if !sendbuf.is_in_place() { Some(args::transfer(sendtype)?) } else { None };
         let recvtype = args::transfer(recvtype)?;
@@ -516,7 +516,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendtype = if !sendbuf.is_in_place() { Some(args::transfer(sendtype)?) } else { None };
         let recvtype = args::transfer(recvtype)?;
@@ -536,7 +536,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let sendcounts = if !sendbuf.is_in_place() { args::counts(sendcounts, comm.targets().size().into())? } else { Counts::NONE };
         let sdispls = if !sendbuf.is_in_place() { args::numbers(sdispls, comm.targets().size().into())? } else { Counts::NONE };
@@ -554,7 +554,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let sendcounts = if !sendbuf.is_in_place() { args::counts(sendcounts, comm.targets().size().into())? } else { Counts::NONE };
         let sdispls = if !sendbuf.is_in_place() { args::numbers(sdispls, comm.targets().size().into())? } else { Counts::NONE };
@@ -572,7 +572,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let request = Out::new(request)?;
         let sendcounts = if !sendbuf.is_in_place() { args::counts(sendcounts, comm.targets().size().into())? } else { Counts::NONE };
@@ -591,7 +591,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let request = Out::new(request)?;
         let sendcounts = if !sendbuf.is_in_place() { args::counts(sendcounts, comm.targets().size().into())? } else { Counts::NONE };
@@ -610,7 +610,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         args::optional_info(info)?;
         let request = Out::new(request)?;
@@ -630,7 +630,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         args::optional_info(info)?;
         let request = Out::new(request)?;
@@ -648,7 +648,7 @@ entry! {
     MPI_Barrier PMPI_Barrier(comm: MPI_Comm)
     Owner::Comm(comm) => {
         state::running()?;
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         calls::collective::barrier(Run::Blocking(tag), &comm)?
     }
@@ -658,7 +658,7 @@ entry! {
     MPI_Ibarrier PMPI_Ibarrier(comm: MPI_Comm, request: *mut MPI_Request)
     Owner::Comm(comm) => {
         state::running()?;
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let request = Out::new(request)?;
         calls::collective::barrier(Run::Nonblocking(tag, request), &comm)?
@@ -669,7 +669,7 @@ entry! {
     MPI_Barrier_init PMPI_Barrier_init(comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request)
     Owner::Comm(comm) => {
         state::running()?;
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         args::optional_info(info)?;
         let request = Out::new(request)?;
@@ -682,7 +682,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buffer = Address::new(buffer);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let root = args::root(root, &comm)?;
         let count = if args::is_party(root, &comm) { args::count(i64::from(count))? } else { 0 };
@@ -696,7 +696,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buffer = Address::new(buffer);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let root = args::root(root, &comm)?;
         let count = if args::is_party(root, &comm) { args::count(count)? } else { 0 };
@@ -710,7 +710,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buffer = Address::new(buffer);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
         let count = if args::is_party(root, &comm) { args::count(i64::from(count))? } else { 0 };
@@ -725,7 +725,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buffer = Address::new(buffer);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
         let count = if args::is_party(root, &comm) { args::count(count)? } else { 0 };
@@ -740,7 +740,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buffer = Address::new(buffer);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
         let count = if args::is_party(root, &comm) { args::count(i64::from(count))? } else { 0 };
@@ -756,7 +756,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buffer = Address::new(buffer);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
         let count = if args::is_party(root, &comm) { args::count(count)? } else { 0 };
@@ -773,7 +773,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let count = args::count(i64::from(count))?;
         let datatype = args::transfer(datatype)?;
@@ -788,7 +788,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let count = args::count(count)?;
         let datatype = args::transfer(datatype)?;
@@ -803,7 +803,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let count = args::count(i64::from(count))?;
         let datatype = args::transfer(datatype)?;
@@ -819,7 +819,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let count = args::count(count)?;
         let datatype = args::transfer(datatype)?;
@@ -835,7 +835,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let count = args::count(i64::from(count))?;
         let datatype = args::transfer(datatype)?;
@@ -852,7 +852,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let count = args::count(count)?;
         let datatype = args::transfer(datatype)?;
@@ -869,7 +869,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let root = args::root(root, &comm)?;
         let sendcount = if args::is_leaf(root, &comm) && !sendbuf.is_in_place() { args::count(i64::from(sendcount))? } else { 0 };
@@ -886,7 +886,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let root = args::root(root, &comm)?;
         let sendcount = if args::is_leaf(root, &comm) && !sendbuf.is_in_place() { args::count(sendcount)? } else { 0 };
@@ -903,7 +903,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
         let sendcount = if args::is_leaf(root, &comm) && !sendbuf.is_in_place() { args::count(i64::from(sendcount))? } else { 0 };
@@ -921,7 +921,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
         let sendcount = if args::is_leaf(root, &comm) && !sendbuf.is_in_place() { args::count(sendcount)? } else { 0 };
@@ -939,7 +939,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
         let sendcount = if args::is_leaf(root, &comm) && !sendbuf.is_in_place() { args::count(i64::from(sendcount))? } else { 0 };
@@ -958,7 +958,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
         let sendcount = if args::is_leaf(root, &comm) && !sendbuf.is_in_place() { args::count(sendcount)? } else { 0 };
@@ -977,7 +977,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let root = args::root(root, &comm)?;
         let sendcount = if args::is_leaf(root, &comm) && !sendbuf.is_in_place() { args::count(i64::from(sendcount))? } else { 0 };
@@ -995,7 +995,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let root = args::root(root, &comm)?;
         let sendcount = if args::is_leaf(root, &comm) && !sendbuf.is_in_place() { args::count(sendcount)? } else { 0 };
@@ -1013,7 +1013,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
         let sendcount = if args::is_leaf(root, &comm) && !sendbuf.is_in_place() { args::count(i64::from(sendcount))? } else { 0 };
@@ -1032,7 +1032,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
         let sendcount = if args::is_leaf(root, &comm) && !sendbuf.is_in_place() { args::count(sendcount)? } else { 0 };
@@ -1051,7 +1051,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
         let sendcount = if args::is_leaf(root, &comm) && !sendbuf.is_in_place() { args::count(i64::from(sendcount))? } else { 0 };
@@ -1071,7 +1071,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
         let sendcount = if args::is_leaf(root, &comm) && !sendbuf.is_in_place() { args::count(sendcount)? } else { 0 };
@@ -1091,7 +1091,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let root = args::root(root, &comm)?;
         let count = if args::is_party(root, &comm) { args::count(i64::from(count))? } else { 0 };
@@ -1107,7 +1107,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let root = args::root(root, &comm)?;
         let count = if args::is_party(root, &comm) { args::count(count)? } else { 0 };
@@ -1123,7 +1123,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
         let count = if args::is_party(root, &comm) { args::count(i64::from(count))? } else { 0 };
@@ -1140,7 +1140,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
         let count = if args::is_party(root, &comm) { args::count(count)? } else { 0 };
@@ -1157,7 +1157,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
         let count = if args::is_party(root, &comm) { args::count(i64::from(count))? } else { 0 };
@@ -1175,7 +1175,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
         let count = if args::is_party(root, &comm) { args::count(count)? } else { 0 };
@@ -1193,7 +1193,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let datatype = args::transfer(datatype)?;
         let op = handles::OPS.get(op)?;
@@ -1208,7 +1208,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let datatype = args::transfer(datatype)?;
         let op = handles::OPS.get(op)?;
@@ -1223,7 +1223,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let datatype = args::transfer(datatype)?;
         let op = handles::OPS.get(op)?;
@@ -1239,7 +1239,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let datatype = args::transfer(datatype)?;
         let op = handles::OPS.get(op)?;
@@ -1255,7 +1255,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let datatype = args::transfer(datatype)?;
         let op = handles::OPS.get(op)?;
@@ -1272,7 +1272,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let datatype = args::transfer(datatype)?;
         let op = handles::OPS.get(op)?;
@@ -1289,7 +1289,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let recvcount = args::count(i64::from(recvcount))?;
         let datatype = args::transfer(datatype)?;
@@ -1304,7 +1304,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let recvcount = args::count(recvcount)?;
         let datatype = args::transfer(datatype)?;
@@ -1319,7 +1319,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let recvcount = args::count(i64::from(recvcount))?;
         let datatype = args::transfer(datatype)?;
@@ -1335,7 +1335,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let recvcount = args::count(recvcount)?;
         let datatype = args::transfer(datatype)?;
@@ -1351,7 +1351,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let recvcount = args::count(i64::from(recvcount))?;
         let datatype = args::transfer(datatype)?;
@@ -1368,7 +1368,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let recvcount = args::count(recvcount)?;
         let datatype = args::transfer(datatype)?;
@@ -1385,7 +1385,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let count = args::count(i64::from(count))?;
         let datatype = args::transfer(datatype)?;
@@ -1400,7 +1400,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let count = args::count(count)?;
         let datatype = args::transfer(datatype)?;
@@ -1415,7 +1415,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let count = args::count(i64::from(count))?;
         let datatype = args::transfer(datatype)?;
@@ -1431,7 +1431,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let count = args::count(count)?;
         let datatype = args::transfer(datatype)?;
@@ -1447,7 +1447,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let count = args::count(i64::from(count))?;
         let datatype = args::transfer(datatype)?;
@@ -1464,7 +1464,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let count = args::count(count)?;
         let datatype = args::transfer(datatype)?;
@@ -1481,7 +1481,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let root = args::root(root, &comm)?;
         let sendcount = if args::is_root(root, &comm) { args::count(i64::from(sendcount))? } else { 0 };
@@ -1498,7 +1498,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let root = args::root(root, &comm)?;
         let sendcount = if args::is_root(root, &comm) { args::count(sendcount)? } else { 0 };
@@ -1515,7 +1515,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
         let sendcount = if args::is_root(root, &comm) { args::count(i64::from(sendcount))? } else { 0 };
@@ -1533,7 +1533,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
         let sendcount = if args::is_root(root, &comm) { args::count(sendcount)? } else { 0 };
@@ -1551,7 +1551,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
         let sendcount = if args::is_root(root, &comm) { args::count(i64::from(sendcount))? } else { 0 };
@@ -1570,7 +1570,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
         let sendcount = if args::is_root(root, &comm) { args::count(sendcount)? } else { 0 };
@@ -1589,7 +1589,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let root = args::root(root, &comm)?;
         let sendtype = if args::is_root(root, &comm) { Some(args::transfer(sendtype)?) } else { None };
@@ -1607,7 +1607,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let root = args::root(root, &comm)?;
         let sendtype = if args::is_root(root, &comm) { Some(args::transfer(sendtype)?) } else { None };
@@ -1625,7 +1625,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
         let sendtype = if args::is_root(root, &comm) { Some(args::transfer(sendtype)?) } else { None };
@@ -1644,7 +1644,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
         let sendtype = if args::is_root(root, &comm) { Some(args::transfer(sendtype)?) } else { None };
@@ -1663,7 +1663,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
         let sendtype = if args::is_root(root, &comm) { Some(args::transfer(sendtype)?) } else { None };
@@ -1683,7 +1683,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
         let sendtype = if args::is_root(root, &comm) { Some(args::transfer(sendtype)?) } else { None };

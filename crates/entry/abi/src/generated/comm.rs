@@ -23,7 +23,7 @@ entry! {
     MPI_Comm_create PMPI_Comm_create(comm: MPI_Comm, group: MPI_Group, newcomm: *mut MPI_Comm)
     Owner::Comm(comm) => {
         state::running()?;
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let newcomm = Out::new(newcomm)?;
         let group = handles::GROUPS.get(group)?;
         calls::comm::comm_create(&comm, &group, newcomm)?
@@ -34,7 +34,7 @@ entry! {
     MPI_Comm_create_group PMPI_Comm_create_group(comm: MPI_Comm, group: MPI_Group, tag: c_int, newcomm: *mut MPI_Comm)
     Owner::Comm(comm) => {
         state::running()?;
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let newcomm = Out::new(newcomm)?;
         let group = handles::GROUPS.get(group)?;
         let tag = args::tag(tag)?;
@@ -46,7 +46,7 @@ entry! {
     MPI_Comm_dup PMPI_Comm_dup(comm: MPI_Comm, newcomm: *mut MPI_Comm)
     Owner::Comm(comm) => {
         state::running()?;
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let newcomm = Out::new(newcomm)?;
         calls::comm::comm_dup(&comm, newcomm)?
     }
@@ -56,7 +56,7 @@ entry! {
     MPI_Comm_dup_with_info PMPI_Comm_dup_with_info(comm: MPI_Comm, info: MPI_Info, newcomm: *mut MPI_Comm)
     Owner::Comm(comm) => {
         state::running()?;
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let newcomm = Out::new(newcomm)?;
         let info = args::optional_info(info)?;
         calls::comm::comm_dup_with_info(&comm, info.as_deref(), newcomm)?
@@ -106,7 +106,7 @@ entry! {
     MPI_Comm_idup PMPI_Comm_idup(comm: MPI_Comm, newcomm: *mut MPI_Comm, request: *mut MPI_Request)
     Owner::Comm(comm) => {
         state::running()?;
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let newcomm = Out::new(newcomm)?;
         let request = Out::new(request)?;
         calls::comm::comm_idup(&comm, newcomm, request)?
@@ -117,7 +117,7 @@ entry! {
     MPI_Comm_idup_with_info PMPI_Comm_idup_with_info(comm: MPI_Comm, info: MPI_Info, newcomm: *mut MPI_Comm, request: *mut MPI_Request)
     Owner::Comm(comm) => {
         state::running()?;
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let newcomm = Out::new(newcomm)?;
         let info = args::optional_info(info)?;
         let request = Out::new(request)?;
@@ -189,7 +189,7 @@ entry! {
     MPI_Comm_split PMPI_Comm_split(comm: MPI_Comm, color: c_int, key: c_int, newcomm: *mut MPI_Comm)
     Owner::Comm(comm) => {
         state::running()?;
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let newcomm = Out::new(newcomm)?;
         calls::comm::comm_split(&comm, color, key, newcomm)?
     }
@@ -199,7 +199,7 @@ entry! {
     MPI_Comm_split_type PMPI_Comm_split_type(comm: MPI_Comm, split_type: c_int, key: c_int, info: MPI_Info, newcomm: *mut MPI_Comm)
     Owner::Comm(comm) => {
         state::running()?;
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let newcomm = Out::new(newcomm)?;
         let info = args::optional_info(info)?;
         calls::comm::comm_split_type(&comm, split_type, key, info.as_deref(), newcomm)?
@@ -220,7 +220,7 @@ entry! {
     MPI_Intercomm_create PMPI_Intercomm_create(local_comm: MPI_Comm, local_leader: c_int, peer_comm: MPI_Comm, remote_leader: c_int, tag: c_int, newintercomm: *mut MPI_Comm)
     Owner::Comm(local_comm) => {
         state::running()?;
-        let local_comm = handles::COMMS.get(local_comm)?;
+        let local_comm = handles::usable(local_comm)?;
         let newintercomm = Out::new(newintercomm)?;
         let local_leader = args::rank(local_leader, &local_comm)?;
         let tag = args::tag(tag)?;
@@ -232,7 +232,7 @@ entry! {
     MPI_Intercomm_merge PMPI_Intercomm_merge(intercomm: MPI_Comm, high: c_int, newintracomm: *mut MPI_Comm)
     Owner::Comm(intercomm) => {
         state::running()?;
-        let intercomm = handles::COMMS.get(intercomm)?;
+        let intercomm = handles::usable(intercomm)?;
         let newintracomm = Out::new(newintracomm)?;
         let high = high != 0;
         calls::comm::intercomm_merge(&intercomm, high, newintracomm)?

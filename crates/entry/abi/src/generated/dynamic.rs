@@ -21,7 +21,7 @@ entry! {
     MPI_Comm_accept PMPI_Comm_accept(port_name: *const c_char, info: MPI_Info, root: c_int, comm: MPI_Comm, newcomm: *mut MPI_Comm)
     Owner::Comm(comm) => {
         state::running()?;
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let newcomm = Out::new(newcomm)?;
         let root = args::root(root, &comm)?;
         let port_name = if args::is_root(root, &comm) { args::string(port_name)? } else { c"" };
@@ -34,7 +34,7 @@ entry! {
     MPI_Comm_connect PMPI_Comm_connect(port_name: *const c_char, info: MPI_Info, root: c_int, comm: MPI_Comm, newcomm: *mut MPI_Comm)
     Owner::Comm(comm) => {
         state::running()?;
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let newcomm = Out::new(newcomm)?;
         let root = args::root(root, &comm)?;
         let port_name = if args::is_root(root, &comm) { args::string(port_name)? } else { c"" };
@@ -74,7 +74,7 @@ entry! {
     MPI_Comm_spawn PMPI_Comm_spawn(command: *const c_char, argv: *mut *mut c_char, maxprocs: c_int, info: MPI_Info, root: c_int, comm: MPI_Comm, intercomm: *mut MPI_Comm, array_of_errcodes: *mut c_int)
     Owner::Comm(comm) => {
         state::running()?;
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let intercomm = Out::new(intercomm)?;
         let root = args::root(root, &comm)?;
         let command = if args::is_root(root, &comm) { args::string(command)? } else { c"" };
@@ -87,7 +87,7 @@ entry! {
     MPI_Comm_spawn_multiple PMPI_Comm_spawn_multiple(count: c_int, array_of_commands: *mut *mut c_char, array_of_argv: *mut *mut *mut c_char, array_of_maxprocs: *const c_int, array_of_info: *const MPI_Info, root: c_int, comm: MPI_Comm, intercomm: *mut MPI_Comm, array_of_errcodes: *mut c_int)
     Owner::Comm(comm) => {
         state::running()?;
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let intercomm = Out::new(intercomm)?;
         let root = args::root(root, &comm)?;
         let count = if args::is_root(root, &comm) { args::natural(count)? } else { 0 };

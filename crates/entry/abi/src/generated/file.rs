@@ -432,7 +432,7 @@ entry! {
     MPI_File_open PMPI_File_open(comm: MPI_Comm, filename: *const c_char, amode: c_int, info: MPI_Info, fh: *mut MPI_File)
     Owner::File(mpi::MPI_FILE_NULL) => {
         state::running()?;
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let fh = Out::new(fh)?;
         let filename = args::string(filename)?;
         let info = args::optional_info(info)?;

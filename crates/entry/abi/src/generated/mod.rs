@@ -15,6 +15,7 @@ pub mod dynamic;
 pub mod entries;
 pub mod environment;
 pub mod error;
+pub mod fault;
 pub mod file;
 pub mod group;
 pub mod handle;

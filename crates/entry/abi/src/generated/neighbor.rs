@@ -14,7 +14,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let sendcount = args::count(i64::from(sendcount))?;
         let sendtype = args::transfer(sendtype)?;
@@ -30,7 +30,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let sendcount = args::count(sendcount)?;
         let sendtype = args::transfer(sendtype)?;
@@ -46,7 +46,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendcount = args::count(i64::from(sendcount))?;
         let sendtype = args::transfer(sendtype)?;
@@ -63,7 +63,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendcount = args::count(sendcount)?;
         let sendtype = args::transfer(sendtype)?;
@@ -80,7 +80,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendcount = args::count(i64::from(sendcount))?;
         let sendtype = args::transfer(sendtype)?;
@@ -98,7 +98,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendcount = args::count(sendcount)?;
         let sendtype = args::transfer(sendtype)?;
@@ -116,7 +116,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let sendcount = args::count(i64::from(sendcount))?;
         let sendtype = args::transfer(sendtype)?;
@@ -133,7 +133,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let sendcount = args::count(sendcount)?;
         let sendtype = args::transfer(sendtype)?;
@@ -150,7 +150,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendcount = args::count(i64::from(sendcount))?;
         let sendtype = args::transfer(sendtype)?;
@@ -168,7 +168,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendcount = args::count(sendcount)?;
         let sendtype = args::transfer(sendtype)?;
@@ -186,7 +186,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendcount = args::count(i64::from(sendcount))?;
         let sendtype = args::transfer(sendtype)?;
@@ -205,7 +205,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendcount = args::count(sendcount)?;
         let sendtype = args::transfer(sendtype)?;
@@ -224,7 +224,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let sendcount = args::count(i64::from(sendcount))?;
         let sendtype = args::transfer(sendtype)?;
@@ -240,7 +240,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let sendcount = args::count(sendcount)?;
         let sendtype = args::transfer(sendtype)?;
@@ -256,7 +256,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendcount = args::count(i64::from(sendcount))?;
         let sendtype = args::transfer(sendtype)?;
@@ -273,7 +273,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendcount = args::count(sendcount)?;
         let sendtype = args::transfer(sendtype)?;
@@ -290,7 +290,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendcount = args::count(i64::from(sendcount))?;
         let sendtype = args::transfer(sendtype)?;
@@ -308,7 +308,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendcount = args::count(sendcount)?;
         let sendtype = args::transfer(sendtype)?;
@@ -326,7 +326,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let sendtype = args::transfer(sendtype)?;
         let recvtype = args::transfer(recvtype)?;
@@ -344,7 +344,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let sendtype = args::transfer(sendtype)?;
         let recvtype = args::transfer(recvtype)?;
@@ -362,7 +362,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendtype = args::transfer(sendtype)?;
         let recvtype = args::transfer(recvtype)?;
@@ -381,7 +381,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendtype = args::transfer(sendtype)?;
         let recvtype = args::transfer(recvtype)?;
@@ -400,7 +400,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendtype = args::transfer(sendtype)?;
         let recvtype = args::transfer(recvtype)?;
@@ -420,7 +420,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let sendtype = args::transfer(sendtype)?;
         let recvtype = args::transfer(recvtype)?;
@@ -440,7 +440,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let sendcounts = args::counts(sendcounts, args::outdegree(&comm)?)?;
         let sdispls = args::numbers(sdispls, args::outdegree(&comm)?)?;
@@ -458,7 +458,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
         let sendcounts = args::counts(sendcounts, args::outdegree(&comm)?)?;
         let sdispls = args::numbers(sdispls, args::outdegree(&comm)?)?;
@@ -476,7 +476,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let request = Out::new(request)?;
         let sendcounts = args::counts(sendcounts, args::outdegree(&comm)?)?;
@@ -495,7 +495,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         let request = Out::new(request)?;
         let sendcounts = args::counts(sendcounts, args::outdegree(&comm)?)?;
@@ -514,7 +514,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         args::optional_info(info)?;
         let request = Out::new(request)?;
@@ -534,7 +534,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let tag = comm.next_nonblocking_tag();
         args::optional_info(info)?;
         let request = Out::new(request)?;

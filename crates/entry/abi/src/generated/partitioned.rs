@@ -47,7 +47,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let partitions = args::natural(partitions)?;
         let count = args::count(count)?;
         let datatype = args::transfer(datatype)?;
@@ -64,7 +64,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let partitions = args::natural(partitions)?;
         let count = args::count(count)?;
         let datatype = args::transfer(datatype)?;

@@ -13,7 +13,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let count = args::count(i64::from(count))?;
         let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
@@ -27,7 +27,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let count = args::count(count)?;
         let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
@@ -41,7 +41,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let count = args::count(i64::from(count))?;
         let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
@@ -56,7 +56,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let count = args::count(count)?;
         let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
@@ -71,7 +71,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let count = args::count(i64::from(count))?;
         let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
@@ -86,7 +86,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let count = args::count(count)?;
         let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
@@ -100,7 +100,7 @@ entry! {
     MPI_Improbe PMPI_Improbe(source: c_int, tag: c_int, comm: MPI_Comm, flag: *mut c_int, message: *mut MPI_Message, status: *mut MPI_Status)
     Owner::Comm(comm) => {
         state::running()?;
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let source = args::source(source, &comm)?;
         let tag = args::any_tag(tag)?;
         let flag = OutFlag::new(flag)?;
@@ -141,7 +141,7 @@ entry! {
     MPI_Iprobe PMPI_Iprobe(source: c_int, tag: c_int, comm: MPI_Comm, flag: *mut c_int, status: *mut MPI_Status)
     Owner::Comm(comm) => {
         state::running()?;
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let source = args::source(source, &comm)?;
         let tag = args::any_tag(tag)?;
         let flag = OutFlag::new(flag)?;
@@ -156,7 +156,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let count = args::count(i64::from(count))?;
         let datatype = args::transfer_of(count, datatype)?;
         let source = args::source(source, &comm)?;
@@ -172,7 +172,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let count = args::count(count)?;
         let datatype = args::transfer_of(count, datatype)?;
         let source = args::source(source, &comm)?;
@@ -187,7 +187,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let count = args::count(i64::from(count))?;
         let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
@@ -202,7 +202,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let count = args::count(count)?;
         let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
@@ -218,7 +218,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let count = args::count(i64::from(count))?;
         let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
@@ -234,7 +234,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let count = args::count(count)?;
         let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
@@ -250,7 +250,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let sendcount = args::count(i64::from(sendcount))?;
         let sendtype = args::transfer_of(sendcount, sendtype)?;
         let dest = args::dest(dest, &comm)?;
@@ -270,7 +270,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let sendcount = args::count(sendcount)?;
         let sendtype = args::transfer_of(sendcount, sendtype)?;
         let dest = args::dest(dest, &comm)?;
@@ -289,7 +289,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let count = args::count(i64::from(count))?;
         let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
@@ -306,7 +306,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let count = args::count(count)?;
         let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
@@ -323,7 +323,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let count = args::count(i64::from(count))?;
         let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
@@ -338,7 +338,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let count = args::count(count)?;
         let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
@@ -352,7 +352,7 @@ entry! {
     MPI_Mprobe PMPI_Mprobe(source: c_int, tag: c_int, comm: MPI_Comm, message: *mut MPI_Message, status: *mut MPI_Status)
     Owner::Comm(comm) => {
         state::running()?;
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let source = args::source(source, &comm)?;
         let tag = args::any_tag(tag)?;
         let message = Out::new(message)?;
@@ -391,7 +391,7 @@ entry! {
     MPI_Probe PMPI_Probe(source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status)
     Owner::Comm(comm) => {
         state::running()?;
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let source = args::source(source, &comm)?;
         let tag = args::any_tag(tag)?;
         let status = StatusOut::new(status);
@@ -405,7 +405,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let count = args::count(i64::from(count))?;
         let datatype = args::transfer_of(count, datatype)?;
         let source = args::source(source, &comm)?;
@@ -421,7 +421,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let count = args::count(count)?;
         let datatype = args::transfer_of(count, datatype)?;
         let source = args::source(source, &comm)?;
@@ -436,7 +436,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let count = args::count(i64::from(count))?;
         let datatype = args::transfer_of(count, datatype)?;
         let source = args::source(source, &comm)?;
@@ -451,7 +451,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let count = args::count(count)?;
         let datatype = args::transfer_of(count, datatype)?;
         let source = args::source(source, &comm)?;
@@ -466,7 +466,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let count = args::count(i64::from(count))?;
         let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
@@ -480,7 +480,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let count = args::count(count)?;
         let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
@@ -494,7 +494,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let count = args::count(i64::from(count))?;
         let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
@@ -509,7 +509,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let count = args::count(count)?;
         let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
@@ -525,7 +525,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let count = args::count(i64::from(count))?;
         let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
@@ -540,7 +540,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let count = args::count(count)?;
         let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
@@ -554,7 +554,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let count = args::count(i64::from(count))?;
         let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
@@ -569,7 +569,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let count = args::count(count)?;
         let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
@@ -585,7 +585,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let sendcount = args::count(i64::from(sendcount))?;
         let sendtype = args::transfer_of(sendcount, sendtype)?;
         let dest = args::dest(dest, &comm)?;
@@ -605,7 +605,7 @@ entry! {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let sendcount = args::count(sendcount)?;
         let sendtype = args::transfer_of(sendcount, sendtype)?;
         let dest = args::dest(dest, &comm)?;
@@ -624,7 +624,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let count = args::count(i64::from(count))?;
         let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
@@ -641,7 +641,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let count = args::count(count)?;
         let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
@@ -658,7 +658,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let count = args::count(i64::from(count))?;
         let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
@@ -672,7 +672,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let count = args::count(count)?;
         let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
@@ -686,7 +686,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let count = args::count(i64::from(count))?;
         let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
@@ -701,7 +701,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let buf = Address::new(buf);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable_or_null(comm, request)?;
         let count = args::count(count)?;
         let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;

@@ -294,7 +294,7 @@ entry! {
     MPI_Win_allocate PMPI_Win_allocate(size: MPI_Aint, disp_unit: c_int, info: MPI_Info, comm: MPI_Comm, baseptr: *mut c_void, win: *mut MPI_Win)
     Owner::Comm(comm) => {
         state::running()?;
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let baseptr = Address::new(baseptr);
         let win = Out::new(win)?;
         let disp_unit = i64::from(disp_unit);
@@ -307,7 +307,7 @@ entry! {
     MPI_Win_allocate_c PMPI_Win_allocate_c(size: MPI_Aint, disp_unit: MPI_Aint, info: MPI_Info, comm: MPI_Comm, baseptr: *mut c_void, win: *mut MPI_Win)
     Owner::Comm(comm) => {
         state::running()?;
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let baseptr = Address::new(baseptr);
         let win = Out::new(win)?;
         let disp_unit = disp_unit;
@@ -320,7 +320,7 @@ entry! {
     MPI_Win_allocate_shared PMPI_Win_allocate_shared(size: MPI_Aint, disp_unit: c_int, info: MPI_Info, comm: MPI_Comm, baseptr: *mut c_void, win: *mut MPI_Win)
     Owner::Comm(comm) => {
         state::running()?;
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let baseptr = Address::new(baseptr);
         let win = Out::new(win)?;
         let disp_unit = i64::from(disp_unit);
@@ -333,7 +333,7 @@ entry! {
     MPI_Win_allocate_shared_c PMPI_Win_allocate_shared_c(size: MPI_Aint, disp_unit: MPI_Aint, info: MPI_Info, comm: MPI_Comm, baseptr: *mut c_void, win: *mut MPI_Win)
     Owner::Comm(comm) => {
         state::running()?;
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let baseptr = Address::new(baseptr);
         let win = Out::new(win)?;
         let disp_unit = disp_unit;
@@ -366,7 +366,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let base = Address::new(base);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let win = Out::new(win)?;
         let disp_unit = i64::from(disp_unit);
         let info = args::optional_info(info)?;
@@ -379,7 +379,7 @@ entry! {
     Owner::Comm(comm) => {
         state::running()?;
         let base = Address::new(base);
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let win = Out::new(win)?;
         let disp_unit = disp_unit;
         let info = args::optional_info(info)?;
@@ -391,7 +391,7 @@ entry! {
     MPI_Win_create_dynamic PMPI_Win_create_dynamic(info: MPI_Info, comm: MPI_Comm, win: *mut MPI_Win)
     Owner::Comm(comm) => {
         state::running()?;
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let win = Out::new(win)?;
         let info = args::optional_info(info)?;
         calls::window::win_create_dynamic(info.as_deref(), &comm, win)?

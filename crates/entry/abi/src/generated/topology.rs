@@ -23,7 +23,7 @@ entry! {
     MPI_Cart_create PMPI_Cart_create(comm_old: MPI_Comm, ndims: c_int, dims: *const c_int, periods: *const c_int, reorder: c_int, comm_cart: *mut MPI_Comm)
     Owner::Comm(comm_old) => {
         state::running()?;
-        let comm_old = handles::COMMS.get(comm_old)?;
+        let comm_old = handles::usable(comm_old)?;
         let comm_cart = Out::new(comm_cart)?;
         let ndims = args::natural(ndims)?;
         let reorder = reorder != 0;
@@ -84,7 +84,7 @@ entry! {
     MPI_Cart_sub PMPI_Cart_sub(comm: MPI_Comm, remain_dims: *const c_int, newcomm: *mut MPI_Comm)
     Owner::Comm(comm) => {
         state::running()?;
-        let comm = handles::COMMS.get(comm)?;
+        let comm = handles::usable(comm)?;
         let newcomm = Out::new(newcomm)?;
         calls::topology::cart_sub(&comm, remain_dims, newcomm)?
     }
@@ -115,7 +115,7 @@ entry! {
     MPI_Dist_graph_create PMPI_Dist_graph_create(comm_old: MPI_Comm, n: c_int, sources: *const c_int, degrees: *const c_int, destinations: *const c_int, weights: *const c_int, info: MPI_Info, reorder: c_int, comm_dist_graph: *mut MPI_Comm)
     Owner::Comm(comm_old) => {
         state::running()?;
-        let comm_old = handles::COMMS.get(comm_old)?;
+        let comm_old = handles::usable(comm_old)?;
         let comm_dist_graph = Out::new(comm_dist_graph)?;
         let n = args::natural(n)?;
         let info = args::optional_info(info)?;
@@ -130,7 +130,7 @@ entry! {
     MPI_Dist_graph_create_adjacent PMPI_Dist_graph_create_adjacent(comm_old: MPI_Comm, indegree: c_int, sources: *const c_int, sourceweights: *const c_int, outdegree: c_int, destinations: *const c_int, destweights: *const c_int, info: MPI_Info, reorder: c_int, comm_dist_graph: *mut MPI_Comm)
     Owner::Comm(comm_old) => {
         state::running()?;
-        let comm_old = handles::COMMS.get(comm_old)?;
+        let comm_old = handles::usable(comm_old)?;
         let comm_dist_graph = Out::new(comm_dist_graph)?;
         let indegree = args::natural(indegree)?;
         let outdegree = args::natural(outdegree)?;
@@ -171,7 +171,7 @@ entry! {
     MPI_Graph_create PMPI_Graph_create(comm_old: MPI_Comm, nnodes: c_int, indx: *const c_int, edges: *const c_int, reorder: c_int, comm_graph: *mut MPI_Comm)
     Owner::Comm(comm_old) => {
         state::running()?;
-        let comm_old = handles::COMMS.get(comm_old)?;
+        let comm_old = handles::usable(comm_old)?;
         let comm_graph = Out::new(comm_graph)?;
         let nnodes = args::natural(nnodes)?;
         let reorder = reorder != 0;

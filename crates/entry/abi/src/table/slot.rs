@@ -17,7 +17,6 @@ pub(super) trait Word {
     fn add_pin(&self) -> u64;
     fn take_pin(&self) -> u64;
     fn set(&self, bits: u64) -> u64;
-    fn clear(&self, bits: u64) -> u64;
     fn replace(&self, old: u64, new: u64) -> bool;
 }
 
@@ -44,12 +43,8 @@ macro_rules! word {
                 self.fetch_or(bits, Ordering::Release)
             }
             #[inline(always)]
-            fn clear(&self, bits: u64) -> u64 {
-                self.fetch_and(!bits, Ordering::AcqRel)
-            }
-            #[inline(always)]
             fn replace(&self, old: u64, new: u64) -> bool {
-                self.compare_exchange(old, new, Ordering::Acquire, Ordering::Relaxed).is_ok()
+                self.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok()
             }
         }
     };
@@ -125,10 +120,21 @@ impl<T, W: Word, R: Room<T>> Slot<T, W, R> {
         is_live(self.state.add_pin(), generation)
     }
 
-    /// Returns whether the object is live in this generation at the moment.
+    /// Returns whether the object is live in this generation at the moment, and not hidden.
     #[inline(always)]
-    pub(super) fn is_live(&self, generation: u32) -> bool {
-        is_live(self.state.load(), generation)
+    pub(super) fn is_shown(&self, generation: u32) -> bool {
+        // The bits of live and filled, by a shift as in `is_live`.
+        self.state.load() >> FILLED.trailing_zeros() == u64::from(generation) << 2 | 3
+    }
+
+    /// Hides the object from [`Slot::is_shown`] for as long as it lives. The caller has a pin.
+    pub(super) fn hide(&self) {
+        loop {
+            let state = self.state.load();
+            if state & LIVE == 0 || self.state.replace(state, state & !FILLED) {
+                return;
+            }
+        }
     }
 
     /// The object.
@@ -144,7 +150,16 @@ impl<T, W: Word, R: Room<T>> Slot<T, W, R> {
 
     /// Ends the life of the handle. Returns whether this call did so.
     pub(super) fn close(&self) -> bool {
-        self.state.clear(LIVE) & LIVE != 0
+        loop {
+            let state = self.state.load();
+            if state & LIVE == 0 {
+                return false;
+            }
+            // It may have been hidden.
+            if self.state.replace(state, (state | FILLED) & !LIVE) {
+                return true;
+            }
+        }
     }
 
     /// The generation, if there is a live object.
@@ -249,7 +264,28 @@ mod tests {
             let (found, emptied_by_reader) = reader.join().unwrap();
             assert!(closed && found.is_none_or(|value| value == 7));
             assert!(emptied.is_some() != emptied_by_reader.is_some(), "taken away once");
-            assert!(!slot.is_live(generation) && slot.generation().is_none());
+            assert!(!slot.is_shown(generation) && slot.generation().is_none());
+        });
+    }
+
+    #[test]
+    fn loom_an_object_that_is_hidden_while_it_is_freed_is_taken_away() {
+        loom::model(|| {
+            let slot = loom::sync::Arc::new(Model(Slot::new(0)));
+            // SAFETY: a new slot.
+            let generation = unsafe { slot.fill(Arc::new(7)) };
+            let hider = {
+                let slot = slot.clone();
+                loom::thread::spawn(move || {
+                    if slot.pin(generation) {
+                        slot.hide();
+                    }
+                    slot.unpin()
+                })
+            };
+            let (closed, emptied) = free(&slot, generation);
+            assert!(closed);
+            assert!(emptied.is_some() != hider.join().unwrap().is_some(), "taken away once");
         });
     }
 

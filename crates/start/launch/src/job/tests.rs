@@ -264,3 +264,75 @@ fn a_job_that_ends_meanwhile_is_not_ended_by_the_time_limit() {
     job.settle(NOW, false);
     assert_eq!((actions(&mut job), job.exit_code()), (vec![Action::Explain], 0));
 }
+
+/// A job of three in which rank 1 was killed and the others go on.
+fn with_a_death() -> Job {
+    let mut job = Job::new(3, None);
+    assert!(!job.bear(0, Exit::Code(1)), "it was not killed");
+    assert!(job.bear(1, Exit::Signal(9)));
+    job.settle(NOW, false);
+    assert_eq!((actions(&mut job), job.running()), (vec![], 2));
+    job
+}
+
+fn end_well(job: &mut Job) {
+    for rank in [0, 2] {
+        job.handle_exit(rank, Exit::Code(0), Stage::Finalised);
+    }
+    job.settle(NOW, false);
+    assert_eq!(actions(job), []);
+}
+
+#[test]
+fn a_job_whose_others_have_taken_notice_of_a_killed_rank_ends_well() {
+    let mut job = with_a_death();
+    job.handle_acknowledged(&[1]);
+    end_well(&mut job);
+    assert_eq!((job.cause(), job.exit_code()), (None, 0));
+    assert_eq!(job.borne().collect::<Vec<_>>(), [(1, 9)]);
+}
+
+#[test]
+fn a_killed_rank_of_which_nobody_has_taken_notice_is_a_failure() {
+    let mut job = with_a_death();
+    end_well(&mut job);
+    assert_eq!((job.cause(), job.exit_code()), (Some(&Failure::Unnoticed { rank: 1, signal: 9 }), 137));
+    assert_eq!(job.borne().count(), 0);
+}
+
+#[test]
+fn a_killed_rank_is_the_cause_if_the_others_do_not_get_on_without_it() {
+    let mut job = with_a_death();
+    job.handle_exit(0, Exit::Code(1), Stage::Initialised);
+    job.settle(NOW, false);
+    assert_eq!(actions(&mut job), [Action::Signal(libc::SIGTERM)]);
+    assert_eq!((job.cause(), job.exit_code()), (Some(&Failure::Killed { rank: 1, signal: 9 }), 137));
+    assert_eq!(job.borne().count(), 0);
+    assert!(!job.bear(2, Exit::Signal(15)), "the job is ending");
+}
+
+#[test]
+fn what_fails_after_a_death_was_acknowledged_has_its_own_cause() {
+    let mut job = with_a_death();
+    job.handle_acknowledged(&[1]);
+    job.handle_abort(2, 42);
+    job.settle(NOW, false);
+    assert_eq!((job.cause(), job.exit_code()), (Some(&Failure::Aborted { rank: 2, code: 42 }), 42));
+}
+
+#[test]
+fn a_job_ends_with_a_killed_rank_if_some_host_does_not_go_on_without_it() {
+    let mut job = with_a_death();
+    job.handle_refused(1);
+    job.settle(NOW, false);
+    assert_eq!(actions(&mut job), [Action::Signal(libc::SIGTERM)]);
+    assert_eq!(job.cause(), Some(&Failure::Killed { rank: 1, signal: 9 }));
+}
+
+#[test]
+fn the_time_limit_is_not_blamed_on_a_death_before() {
+    let mut job = Job::new(2, Some(NOW + Duration::from_secs(1)));
+    assert!(job.bear(1, Exit::Signal(9)));
+    job.settle(NOW + Duration::from_secs(2), false);
+    assert_eq!(job.exit_code(), 124);
+}

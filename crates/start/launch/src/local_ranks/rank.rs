@@ -12,7 +12,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::rc::Rc;
-use verbena_boot::status::Pulse;
+use verbena_boot::status::{Pulse, StatusMemory};
 use verbena_hang::Place;
 
 /// A rank is not heard while this many letters wait for it. An honest rank waits for each answer.
@@ -74,6 +74,16 @@ impl Rank {
     /// The signs of life.
     pub fn pulse(&self) -> Option<Pulse> {
         self.status.as_ref().map(RankStatus::pulse)
+    }
+
+    /// Returns whether it wants to go on when others die, or did so when it ended.
+    pub fn goes_on(&self) -> bool {
+        self.status.as_ref().is_some_and(RankStatus::goes_on)
+    }
+
+    /// The words that all ranks of the host share.
+    pub fn memory(&self) -> Option<&StatusMemory> {
+        self.status.as_ref().map(RankStatus::memory)
     }
 
     /// The places of the program where a signal ended it.

@@ -44,6 +44,16 @@ impl RankStatus {
         self.memory.pulse(self.place)
     }
 
+    /// Returns whether the rank wants to go on when others die.
+    pub fn goes_on(&self) -> bool {
+        self.memory.goes_on(self.place)
+    }
+
+    /// The memory.
+    pub fn memory(&self) -> &StatusMemory {
+        &self.memory
+    }
+
     /// The places of the program where the rank crashed; none if it did not, or nothing is known.
     pub fn crash_places(&self, signal: i32) -> Vec<Place> {
         match self.memory.crash(self.place) {

@@ -25,7 +25,7 @@ impl Server {
             "barrier_in" => self.wait(rank, Waiting::Barrier),
             "publish_name" | "lookup_name" | "unpublish_name" => self.name1(rank, message),
             "finalize" => {
-                self.peers[rank as usize].stage = Stage::Finalised;
+                self.finalise(rank);
                 self.answer(rank, &ok("finalize_ack"));
             }
             "abort" => self.abort(rank, message),
@@ -41,7 +41,7 @@ impl Server {
                 self.events.push_back(Event::SpawnState { rank, number });
             }
             "verbena_hello" => self.peers[rank as usize].stage = Stage::Initialised,
-            "verbena_bye" => self.peers[rank as usize].stage = Stage::Finalised,
+            "verbena_bye" => self.finalise(rank),
             "verbena_exchange" => {
                 self.peers[rank as usize].card = message.get("card").unwrap_or("").to_owned();
                 self.wait(rank, Waiting::Exchange);

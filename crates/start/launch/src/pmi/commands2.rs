@@ -22,7 +22,7 @@ impl Server {
             "kvs-get" => self.look_up(rank, message, message.get("key").unwrap_or("")),
             "kvs-fence" => self.wait(rank, Waiting::Fence),
             "finalize" => {
-                self.peers[rank as usize].stage = Stage::Finalised;
+                self.finalise(rank);
                 self.answer(rank, &ok(message));
             }
             "abort" => self.abort(rank, message),

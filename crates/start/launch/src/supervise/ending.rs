@@ -91,6 +91,11 @@ impl Supervisor {
                 .failed_after_finalize()
                 .map(|(rank, code)| format!("Rank {rank} exited with code {code} after MPI_Finalize.")),
         };
+        for (rank, signal) in self.job.borne() {
+            let signal = signal_name(signal);
+            self.screen
+                .say(&format!("mpiexec: Rank {rank} was killed by {signal}; the others went on without it."));
+        }
         let told = matches!(self.job.cause(), Some(Failure::Unwritable(_)));
         let loss = self.job.unwritable().filter(|_| !told).map(Fault::to_string);
         for text in text.into_iter().chain(loss) {

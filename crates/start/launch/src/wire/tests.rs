@@ -112,7 +112,7 @@ fn a_long_frame_is_refused_before_it_is_kept() {
 fn a_host_tells_of_its_own_ranks_only_and_of_what_can_be() {
     let why = || SentFault::from(Fault::new("a", "b", "c", "d"));
     let own = [1, 4, 7];
-    let exit = |exit| Report::Ended { rank: 4, exit };
+    let exit = |exit| Report::Ended { rank: 4, exit, borne: false };
     for good in [
         Report::Started { rank: 1, pid: 5 },
         Report::Bound { rank: 1, text: "bound to processor 3".into() },
@@ -122,6 +122,8 @@ fn a_host_tells_of_its_own_ranks_only_and_of_what_can_be() {
         Report::Closed { rank: 7, stream: 0 },
         exit(Exit::Code(255)),
         exit(Exit::Signal(64)),
+        Report::Acknowledged { rank: 1, dead: vec![0, 999] },
+        Report::Refused { rank: 7, dead: 0 },
         Report::Done,
     ] {
         assert!(good.is_credible(&own), "{good:?}");
@@ -136,7 +138,9 @@ fn a_host_tells_of_its_own_ranks_only_and_of_what_can_be() {
         Report::Wrote { rank: 2, stream: 1, bytes: vec![] },
         Report::Wrote { rank: 1, stream: 2, bytes: vec![] },
         Report::Closed { rank: 8, stream: 0 },
-        Report::Ended { rank: 0, exit: Exit::Code(0) },
+        Report::Ended { rank: 0, exit: Exit::Code(0), borne: true },
+        Report::Acknowledged { rank: 0, dead: vec![1] },
+        Report::Refused { rank: 999, dead: 1 },
         exit(Exit::Code(256)),
         exit(Exit::Code(-1)),
         exit(Exit::Signal(i32::MAX)),

@@ -244,8 +244,8 @@ fn an_agent_that_tells_of_ranks_that_are_not_its_own_is_refused() {
         Report::Said { rank: 999, bytes: vec![b'x'] },
         Report::Wrote { rank: 999, stream: 0, bytes: vec![b'x'] },
         Report::Closed { rank: 999, stream: 0 },
-        Report::Ended { rank: 1, exit: Exit::Code(0) },
-        Report::Ended { rank: 0, exit: Exit::Code(256) },
+        Report::Ended { rank: 1, exit: Exit::Code(0), borne: false },
+        Report::Ended { rank: 0, exit: Exit::Code(256), borne: false },
     ];
     let file = std::env::temp_dir().join(format!("launch-report-{}", std::process::id()));
     let greet = "read name version key job; echo verbena-agent $version $key";

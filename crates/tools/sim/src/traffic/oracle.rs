@@ -73,7 +73,7 @@ fn judge_receive(received: &Received, dead: Option<Rank>) -> Result<(), String> 
 /// Returns whether the channel failed, which is right only if the sender died.
 fn has_failed(received: &Received) -> bool {
     let failure = received.outcome.as_ref().and_then(|outcome| outcome.failure.as_ref());
-    matches!(failure, Some(Failure::Channel(_)))
+    matches!(failure, Some(Failure::Channel(..)))
 }
 
 fn accepts(wanted: &Wanted, source: i32, tag: i32) -> bool {

@@ -15,6 +15,7 @@ use crate::coll::choose::{OnBoard, TABLE};
 use crate::coll::execute::{copy, is_round_to_look};
 use crate::comm::{Comm, Traffic};
 use crate::error::{Error, Result};
+use crate::generated::constants::MPI_ERR_OTHER;
 use crate::process::{Process, failure_error};
 pub use reductions::{allreduce, exscan, reduce, reduce_scatter, scan};
 use verbena_channel::board::Board;
@@ -164,10 +165,21 @@ fn awaited(comm: &Comm, call: Mark) -> verbena_hang::Collective {
 /// The error if a member was lost, about which a board says nothing.
 #[cold]
 fn lost_member(process: &Process, comm: &Comm) -> Option<Error> {
+    comm.check_usable().err().or_else(|| lost_peer(process, comm))
+}
+
+fn lost_peer(process: &Process, comm: &Comm) -> Option<Error> {
     let mut members = comm.targets().members().iter();
     // The context counts only where no process is named.
     let loss = process.look(|engine| members.find_map(|&peer| engine.loss(0, Some(peer))));
     loss.map(failure_error)
+}
+
+/// The error of a reduction in the members' memory: the loss of one, if that is behind it.
+#[cold]
+fn or_lost(process: &Process, comm: &Comm, error: Error) -> Error {
+    let lost = (error.class == MPI_ERR_OTHER).then(|| process.await_death(|| lost_peer(process, comm)));
+    lost.flatten().unwrap_or(error)
 }
 
 /// `MPI_Barrier`.

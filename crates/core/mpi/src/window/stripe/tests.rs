@@ -22,6 +22,10 @@ impl Words for Arc<Model> {
         thread::yield_now();
         self.0[stripe].load(Acquire)
     }
+
+    fn inherit(&self, stripe: usize, dead: u64, holder: u64) -> bool {
+        self.0[stripe].compare_exchange(dead, holder, AcqRel, Acquire).is_ok()
+    }
 }
 
 /// A value of two words for each stripe. Loom lets a thread see old ones if the stripes do not
@@ -111,10 +115,25 @@ fn a_waiter_yields_to_the_holder_that_it_names() {
         assert_eq!(holder, 7);
         asked.fetch_add(1, Relaxed);
         words.free(0);
+        false
     };
     drop(Stripes::new(words, 3, &pause).hold(extent(0, 8)));
     assert_eq!(asked.into_inner(), 1);
     drop(held);
+}
+
+#[test]
+fn the_stripe_of_a_dead_holder_goes_to_the_next_one() {
+    let owned = Owned::zeroed(STRIPES_BYTES);
+    let words = owned.lend();
+    let dead = Stripes::new(words, 7, &yield_core);
+    std::mem::forget(dead.hold(extent(0, 8)));
+    let is_dead = |holder: u32| holder == 7;
+    let next = Stripes::new(words, 3, &is_dead);
+    let held = next.hold(extent(0, 8));
+    assert_eq!(words.holder(0), 4);
+    drop(held);
+    assert_eq!(words.holder(0), 0);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Blocking reductions over the board.
 
-use super::{Done, Drive, LOOKS, board, drive, open, run};
+use super::{Done, Drive, LOOKS, board, drive, open, or_lost, run};
 use crate::coll::algorithms::reduce_scatter::BlockCounts;
 use crate::coll::board::direct::{DirectReduction, Verdict, suits_any_results};
 use crate::coll::board::exchanges::Fold;
@@ -164,7 +164,8 @@ fn reduce_directly(
     }
     open(&mut **board, comm, call);
     let collective = DirectReduction::new(&mut **board, operands, reduction, results, reach, piece);
-    match drive(process, comm, call, &mut **board, collective)? {
+    let verdict = drive(process, comm, call, &mut **board, collective);
+    match verdict.map_err(|error| or_lost(process, comm, error))? {
         Verdict::Done => Ok(Some(())),
         Verdict::Refused => {
             comm.board_handle().part();

@@ -1,0 +1,165 @@
+//! Jobs that lose processes and go on (ULFM).
+
+use verbena_testing::{Lack, skip};
+use verbena_tests::cable::{NAMED, has_libfabric};
+use verbena_tests::{Ended, Job, job, program, staged};
+
+fn run(ranks: u32, arguments: &[&str]) -> Ended {
+    job(ranks, program("ulfm")).args(arguments).run()
+}
+
+/// Runs it where nothing but the argument decides, and its ranks find nothing wrong.
+#[track_caller]
+fn ends_well(ranks: u32, arguments: &[&str]) -> Ended {
+    let ended = run(ranks, arguments).ok();
+    assert!(ended.stdout.contains("ulfm: ok with "), "{arguments:?}: {ended:?}");
+    ended
+}
+
+const GOES_ON: &str = "was killed by signal 9 (SIGKILL); the others go on.";
+
+#[test]
+fn calls_about_failures_work_when_nobody_fails() {
+    ends_well(4, &["nobody"]);
+}
+
+#[test]
+fn what_is_under_way_on_a_revoked_communicator_ends_and_nothing_begins() {
+    ends_well(4, &["revoked"]);
+}
+
+#[test]
+fn operations_with_a_lost_process_end_with_its_error() {
+    let ended =
+        ends_well(4, &["lost"]).complains("mpiexec: Rank 3 was killed by SIGKILL; the others went on");
+    // The user hears of it at once, with the facts.
+    ended.complains(&format!("mpiexec: Rank 3 {GOES_ON}")).complains("rank 3: pid ");
+}
+
+#[test]
+fn a_program_that_only_polls_hears_of_a_death() {
+    for way in 0..7 {
+        // Rank 0 says the last line, and is dead.
+        let ended = run(3, &["polls", &way.to_string()]).ok();
+        ended.complains(&format!("Rank 0 {GOES_ON}"));
+    }
+}
+
+#[test]
+fn the_highest_tags_are_interrupted_and_no_agreement_takes_them() {
+    ends_well(3, &["tags"]);
+}
+
+#[test]
+fn a_program_can_finalize_after_a_death_and_after_its_world_was_revoked() {
+    ends_well(4, &["finalize", "revoked", "0"]);
+    for seed in 0..10 {
+        ends_well(4, &["finalize", "noticed", &seed.to_string()]);
+    }
+}
+
+#[test]
+fn a_death_of_which_nobody_takes_notice_is_a_failure() {
+    for seed in 0..20 {
+        let ended = run(4, &["finalize", "unnoticed", &seed.to_string()]);
+        assert_eq!(ended.code, 137, "{ended:?}");
+        // The rank may die when the others have left already.
+        ended.complains("Rank 3 was killed by signal 9 (SIGKILL)").complains("rank 3: pid ");
+    }
+}
+
+/// A network notices that a process has gone before the launcher tells it.
+#[test]
+fn deaths_over_a_network_have_their_class() {
+    if !has_libfabric() {
+        return skip(Lack::Installed, "libfabric is not there (Debian: libfabric1)");
+    }
+    let run = |arguments: &[&str]| {
+        let job = Job::under(&staged("bin/mpiexec"), 4).args(["--launcher", NAMED, "-host", "a:2,b:2"]);
+        job.arg(program("ulfm")).args(arguments).run().ok()
+    };
+    for arguments in
+        [&["lost"][..], &["polls", "5"], &["finalize", "noticed", "3"], &["finalize", "revoked", "0"]]
+    {
+        run(arguments);
+    }
+    for seed in 0..10_u32 {
+        let victims = 1 + seed % 3;
+        let ended = run(&[&victims.to_string(), &seed.to_string()]);
+        let said = format!("left: {} of 4 after {victims} deaths", 4 - victims);
+        assert!(ended.stdout.contains(&said), "seed {seed}: {ended:?}");
+    }
+}
+
+/// Each of the hosts, which are this machine, has an agent of its own.
+#[test]
+fn deaths_are_told_to_all_hosts_and_acknowledged_by_any() {
+    let run = |program_name: &str, arguments: &[&str]| {
+        let options = ["--launcher", "fork", "-host", "a:2,localhost,b"];
+        let job = Job::under(&staged("bin/mpiexec"), 4).args(options);
+        job.arg(program(program_name)).args(arguments).run()
+    };
+    let ended = run("ulfm", &["lost"]).ok().complains(&format!("mpiexec: Rank 3 {GOES_ON}"));
+    assert!(ended.stdout.contains("ulfm: ok with 4 ranks"), "{ended:?}");
+    for way in ["0", "3"] {
+        run("ulfm", &["polls", way]).ok();
+    }
+    run("ulfm", &["finalize", "noticed", "1"]).ok();
+    assert_eq!(run("ulfm", &["finalize", "unnoticed", "1"]).code, 137);
+    assert_eq!(run("ulfm", &["gives_up"]).code, 42);
+    assert_eq!(run("unaware", &["polls"]).code, 137);
+    for seed in 0..5_u32 {
+        let ended = run("ulfm", &["1", &seed.to_string()]).ok();
+        assert!(ended.stdout.contains("left: 3 of 4 after 1 deaths"), "seed {seed}: {ended:?}");
+    }
+}
+
+#[test]
+fn the_lock_of_a_dead_process_is_awaited_by_nobody() {
+    ends_well(4, &["locks"]);
+}
+
+#[test]
+fn a_program_that_repeats_what_fails_hears_of_a_revocation() {
+    ends_well(4, &["repeats", "0"]);
+    ends_well(4, &["repeats", "1"]);
+}
+
+#[test]
+fn a_death_in_long_reductions_has_its_class() {
+    ends_well(3, &["large", "0"]);
+    ends_well(3, &["large", "1"]);
+}
+
+#[test]
+fn a_job_that_has_noticed_a_death_fails_by_its_own_reason_later() {
+    let ended = run(3, &["gives_up"]);
+    assert_eq!(ended.code, 42, "{ended:?}");
+    ended.complains("Rank 0 called MPI_Abort with code 42");
+}
+
+#[test]
+fn a_death_ends_the_job_if_errors_are_fatal_again() {
+    let ended = run(3, &["withdrawn"]);
+    assert_eq!(ended.code, 137, "{ended:?}");
+    ended.complains("Rank 2 was killed by signal 9 (SIGKILL); the job is ended.");
+}
+
+#[test]
+fn a_program_that_knows_nothing_of_lost_processes_ends_with_one() {
+    for way in ["waits", "polls", "ends"] {
+        let ended = job(3, program("unaware")).arg(way).run();
+        assert_eq!(ended.code, 137, "{way}: {ended:?}");
+        ended.complains("Rank 2 was killed by signal 9 (SIGKILL); the job is ended.");
+    }
+}
+
+#[test]
+fn survivors_of_random_deaths_go_on_and_give_the_right_answer() {
+    for seed in 0..30_u32 {
+        let victims = 1 + seed % 3;
+        let ended = run(8, &[&victims.to_string(), &seed.to_string()]).ok();
+        let said = format!("left: {} of 8 after {victims} deaths", 8 - victims);
+        assert!(ended.stdout.contains(&said), "seed {seed}: {ended:?}");
+    }
+}

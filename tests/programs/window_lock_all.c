@@ -91,6 +91,24 @@ static void gets_in_between(MPI_Win win) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Rank 1 holds its own lock while it waits for that of rank 0, again and again. */
+static void crosses(MPI_Win win) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int round = 0; round < 200; round++) {
+        if (rank == 0) {
+            MPI_Win_lock_all(0, win);
+            MPI_Win_unlock_all(win);
+        }
+        if (rank == 1) {
+            MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+            MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+            MPI_Win_unlock(0, win);
+            MPI_Win_unlock(1, win);
+        }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv) {
     int *memory;
     MPI_Win win;
@@ -105,6 +123,7 @@ int main(int argc, char **argv) {
     loads(win, memory);
     loads_of_others(win);
     gets_in_between(win);
+    crosses(win);
     MPI_Win_free(&win);
     MPI_Finalize();
     report("window_lock_all", rank, size);

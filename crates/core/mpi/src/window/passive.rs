@@ -15,10 +15,19 @@ use crate::error::Result;
 use crate::generated::constants as mpi;
 use crate::process::Process;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 use verbena_memory::atomic::full_fence;
 
-/// The times that `MPI_Win_lock_all` tries to have several locks at once.
-const TOGETHER_MAX: u32 = 16;
+/// The time for which `MPI_Win_lock_all` holds some locks while it waits for another: at first, and
+/// after it gave them back a few times.
+const PATIENCE_MIN: Duration = Duration::from_millis(1);
+const PATIENCE_MAX: Duration = Duration::from_secs(1);
+
+/// The members whose shared locks `MPI_Win_lock_all` holds, and for how long while it waits.
+struct Held {
+    ranks: Vec<usize>,
+    patience: Duration,
+}
 
 /// The kind of a lock type of the standard. `MPI_ERR_LOCKTYPE` if it is none.
 fn kind_of(lock_type: i32) -> Result<Kind> {
@@ -97,29 +106,25 @@ impl Win {
         std::iter::once(own).chain(others.filter(has_lock)).collect()
     }
 
-    /// Takes the shared locks of these members. It holds none while it waits for one, so that
-    /// nobody waits in a circle, in whatever order others take theirs. Locks of which one or
-    /// another is always held would keep it out for ever: then it takes them one after the other
-    /// and holds what it has, as a program does that locks each by itself.
+    /// Takes the shared locks of these members, all of them or none. It takes its place at one after
+    /// the other and holds what it has for a while only, so that nobody waits in a circle, in
+    /// whatever order others take theirs; its place it keeps, so that it gets there in the end.
     fn take_all(&self, process: &Process, members: &[usize]) -> Result<()> {
-        let Some(&(mut awaited)) = members.first() else { return Ok(()) };
-        for _ in 0..TOGETHER_MAX {
-            self.take(process, awaited, Kind::Reader)?;
-            let mut others = members.iter().copied().filter(|&rank| rank != awaited);
-            let Some(held) = others.find(|&rank| !self.try_take(process, rank)) else { return Ok(()) };
-            let before = members.iter().copied().take_while(|&rank| rank != held);
-            let mut taken = before.filter(|&rank| rank != awaited).chain([awaited]);
-            taken.try_for_each(|rank| self.give(process, rank, Kind::Reader))?;
-            awaited = held;
+        let mut held = Held { ranks: Vec::new(), patience: PATIENCE_MIN };
+        while let Some(&rank) = members.iter().find(|rank| !held.ranks.contains(rank)) {
+            if let Err(error) = self.take_holding(process, rank, Kind::Reader, &mut held) {
+                self.give_back(process, &mut held)?;
+                return Err(error);
+            }
+            held.ranks.push(rank);
         }
-        let mut in_order = members.to_vec();
-        in_order.sort_unstable();
-        in_order.into_iter().try_for_each(|rank| self.take(process, rank, Kind::Reader))
+        Ok(())
     }
 
-    /// Takes the shared lock of a member whose control words are mapped, if it is free.
-    fn try_take(&self, process: &Process, rank: usize) -> bool {
-        self.target(process, rank).words.is_some_and(|words| Lock(words.lock()).try_lock(Kind::Reader))
+    /// Gives shared locks back.
+    fn give_back(&self, process: &Process, held: &mut Held) -> Result<()> {
+        held.patience = (2 * held.patience).min(PATIENCE_MAX);
+        held.ranks.drain(..).try_for_each(|rank| self.give(process, rank, Kind::Reader))
     }
 
     /// Takes the lock of a member now if an epoch of `MPI_Win_lock_all` is open.
@@ -223,9 +228,14 @@ impl Win {
     }
 
     fn take(&self, process: &Process, rank: usize, kind: Kind) -> Result<()> {
+        self.take_holding(process, rank, kind, &mut Held { ranks: Vec::new(), patience: PATIENCE_MAX })
+    }
+
+    /// Takes a lock. What is `held` meanwhile is given back if that takes long.
+    fn take_holding(&self, process: &Process, rank: usize, kind: Kind, held: &mut Held) -> Result<()> {
         match self.target(process, rank).words {
             Some(words) if words.is_exposed() => Err(error::exposed(rank as i32)),
-            Some(words) => self.take_mapped(process, rank, words, kind),
+            Some(words) => self.take_mapped(process, (rank, words), kind, held),
             None if self.serving.is_none() => Err(error::unreachable(rank as i32)),
             None => self.service.lock(process, rank, kind, |_| self.awaited_lock(rank, kind)),
         }
@@ -241,7 +251,13 @@ impl Win {
         Ok(())
     }
 
-    fn take_mapped(&self, process: &Process, rank: usize, words: Words, kind: Kind) -> Result<()> {
+    fn take_mapped(
+        &self,
+        process: &Process,
+        (rank, words): (usize, Words),
+        kind: Kind,
+        held: &mut Held,
+    ) -> Result<()> {
         let lock = Lock(words.lock());
         if lock.try_lock(kind) {
             return Ok(());
@@ -249,11 +265,17 @@ impl Win {
         counts::lock_awaited();
         let ticket = lock.ticket();
         words.await_turn(ticket, self.rank());
-        let mut rounds = 0_u32;
+        let (mut rounds, since) = (0_u32, Instant::now());
         let next = process.wait_for(
             |_| self.awaited_lock(rank, kind),
             |process| match lock.try_enter(ticket, kind) {
                 Attempt::Early => {
+                    if !held.ranks.is_empty()
+                        && since.elapsed() > held.patience
+                        && let Err(error) = self.give_back(process, held)
+                    {
+                        return Some(Err(error));
+                    }
                     rounds = rounds.wrapping_add(1);
                     // All that wait behind this place see the death too.
                     is_round_to_look(rounds).then(|| self.dead_member(process)).flatten().map(Err)

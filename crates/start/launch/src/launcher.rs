@@ -19,7 +19,7 @@ pub enum Launcher {
 }
 
 /// The ways to name a launcher, for messages.
-const BY: &str = "--launcher, VERBENA_LAUNCHER or HYDRA_LAUNCHER";
+const BY: &str = "--launcher or VERBENA_LAUNCHER";
 /// Names of Hydra's launchers that are no commands to be called with a host.
 const NOT_COMMANDS: [&str; 7] = ["ll", "manual", "persist", "pbs", "pbsdsh", "pdsh", "sge"];
 
@@ -52,6 +52,11 @@ impl Launcher {
                 )),
             },
         }
+    }
+
+    /// Returns whether it calls a command that another may take the place of.
+    pub fn calls_a_command(&self) -> bool {
+        matches!(self, Launcher::Ssh | Launcher::Command(_))
     }
 
     /// This launcher with another command in the place of its own.

@@ -82,20 +82,25 @@ fn on_each_host(orders: Orders) -> Option<u32> {
     Some(each.saturating_mul(objects as u32))
 }
 
-/// Variables that name the launcher: ours, then those of MPICH and of Intel MPI.
-const LAUNCHERS: [&str; 4] =
-    ["VERBENA_LAUNCHER", "HYDRA_LAUNCHER", "HYDRA_BOOTSTRAP", "I_MPI_HYDRA_BOOTSTRAP"];
-/// Variables of those that name the command in the launcher's place.
+/// Variables of MPICH and Intel MPI that name the launcher. They may hold for a whole site, so what
+/// Verbena does not have is no error of a job.
+const LAUNCHERS: [&str; 3] = ["HYDRA_LAUNCHER", "HYDRA_BOOTSTRAP", "I_MPI_HYDRA_BOOTSTRAP"];
+/// Variables of theirs that name the command in the launcher's place.
 const COMMANDS: [&str; 3] = ["HYDRA_LAUNCHER_EXEC", "HYDRA_BOOTSTRAP_EXEC", "I_MPI_HYDRA_BOOTSTRAP_EXEC"];
 
 fn launcher(parts: &[&ArgMatches], get: Lookup<'_>, batch: Option<Launcher>) -> Result<Launcher, Fault> {
-    let wish = |option: &str, variables: &[&str]| {
-        let given = parts.iter().find_map(|part| part.get_one::<String>(option).cloned());
-        given.or_else(|| variables.iter().find_map(|name| get(name).filter(|text| !text.is_empty())))
+    let option = |name: &str| parts.iter().find_map(|part| part.get_one::<String>(name).cloned());
+    let variable = |names: &[&str]| names.iter().find_map(|name| get(name).filter(|text| !text.is_empty()));
+    let own = option("launcher").or_else(|| variable(&["VERBENA_LAUNCHER"]));
+    let theirs = variable(&LAUNCHERS).and_then(|text| Launcher::named(&text).ok());
+    // A command of theirs is one for their choice, or for ssh where nobody has chosen.
+    let counts = own.is_none() && (theirs.is_some() || batch.is_none());
+    let launcher = match own {
+        Some(text) => Launcher::named(&text)?,
+        None => theirs.or(batch).unwrap_or(Launcher::Ssh),
     };
-    let named = wish("launcher", &LAUNCHERS);
-    let launcher = named.map_or(Ok(batch.unwrap_or(Launcher::Ssh)), |text| Launcher::named(&text))?;
-    match wish("launcher-exec", &COMMANDS) {
+    let command = || variable(&COMMANDS).filter(|_| counts && launcher.calls_a_command());
+    match option("launcher-exec").or_else(command) {
         Some(command) => launcher.called_by(&command),
         None => Ok(launcher),
     }
@@ -152,6 +157,16 @@ mod tests {
         assert_eq!(theirs("HYDRA_LAUNCHER_EXEC", "/my/ssh"), words("/my/ssh"));
         let both = [("HYDRA_LAUNCHER", "srun"), variables[0]];
         assert_eq!(placement(&[], &both).unwrap().launcher, words("rsh -x"));
+        // A site's variable for another library replaces nothing that was chosen here.
+        let site = |variable| [("HYDRA_LAUNCHER_EXEC", "/my/ssh"), variable];
+        assert_eq!(placement(&[], &site(variables[0])).unwrap().launcher, words("rsh -x"));
+        assert_eq!(placement(&["--launcher", "srun"], &site(("", ""))).unwrap().launcher, Launcher::Srun);
+        assert_eq!(placement(&[], &site(("HYDRA_LAUNCHER", "rsh"))).unwrap().launcher, words("/my/ssh"));
+        assert_eq!(
+            placement(&[], &[site(SLURM[0])[0], SLURM[0], SLURM[1]]).unwrap().launcher,
+            Launcher::Srun
+        );
+        assert_eq!(theirs("I_MPI_HYDRA_BOOTSTRAP", "pbsdsh"), Launcher::Ssh);
         let exec = placement(&["--launcher", "rsh -x", "--launcher-exec", "my rsh"], &[]).unwrap();
         assert_eq!(exec.launcher, words("my rsh -x"));
         assert!(placement(&["--launcher", "fork", "--launcher-exec", "x"], &[]).is_err());

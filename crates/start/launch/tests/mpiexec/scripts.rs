@@ -65,8 +65,12 @@ fn the_launcher_of_mpichs_variable_counts() {
     let mut command = mpiexec(&["-host", "a,b", "sh", "-c", script]);
     let outcome = begin(command.env("HYDRA_LAUNCHER", "fork")).finish();
     assert_eq!((outcome.code, outcome.lines()), (Some(0), vec!["0 1", "1 1"]), "{outcome:?}");
-    let mut command = mpiexec(&["-host", "a,b", "sh", "-c", script]);
+    // What is theirs alone is no error of a job here.
+    let mut command = mpiexec(&["-n", "2", "sh", "-c", script]);
     let outcome = begin(command.env("HYDRA_LAUNCHER", "manual")).finish();
+    assert_eq!((outcome.code, outcome.lines()), (Some(0), vec!["0 2", "1 2"]), "{outcome:?}");
+    let outcome = run_script(&["--launcher", "manual", "-n", "2"], "echo started");
+    assert_eq!((outcome.code, outcome.out.as_str()), (Some(2), ""), "{outcome:?}");
     assert!(outcome.err.contains("There is no such launcher."), "{outcome:?}");
 }
 

@@ -125,6 +125,12 @@ pub struct ListCut {
 /// interrupted for ever is an error in the end.
 const INTERRUPTIONS_MAX: u32 = 1 << 20;
 
+/// Returns whether an error of [`Disk::lock`] says that the file system has no locks at all.
+pub fn has_no_locks(error: &Error) -> bool {
+    let number = error.raw_os_error();
+    number.is_some_and(|number| [libc::EINVAL, libc::ENOSYS, libc::EOPNOTSUPP].contains(&number))
+}
+
 /// Reads until the region is full or the file ends. Returns the bytes read.
 ///
 /// # Errors

@@ -21,7 +21,7 @@ mod ring;
 #[cfg(test)]
 mod tests;
 
-pub use disk::{Cut, Disk, Extent, ListCut, Lock, Piece, read_all, write_all};
+pub use disk::{Cut, Disk, Extent, ListCut, Lock, Piece, has_no_locks, read_all, write_all};
 pub use kind::{FileSystem, file_system};
 pub use open::OpenFile;
 pub use pool::{Job, Pool, threads_started};

@@ -9,8 +9,11 @@ pub(super) const VARIABLE: &str = "ROMIO_HINTS";
 
 impl Tuning {
     /// The values with those of a file, which go before the program's. Hints are advice: what
-    /// cannot be read is left out, as unknown ones are.
+    /// cannot be read is left out, as unknown ones are; what is no plain file is not opened.
     pub(super) fn with_file(self, path: &Path) -> Tuning {
+        if !path.is_file() {
+            return self;
+        }
         std::fs::read(path).map_or(self, |bytes| self.with_text(&String::from_utf8_lossy(&bytes)))
     }
 

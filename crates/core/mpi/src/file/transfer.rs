@@ -12,7 +12,7 @@ use super::{File, counts};
 use crate::error::Result;
 use std::io;
 use verbena_memory::{Buffer, Owned, Region};
-use verbena_storage::{Cut, Disk, Extent, ListCut, Lock, Piece, read_all, write_all};
+use verbena_storage::{Cut, Disk, Extent, ListCut, Lock, Piece, has_no_locks, read_all, write_all};
 
 /// Bytes of scattered memory that are packed at a time.
 const PIECE: usize = 1 << 20;
@@ -384,11 +384,11 @@ impl File {
             return write_sieved(&*self.disk, group, from);
         }
         let extent = group.extent();
-        let (outcome, unlocked) = self.with_lock(extent, |is_locked| match is_locked {
+        let outcome = self.with_lock(extent, |is_locked| match is_locked {
             true => write_sieved(&*self.disk, group, from),
             false => write_runs(&*self.disk, group, from),
         });
-        outcome.and(unlocked.map_err(|error| Stop { at: extent.start, error }))
+        outcome.map_err(|error| Stop { at: extent.start, error })?
     }
 
     /// Returns whether processes write gaps back with what they read there: then all writes of the
@@ -398,11 +398,19 @@ impl File {
     }
 
     /// Calls `act` while no other write that takes locks touches this part of the file; with false
-    /// where the file system has no locks. Returns whether the lock could be given back, too.
-    pub(super) fn with_lock<R>(&self, extent: Extent, act: impl FnOnce(bool) -> R) -> (R, io::Result<()>) {
+    /// where the file system has no locks, and so nobody sieves.
+    ///
+    /// # Errors
+    /// The lock could not be taken, and nothing was done, or not be given back.
+    pub(super) fn with_lock<R>(&self, extent: Extent, act: impl FnOnce(bool) -> R) -> io::Result<R> {
         let _turn = self.turn.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let is_locked = self.disk.lock(extent, Lock::Exclusive).is_ok();
-        let outcome = act(is_locked);
-        (outcome, if is_locked { self.disk.unlock(extent) } else { Ok(()) })
+        match self.disk.lock(extent, Lock::Exclusive) {
+            Ok(()) => {
+                let outcome = act(true);
+                self.disk.unlock(extent).map(|()| outcome)
+            }
+            Err(error) if has_no_locks(&error) => Ok(act(false)),
+            Err(error) => Err(error),
+        }
     }
 }

@@ -20,10 +20,8 @@ impl File {
             return self.write_covered(memory, start, coverage);
         }
         let stretch = Extent { start, end: start + memory.len() as u64 };
-        let (outcome, unlocked) = self.with_lock(stretch, |_| self.write_covered(memory, start, coverage));
-        let written = outcome?;
-        unlocked.map_err(|error| self.failed_at("write", Some(start), &error))?;
-        Ok(written)
+        let written = self.with_lock(stretch, |_| self.write_covered(memory, start, coverage));
+        written.map_err(|error| self.failed_at("lock for a write beside sieved ones", Some(start), &error))?
     }
 
     fn write_covered(&self, memory: Region, start: u64, coverage: &Coverage) -> Result<usize> {

@@ -93,7 +93,7 @@ int main(int argc, char **argv) {
     }
     do {
         for (unsigned i = 0; i < sizeof bytes / sizeof *bytes; i++) {
-            int op = seed % 3, in_place = seed / 3 % 2;
+            int op = seed % 3, in_place = seed / 12 % 2;
 #define TRY(type, handle) try_##type(memory, out, bytes[i] / (int)sizeof(type), op, in_place, seed++);
             TYPES(TRY)
             broadcast(memory, bytes[(i * 3 + 1) % 10], seed);

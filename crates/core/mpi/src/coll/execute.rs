@@ -402,14 +402,8 @@ impl Collective {
 
     #[cold]
     fn too_short(&self, completion: &Completion, room: usize) -> Error {
-        let (bytes, sender) = (completion.bytes, self.members.sender(completion.source));
-        Error::new(
-            MPI_ERR_COUNT,
-            "a contribution to a collective was shorter than its receive buffer",
-            format!("{bytes} bytes were sent, {room} are expected, from {sender}; {}", numbered(self.tag)),
-            "the receive count or datatype is larger than the send count or datatype",
-            "give counts and datatypes of the same total size on both sides",
-        )
+        let sender = self.members.sender(completion.source);
+        too_short(completion.bytes, room, &format!("from {sender}; {}", numbered(self.tag)))
     }
 
     /// Runs copies and reductions up to the next step of another kind.
@@ -478,6 +472,17 @@ fn copy_scattered(from: &Buffer, to: &Buffer, len: usize) {
 #[inline]
 pub(crate) fn is_round_to_look(round: u32) -> bool {
     round >= 16 && (round.is_power_of_two() || round.is_multiple_of(256))
+}
+
+#[cold]
+pub(crate) fn too_short(sent: u64, room: usize, which: &str) -> Error {
+    Error::new(
+        MPI_ERR_COUNT,
+        "a contribution to a collective was shorter than its receive buffer",
+        format!("{sent} bytes were sent, {room} are expected, {which}"),
+        "the receive count or datatype is larger than the send count or datatype",
+        "give counts and datatypes of the same total size on both sides",
+    )
 }
 
 #[cold]

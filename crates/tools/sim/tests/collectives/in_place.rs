@@ -120,6 +120,7 @@ fn lengths_that_differ_are_found_out_and_the_next_reduction_works() {
     let cases = [
         ([Results::All; 2], [100, 50], [mpi::MPI_ERR_COUNT, mpi::MPI_ERR_TRUNCATE]),
         ([blocks(&[50, 50]), blocks(&[90, 10])], [100, 100], [mpi::MPI_ERR_COUNT; 2]),
+        ([blocks(&[60, 40]), blocks(&[40, 60])], [100, 100], [mpi::MPI_ERR_COUNT; 2]),
     ];
     for (results, counts, classes) in cases {
         let mut boards = heap::sides(2, 512, 4, 128);

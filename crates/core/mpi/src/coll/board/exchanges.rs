@@ -3,7 +3,7 @@
 
 use super::short::Exchange;
 use crate::coll::Blocks;
-use crate::coll::execute::{Reduction, copy};
+use crate::coll::execute::{Reduction, copy, too_short};
 use crate::error::Result;
 use std::ops::Range;
 use verbena_channel::board::Packing;
@@ -151,7 +151,7 @@ impl Exchange for Allgather<'_> {
     }
     #[inline]
     fn write(&mut self, record: Region) -> Result<()> {
-        copy(&self.mine, &Buffer::Contiguous(record))
+        put(&self.mine, record)
     }
     #[inline]
     fn reads(&self, rank: usize) -> bool {
@@ -264,9 +264,9 @@ impl Exchange for Alltoall<'_> {
     }
     #[inline]
     fn write(&mut self, record: Region) -> Result<()> {
-        (0..self.ranks).filter(|&rank| rank != self.me).try_for_each(|rank| {
-            copy(&self.send.buffer(rank), &Buffer::Contiguous(self.place(record, self.me, rank)))
-        })
+        (0..self.ranks)
+            .filter(|&rank| rank != self.me)
+            .try_for_each(|rank| put(&self.send.buffer(rank), self.place(record, self.me, rank)))
     }
     #[inline]
     fn reads(&self, rank: usize) -> bool {
@@ -276,6 +276,15 @@ impl Exchange for Alltoall<'_> {
     fn read(&mut self, rank: usize, record: Region) -> Result<()> {
         unpack(self.place(record, rank, self.me), &self.recv.buffer(rank))
     }
+}
+
+/// Puts what this member gives into its place in a record; an error if it does not fill that.
+#[inline]
+fn put(given: &Buffer, record: Region) -> Result<()> {
+    if given.len() < record.len() {
+        return Err(too_short(given.len() as u64, record.len(), "within this rank"));
+    }
+    copy(given, &Buffer::Contiguous(record))
 }
 
 /// Packs all blocks but the caller's own, each at its place.

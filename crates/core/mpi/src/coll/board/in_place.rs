@@ -6,8 +6,8 @@
 //! has just received from the one that wrote it before. That is the cheap pattern: to write a line
 //! that another core has only read costs several times as much.
 //!
-//! The order in which operands are combined depends on ranks alone. One member computes each
-//! element, so all get the same bits.
+//! One member computes each element, so all get the same bits. Where it matters which operand comes
+//! first (`MPI_MAX` of a NaN, or of zeros with unlike signs), that depends on the owner of the share.
 
 mod area;
 mod turns;
@@ -60,7 +60,8 @@ impl<'a> InPlace<'a> {
         let recv = operands.recv.filter(|_| own > 0).map(|recv| recv.origins(own).part(0, own * area.size));
         let longest = (0..ranks).map(|rank| results.share(count, ranks, rank).1).max().unwrap_or(0);
         let turns = Turns::new(longest.div_ceil(area.elements), area.chunks, board.posted());
-        let mine = [(count * area.size) as u64, longest as u64];
+        let lengths = (0..ranks).map(|rank| results.share(count, ranks, rank).1);
+        let mine = [(count * area.size) as u64, longest as u64, digest(lengths)];
         let meeting = Short::new(Lengths { mine });
         InPlace {
             send,
@@ -218,19 +219,26 @@ impl<'a> InPlace<'a> {
     }
 }
 
-/// The records by which members meet: the bytes of the vector, and the elements of the longest
-/// share.
+/// The records by which members meet: the bytes of the vector, the elements of the longest share,
+/// and a digest of the lengths of all shares.
 struct Lengths {
-    mine: [u64; 2],
+    mine: [u64; 3],
+}
+
+/// A number that lengths in another order, or others, have not (FNV-1a).
+fn digest(lengths: impl Iterator<Item = usize>) -> u64 {
+    let add = |hash: u64, length: usize| (hash ^ length as u64).wrapping_mul(0x0100_0000_01b3);
+    lengths.fold(0xcbf2_9ce4_8422_2325, add)
 }
 
 impl Exchange for Lengths {
     fn bytes(&self, _: usize) -> Option<usize> {
-        Some(16)
+        Some(size_of::<[u64; 3]>())
     }
     fn write(&mut self, record: Region) -> Result<()> {
-        record.write(0, &self.mine[0].to_le_bytes());
-        record.write(8, &self.mine[1].to_le_bytes());
+        for (at, word) in self.mine.iter().enumerate() {
+            record.write(8 * at, &word.to_le_bytes());
+        }
         Ok(())
     }
     fn reads(&self, _: usize) -> bool {
@@ -242,7 +250,7 @@ impl Exchange for Lengths {
             record.read(at, &mut bytes);
             u64::from_le_bytes(bytes)
         };
-        let (theirs, own) = ([word(0), word(8)], self.mine);
+        let (theirs, own) = ([word(0), word(8), word(16)], self.mine);
         match theirs == own {
             true => Ok(()),
             false if theirs[0] == own[0] => Err(of_other_blocks(rank, theirs[1], own[1])),

@@ -179,7 +179,10 @@ fn misuse(access: Access) {
     until(&mut ends, "the end", |ends| !ends[0].arrived.ended.is_empty());
     // A write may have ended here when its bytes have left. What follows it comes after, or the
     // connection was cut for it.
-    if ends[0].arrived.broken.is_empty() {
+    let failed = ends[0].arrived.ended[0].1.is_err();
+    let is_lost = !ends[0].arrived.broken.is_empty();
+    assert!(!access.read || is_lost == failed, "a write that failed loses the peer, and no other");
+    if !is_lost {
         send(&mut ends, 0, 0, b"behind it");
     }
     until(&mut ends, "what follows", |ends| {

@@ -89,6 +89,13 @@ impl Watch for Alone {
     }
 }
 
+const OTHERS: &str =
+    "another rank has not come so far, or waits too: under this launcher no rank knows what others do";
+const COMPARE: &str =
+    "compare what all ranks say, or start the job with Verbena's mpiexec, which finds who waits for whom";
+const NO_PARTNER: &str = "look at the call: a message to oneself needs its receive, and a job of several \
+                          ranks is started by mpiexec";
+
 /// The words of the process `me` of `size` about itself; `None` if it does not wait.
 fn report(me: u32, size: u32, snapshot: Snapshot, now_ms: u64) -> Option<Fault> {
     let mut ranks: Vec<Rank> = (0..size).map(|number| Rank::new(number, "", 0)).collect();
@@ -104,12 +111,11 @@ fn report(me: u32, size: u32, snapshot: Snapshot, now_ms: u64) -> Option<Fault> 
     let places = words::places(&ranks[me as usize]);
     let waited = words::duration(now_ms.saturating_sub(wait.began_ms));
     let on = format!("rank {me} {doing}{places}, since {waited}").replace(char::is_control, " ");
-    Some(Fault::new(
-        format!("process {me} of {size} gets no further in MPI"),
-        on,
-        "another rank has not come so far, or waits too: under this launcher no rank knows what others do",
-        "compare what all ranks say, or start the job with Verbena's mpiexec, which finds who waits for whom",
-    ))
+    let (cause, remedy) = match size {
+        1 => ("the program is alone and waits for itself, or for a process that it met", NO_PARTNER),
+        _ => (OTHERS, COMPARE),
+    };
+    Some(Fault::new(format!("process {me} of {size} gets no further in MPI"), on, cause, remedy))
 }
 
 #[cfg(test)]

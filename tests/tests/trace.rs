@@ -110,14 +110,15 @@ fn one_sided_calls_are_traced_with_target_bytes_and_way() {
 }
 
 /// Nearly all messages of both sides are there, each step but the wire's takes time, and between
-/// one call and the next nothing is left out but the loop of the program.
+/// one call and the next nothing is left out but the loop of the program, which takes up to half of
+/// the time while the two cores lie far apart.
 fn is_plausible(row: &Row) {
     assert_eq!(row.way, "shm");
     assert!(row.messages > 2 * ROUNDS * 9 / 10, "{row:?}");
     let [.., wire, _, _, _] = row.components_ns;
     assert!(wire >= 0.0 && row.components_ns.iter().filter(|ns| **ns > 0.0).count() >= 6, "{row:?}");
     let part = row.total_ns / row.half_round_trip_ns;
-    assert!((0.6..1.2).contains(&part), "{row:?}");
+    assert!((0.3..1.2).contains(&part), "{row:?}");
 }
 
 #[test]

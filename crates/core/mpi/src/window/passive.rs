@@ -106,8 +106,8 @@ impl Win {
         std::iter::once(own).chain(others.filter(has_lock)).collect()
     }
 
-    /// Takes the shared locks of these members, all of them or none. It takes its place at one after
-    /// the other and holds what it has for a while only, so that nobody waits in a circle, in
+    /// Takes the shared locks of these members, all of them or none. It takes its place at one
+    /// after the other and holds what it has for a while only, so that nobody waits in a circle, in
     /// whatever order others take theirs; its place it keeps, so that it gets there in the end.
     fn take_all(&self, process: &Process, members: &[usize]) -> Result<()> {
         let mut held = Held { ranks: Vec::new(), patience: PATIENCE_MIN };

@@ -7,7 +7,7 @@
 //! that another core has only read costs several times as much.
 //!
 //! One member computes each element, so all get the same bits. Where it matters which operand comes
-//! first (`MPI_MAX` of a NaN, or of zeros with unlike signs), that depends on the owner of the share.
+//! first (`MPI_MAX` of a NaN, or of zeros with unlike signs), that depends on the share's owner.
 
 mod area;
 mod turns;

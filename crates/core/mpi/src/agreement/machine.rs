@@ -35,7 +35,7 @@ pub enum Message {
 }
 
 impl Message {
-    /// The most words of a message among so many members.
+    /// The most words of a message in a group of this size.
     pub fn words_max(size: usize) -> usize {
         2 + 2 * Value::words(size)
     }

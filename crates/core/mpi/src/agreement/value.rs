@@ -54,7 +54,7 @@ pub struct Value {
 }
 
 impl Value {
-    /// The number of words of a value for so many members.
+    /// The number of words of a value in a group of this size.
     pub fn words(size: usize) -> usize {
         5 + 2 * words_of(size)
     }

@@ -85,7 +85,7 @@ const THEIRS: [(&str, &str); 8] = [
     ("seq", "write a host for each rank: -hosts a,b,a"),
     ("rankfile", "write taskset in parts: -n 1 taskset -c 0 ./a : -n 1 taskset -c 2 ./a"),
     ("dist", "write numa"),
-    ("pe-list", "write taskset -c LIST before mpiexec: ranks get processors of that list only"),
+    ("pe-list", super::refused::LISTED_REMEDY),
 ];
 /// Words that Open MPI lets people add to an order, for what is always so here.
 const GRANTED: [&str; 7] = [

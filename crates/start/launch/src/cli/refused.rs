@@ -32,6 +32,11 @@ const LOCAL_REMEDY: &str = "name the hosts without this one, by -host or in the 
 const PLACED: &str = "there is no list of processors for each rank";
 const PLACED_REMEDY: &str =
     "write --bind-to core or --map-by, or taskset in parts: -n 1 taskset -c 0 ./a : -n 1 taskset -c 2 ./a";
+/// The advice for a list of processors that is one for all ranks.
+pub(super) const LISTED_REMEDY: &str =
+    "write taskset -c LIST before mpiexec: ranks get processors of that list only";
+const UNTIMED: &str = "lines are not marked with the time";
+const UNTIMED_REMEDY: &str = "pipe the output through a program that does, as ts of moreutils";
 const TOOL: &str = "it runs a tool of Intel's, which knows Intel MPI only";
 const TOOL_REMEDY: &str = "write the tool before the program: mpiexec -n 4 TOOL ./program";
 
@@ -88,33 +93,13 @@ const ALL: [Refused; 35] = [
         "write -hosts a1,a2,a3, or a file for -f",
     ),
     refused("nolocal", 0, LOCAL, LOCAL_REMEDY),
-    refused(
-        "prepend-timestamp",
-        0,
-        "lines are not marked with the time",
-        "pipe the output through a program that does, as ts of moreutils",
-    ),
+    refused("prepend-timestamp", 0, UNTIMED, UNTIMED_REMEDY),
     refused("cpu-bind", 1, PLACED, PLACED_REMEDY),
     refused("rankfile", 1, PLACED, PLACED_REMEDY),
     refused("rf", 1, PLACED, PLACED_REMEDY),
-    refused(
-        "cpu-set",
-        1,
-        PLACED,
-        "write taskset -c LIST before mpiexec: ranks get processors of that list only",
-    ),
-    refused(
-        "cpu-list",
-        1,
-        PLACED,
-        "write taskset -c LIST before mpiexec: ranks get processors of that list only",
-    ),
-    refused(
-        "timestamp-output",
-        0,
-        "lines are not marked with the time",
-        "pipe the output through a program that does, as ts of moreutils",
-    ),
+    refused("cpu-set", 1, PLACED, LISTED_REMEDY),
+    refused("cpu-list", 1, PLACED, LISTED_REMEDY),
+    refused("timestamp-output", 0, UNTIMED, UNTIMED_REMEDY),
     refused("merge-stderr-to-stdout", 0, "the two streams stay apart", "write 2>&1 behind the command line"),
     refused("xml", 0, "output is not wrapped in XML", "leave it out; -l marks each line with its rank"),
     refused(

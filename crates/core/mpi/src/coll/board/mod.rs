@@ -10,7 +10,7 @@
 //! | `long_exchange` | long exchanges of blocks through slots |
 //! | `direct` | long reductions: the members reach into each other's memory |
 //! | `addresses` | the records by which they tell each other where their vectors lie |
-//! | `results` | who gets what of a reduction |
+//! | `results` | the part of the result that each member gets |
 //! | `operands` | what they keep in slots |
 //! | `in_place` | reductions whose operands and results travel in the same cache lines |
 //! | `blocking` | blocking calls that go one of these ways, without a schedule |

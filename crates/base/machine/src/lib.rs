@@ -7,6 +7,7 @@
 //! | [`cores`] | the cores that the process may use, and how many ranks share them |
 //! | [`cgroup`] | the limits of its control groups |
 //! | [`headroom`] | the memory that is free under these limits |
+//! | [`first_thread`] | the core on which the program's first thread is |
 //! | [`hardware`] | the hardware that it is restricted to, for MPI's queries |
 //! | [`inheritance`] | sockets that programs which the process starts must not have |
 //! | [`kept`] | descriptors that stay open as long as the process |
@@ -15,6 +16,7 @@
 pub mod alive;
 pub mod cgroup;
 pub mod cores;
+pub mod first_thread;
 pub mod hardware;
 pub mod headroom;
 pub mod inheritance;

@@ -6,19 +6,15 @@
 
 use std::time::{Duration, Instant};
 use verbena_machine::cores;
+use verbena_machine::first_thread::FirstThread;
 
-/// The time from one look to the next. A look costs some microseconds, opening the file included (a
-/// number that is kept might come to mean the program's file); the scheduler moves a computation
-/// less often than this.
+/// The time from one move to the next look: the scheduler moves a computation less often.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
-/// The kernel's description of a process: its first thread's core is the 37th word behind the name
-/// (proc(5)).
-const STAT: &str = "/proc/self/stat";
-const CORE_WORD: usize = 36;
 
 /// The cores on which this thread may run.
 #[derive(Debug)]
 pub struct ThreadPlacement {
+    first: Option<FirstThread>,
     /// The cores that the process may use.
     allowed: Vec<u8>,
     /// True if these are more than one.
@@ -29,11 +25,12 @@ pub struct ThreadPlacement {
 }
 
 impl ThreadPlacement {
-    /// Begins for the calling thread, which may run on all cores of the process so far.
-    pub fn new() -> ThreadPlacement {
+    /// Begins for the calling thread, which may run on all cores of the process so far, and does
+    /// for ever where nothing is known of the first thread.
+    pub fn new(first: Option<FirstThread>) -> ThreadPlacement {
         let allowed = cores::affinity();
         let several = cores::count_union(std::iter::once(&*allowed)) > 1;
-        ThreadPlacement { allowed, several, left: None, looked: None }
+        ThreadPlacement { first, allowed, several, left: None, looked: None }
     }
 
     /// Moves the woken thread to where the program's first thread is not.
@@ -42,25 +39,17 @@ impl ThreadPlacement {
             return;
         }
         self.looked = Some(Instant::now());
-        let core = std::fs::read(STAT).ok().and_then(|text| core_in(&text));
+        let core = self.first.and_then(FirstThread::core);
         if let Some(core) = core.filter(|core| self.left != Some(*core)) {
-            self.left = Some(core);
-            cores::confine(&without(&self.allowed, core));
+            self.leave(core);
         }
     }
-}
 
-impl Default for ThreadPlacement {
-    fn default() -> ThreadPlacement {
-        ThreadPlacement::new()
+    /// Moves the thread off this core.
+    fn leave(&mut self, core: u32) {
+        self.left = Some(core);
+        cores::confine(&without(&self.allowed, core));
     }
-}
-
-/// The core in the kernel's description of a process. Its name may hold anything but ends with the
-/// last parenthesis.
-fn core_in(stat: &[u8]) -> Option<u32> {
-    let text = std::str::from_utf8(&stat[stat.iter().rposition(|&byte| byte == b')')? + 1..]).ok()?;
-    text.split_ascii_whitespace().nth(CORE_WORD)?.parse().ok()
 }
 
 /// The mask without that core; the whole mask if that would be empty.
@@ -74,16 +63,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_core_is_found_behind_any_name() {
-        let words = (0..50).map(|word| word.to_string()).collect::<Vec<_>>().join(" ");
-        assert_eq!(core_in(format!("12 (a) b) {words}").as_bytes()), Some(36));
-        assert_eq!(core_in(b"12 (short) R 1 2"), None);
-        assert_eq!(core_in(b""), None);
-        let own = std::fs::read(STAT).expect("proc is there");
-        assert!(core_in(&own).is_some());
-    }
-
-    #[test]
     fn one_core_is_left_out_unless_it_is_the_last() {
         assert_eq!(without(&[0b11], 0), [0b10]);
         assert_eq!(without(&[0b11, 1], 8), [0b11, 0]);
@@ -95,12 +74,11 @@ mod tests {
     fn a_thread_keeps_off_the_core_of_the_first_one() {
         let allowed = cores::affinity();
         std::thread::spawn(move || {
-            let mut placement = ThreadPlacement::new();
+            let mut placement = ThreadPlacement::new(None);
             placement.keep();
-            match placement.left {
-                Some(core) => assert_eq!(cores::affinity(), trimmed(without(&allowed, core))),
-                None => assert_eq!(cores::affinity(), allowed),
-            }
+            assert_eq!(cores::affinity(), allowed, "nothing is known");
+            placement.leave(0);
+            assert_eq!(cores::affinity(), trimmed(without(&allowed, 0)));
         })
         .join()
         .expect("it is where it may be");

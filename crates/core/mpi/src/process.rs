@@ -397,8 +397,8 @@ impl Process {
 
     /// Makes progress until told to stop: the body of the progress thread. It sleeps as soon as
     /// there is nothing to do; a sender or thread with something for this process wakes it.
-    pub fn run_progress_thread(&self, stop: &AtomicBool) {
-        let (mut placement, mut short_sleeps) = (ThreadPlacement::new(), 0_u32);
+    pub fn run_progress_thread(&self, stop: &AtomicBool, mut placement: ThreadPlacement) {
+        let mut short_sleeps = 0_u32;
         while !stop.load(Ordering::SeqCst) {
             let waiter = self.waiter.get();
             if self.progress() || waiter.idle(u32::MAX) == Step::Again {

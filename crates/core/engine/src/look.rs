@@ -21,6 +21,12 @@ impl Engine {
         self.state.held
     }
 
+    /// The number of times that a peer was lost or a communicator revoked.
+    #[inline]
+    pub fn losses(&self) -> u64 {
+        self.state.losses
+    }
+
     /// Finds the rank and the mark of the first unexpected message with this context and tag, from
     /// any rank, if its mark does not go with `mark`.
     pub fn find_unlike(&mut self, context: u64, tag: i32, mark: Mark) -> Option<(i32, Mark)> {

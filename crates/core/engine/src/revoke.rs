@@ -77,6 +77,7 @@ impl EngineState {
         self.work.peer_events.push_back(PeerEvent::Revoked(context));
         // From now on no receive is simply posted.
         self.any_broken = true;
+        self.losses += 1;
         let more = self.revoked.on_revoke.map_or_else(Vec::new, |on_revoke| on_revoke(context));
         self.revoked.contexts.extend(&more);
         for context in more.into_iter().chain([context]) {

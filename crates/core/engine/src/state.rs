@@ -49,6 +49,8 @@ pub(crate) struct EngineState {
     pub under_way: usize,
     /// True if any peer was given up: then a receive that names its sender is not simply posted.
     pub any_broken: bool,
+    /// The number of times that a peer was lost or a communicator revoked.
+    pub losses: u64,
     /// The processes that may send in each context, if the owner says.
     pub may_send: Option<crate::MaySend>,
     /// The peers that are dead, by the owner's word.
@@ -85,6 +87,7 @@ impl EngineState {
             work: Work::default(),
             under_way: 0,
             any_broken: false,
+            losses: 0,
             may_send: None,
             dead: Vec::new(),
             revoked: Revoked::default(),
@@ -194,6 +197,7 @@ impl EngineState {
         state.in_turn = false;
         state.update_eager();
         self.any_broken = true;
+        self.losses += 1;
         self.tell(Event { kind: EventKind::Broken, peer, source: 0, tag: 0, bytes: 0 });
         let concerned: Vec<Id> =
             self.requests.iter().filter(|(_, r)| r.peer == peer && !r.is_over()).map(|(id, _)| id).collect();

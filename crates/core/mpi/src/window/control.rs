@@ -7,6 +7,7 @@
 //! | 0 | the lock |
 //! | 1 | how many origins have completed their access to the exposure that is open |
 //! | 2 | to how many of those origins the memory is exposed that complete in these words |
+//! | 3 | the rank, plus 1, that has died with the lock |
 //! | 8 to 135 | the stripes, each on a line of its own |
 //! | 136 on | the table of attached memory ([`Table`]) |
 //! | then, 128 words | those that wait for the lock, by ticket: the ticket, plus 1, and the rank |
@@ -29,6 +30,7 @@ use verbena_memory::{Owned, Region};
 const WORD: usize = 8;
 const COMPLETES: usize = WORD;
 const EXPOSED: usize = 2 * WORD;
+const DEAD_HOLDER: usize = 3 * WORD;
 const STRIPES_AT: usize = 8 * WORD;
 const TABLE: usize = STRIPES_AT + STRIPES_BYTES;
 /// The number of places for those that wait for the lock. If more wait, some are woken in vain.
@@ -95,6 +97,17 @@ impl Words {
     #[inline]
     pub(super) fn lock(&self) -> Region {
         self.0.part(0, WORD)
+    }
+
+    /// Notes that this rank has died with the lock.
+    pub(super) fn note_dead_holder(&self, rank: i32) {
+        self.0.word_store(DEAD_HOLDER, rank as u64 + 1);
+    }
+
+    /// The rank that has died with the lock, as the owner's service found out.
+    #[inline]
+    pub(super) fn dead_holder(&self) -> Option<i32> {
+        self.0.word_load(DEAD_HOLDER).checked_sub(1).map(|rank| rank as i32)
     }
 
     /// The words of the stripes.

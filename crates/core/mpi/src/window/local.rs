@@ -112,6 +112,10 @@ impl Exposed for Local {
         }
     }
 
+    fn note_dead_holder(&self, origin: i32) {
+        self.control.words().note_dead_holder(origin);
+    }
+
     fn wake_waiting(&self, next: Ticket) {
         self.wake_other(next);
     }

@@ -9,6 +9,7 @@
 use super::control::Words;
 use super::epoch::{Hold, Meeting};
 use super::lock::{Attempt, Kind, Lock, Ticket};
+use super::service::dead_holder;
 use super::{Flavor, Win, counts, error};
 use crate::coll::is_round_to_look;
 use crate::error::Result;
@@ -275,6 +276,9 @@ impl Win {
                         && let Err(error) = self.give_back(process, held)
                     {
                         return Some(Err(error));
+                    }
+                    if let Some(holder) = words.dead_holder() {
+                        return Some(Err(dead_holder(holder, rank as i32)));
                     }
                     rounds = rounds.wrapping_add(1);
                     // All that wait behind this place see the death too.

@@ -92,6 +92,8 @@ impl Exposed for Memory {
         Ok(())
     }
 
+    fn note_dead_holder(&self, _: i32) {}
+
     fn wake_waiting(&self, _: lock::Ticket) {}
 
     fn whole(&self) -> Option<Whole> {

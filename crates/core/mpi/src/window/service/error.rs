@@ -81,7 +81,7 @@ pub(super) fn lock_state(is_held: bool) -> Error {
 
 /// The error of a lock whose holder has died.
 #[cold]
-pub(super) fn dead_holder(holder: i32, target: i32) -> Error {
+pub(in crate::window) fn dead_holder(holder: i32, target: i32) -> Error {
     Error::new(
         mpi::MPI_ERR_PROC_ABORTED,
         "a lock of a window will never be free: the rank that holds it has died",

@@ -31,6 +31,11 @@ impl Locks {
         self.held.contains_key(&origin)
     }
 
+    /// Returns whether any origin holds the lock.
+    pub(super) fn is_held_by_any(&self) -> bool {
+        !self.held.is_empty()
+    }
+
     /// Returns whether anybody waits for the lock.
     pub(super) fn is_awaited(&self) -> bool {
         !self.waiting.is_empty()

@@ -58,6 +58,7 @@ pub mod request;
 pub mod shows;
 mod target;
 
+pub(super) use error::dead_holder;
 pub(super) use error::garbled_answer;
 pub use operation::Operation;
 pub use origin::{Moment, Origin};
@@ -118,6 +119,9 @@ pub trait Exposed: Send + Sync {
 
     /// Checks that an origin may ask for the lock. `MPI_ERR_RMA_SYNC` if not.
     fn check_lock(&self) -> Result<()>;
+
+    /// Notes that this origin has died with the lock, for those who wait outside of the service.
+    fn note_dead_holder(&self, origin: i32);
 
     /// Wakes the one outside of the service who waits for the lock with this ticket; all that wait,
     /// if nobody is known to.
@@ -302,9 +306,9 @@ const STEPS_MAX: u32 = 4;
 pub struct Serving {
     service: Arc<Service>,
     exposed: Arc<dyn Exposed>,
-    /// The messages that had come before their receive when requests were last looked for.
-    /// Requests are always among them.
-    seen: Option<u64>,
+    /// The messages that had come before their receive when requests were last looked for, and the
+    /// losses of processes. Requests are always among the messages.
+    seen: Option<(u64, u64)>,
     /// True if the last round did not come to an end.
     has_more: bool,
 }
@@ -316,10 +320,14 @@ impl Serving {
     }
 }
 
+fn news(process: &Process) -> (u64, u64) {
+    process.look(|engine| (engine.held_messages(), engine.losses()))
+}
+
 impl Task for Serving {
     fn advance(&mut self, mut process: &Process) -> Result<bool> {
         // Counted first: what comes from now on is looked for again.
-        self.seen = Some(process.look(|engine| engine.held_messages()));
+        self.seen = Some(news(process));
         let mut steps = 0;
         // The caller may sleep next: nothing that came already may be left, unless it is told.
         while steps < STEPS_MAX && self.service.advance(&mut process, &*self.exposed) {
@@ -334,9 +342,7 @@ impl Task for Serving {
 
     #[inline]
     fn is_due(&self, process: &Process) -> bool {
-        self.has_more
-            || self.service.is_busy()
-            || self.seen != Some(process.look(|engine| engine.held_messages()))
+        self.has_more || self.service.is_busy() || self.seen != Some(news(process))
     }
 
     fn has_more(&self) -> bool {

@@ -60,7 +60,7 @@ impl Target {
     pub(super) fn advance(&mut self, access: &mut impl Access, exposed: &dyn Exposed) -> bool {
         let mut left = STEP_BYTES_MAX;
         let mut moved = self.take(access);
-        moved |= self.refuse_waiting(access);
+        moved |= self.refuse_waiting(access, exposed);
         moved |= self.admit(access, exposed);
         moved |= self.advance_lines(access, exposed, &mut left);
         // A lock may have been given back.
@@ -142,22 +142,26 @@ impl Target {
     }
 
     /// Tells those who wait for the lock that they wait in vain if an origin has died with it.
-    fn refuse_waiting(&mut self, access: &mut impl Access) -> bool {
-        if !self.locks.is_awaited() {
+    fn refuse_waiting(&mut self, access: &mut impl Access, exposed: &dyn Exposed) -> bool {
+        // Who waits in mapped memory is not known here.
+        if !self.locks.is_held_by_any() || access.look(|engine| engine.losses()) == 0 {
             return false;
         }
         let Addresses { requests, group, rank, .. } = &*self.addresses;
         let is_lost =
             |origin: &i32| access.look(|engine| engine.loss(*requests, Some(group.peer(*origin)))).is_some();
         let Some(holder) = self.locks.holders().find(is_lost) else { return false };
+        exposed.note_dead_holder(holder);
         let error = error::dead_holder(holder, *rank);
-        for waiter in self.locks.take_waiting() {
+        let waiting = self.locks.take_waiting();
+        let told = waiting.len();
+        for waiter in waiting {
             if let Some(line) = self.lines.get_mut(&waiter.origin) {
                 self.notes.counts.failures += 1;
                 line.refused(access, waiter.number, &error);
             }
         }
-        true
+        told > 0
     }
 
     /// Moves the origins' requests on, one origin after another, while there are bytes of work

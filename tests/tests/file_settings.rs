@@ -84,6 +84,14 @@ fn threads_and_waiting_operations_have_a_limit() {
     assert!(many > 0 && none == 0, "{many} {none}");
 }
 
+/// Many short pieces of each rank, in turns.
+#[test]
+fn short_pieces_close_together_are_stored_in_pages() {
+    let alone = "romio_cb_write=disable,romio_cb_read=disable";
+    assert!(count(&[], alone, "file_mapped_pieces") > 0);
+    assert_eq!(count(&[], &format!("{alone},romio_ds_write=enable"), "file_mapped_pieces"), 0);
+}
+
 #[test]
 fn lists_of_pieces_go_through_a_ring_where_there_is_one() {
     let alone = "romio_cb_write=disable,romio_cb_read=disable,romio_ds_read=disable";

@@ -18,6 +18,14 @@ impl FileSystem {
     pub const UNKNOWN: FileSystem = FileSystem { name: "an unknown file system", is_shared: false };
 }
 
+impl FileSystem {
+    /// Returns whether stores to mapped pages of a file and calls on it see each other at once, also
+    /// those of other processes.
+    pub fn has_coherent_pages(&self) -> bool {
+        matches!(self.name, "ext4" | "xfs" | "btrfs" | "tmpfs" | "ramfs" | "overlay" | "f2fs")
+    }
+}
+
 const fn local(number: i64, name: &'static str) -> (i64, FileSystem) {
     (number, FileSystem { name, is_shared: false })
 }

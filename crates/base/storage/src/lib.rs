@@ -7,6 +7,7 @@
 //! | `open` | an open file of the system |
 //! | `kind` | the file systems that are told apart |
 //! | `ring` | many reads or writes by few calls (io_uring) |
+//! | `mapped` | many small writes as stores to the file's pages |
 //! | `pool` | a few threads that run jobs |
 //! | [`faulty`] | disks in memory and disks that fail, for tests |
 //!
@@ -15,6 +16,7 @@
 mod disk;
 pub mod faulty;
 mod kind;
+mod mapped;
 mod open;
 mod pool;
 mod ring;
@@ -23,6 +25,7 @@ mod tests;
 
 pub use disk::{Cut, Disk, Extent, ListCut, Lock, Piece, has_no_locks, read_all, write_all};
 pub use kind::{FileSystem, file_system};
+pub use mapped::pieces_by_mapping;
 pub use open::OpenFile;
 pub use pool::{Job, Pool, threads_started};
 pub use ring::pieces_by_ring;

@@ -2,6 +2,7 @@
 
 use crate::disk::{Cut, Disk, Extent, ListCut, Lock, Piece, read_all, read_each, write_all, write_each};
 use crate::kind::{self, FileSystem};
+use crate::mapped::{self, Part};
 use crate::ring::{self, Way};
 use std::fs::File;
 use std::io::{Error, Result};
@@ -18,6 +19,8 @@ pub struct OpenFile {
     is_stream: bool,
     file_system: FileSystem,
     uses_ring: bool,
+    /// True if small writes may be stores to its pages.
+    may_map: bool,
 }
 
 /// The shortest list that is worth a ring.
@@ -37,7 +40,8 @@ impl OpenFile {
         let file_system = file_system_of(&file);
         let is_memory = matches!(file_system.name, "tmpfs" | "ramfs");
         let uses_ring = may_use_ring && !is_stream && !is_memory;
-        Ok(OpenFile { file: Kept::marked(file)?, is_stream, file_system, uses_ring })
+        let may_map = !is_stream && file_system.has_coherent_pages() && is_read_and_written(&file);
+        Ok(OpenFile { file: Kept::marked(file)?, is_stream, file_system, uses_ring, may_map })
     }
 
     /// Moves a list by the ring of this thread. Returns the bytes of each piece; `None` if there is
@@ -74,6 +78,13 @@ impl OpenFile {
         moved.map(|bytes| done + bytes).map_err(|cut| Cut { done: done + cut.done, error: cut.error })
     }
 
+    fn write_by_calls(&self, pieces: &[Piece]) -> std::result::Result<(), ListCut> {
+        match self.by_ring(Way::Write, pieces) {
+            Some(written) => written.map(|_| ()),
+            None => write_each(self, pieces),
+        }
+    }
+
     fn get(&self) -> Result<&File> {
         self.file.get().ok_or_else(|| Error::from_raw_os_error(libc::EBADF))
     }
@@ -107,6 +118,13 @@ fn moved(bytes: isize) -> Result<usize> {
 
 fn place(at: u64) -> Result<libc::off_t> {
     libc::off_t::try_from(at).map_err(|_| Error::from_raw_os_error(libc::EINVAL))
+}
+
+/// Returns whether the file was opened for both: only then may its pages be stored to.
+fn is_read_and_written(file: &File) -> bool {
+    // SAFETY: a call on a descriptor that is open.
+    let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
+    flags >= 0 && flags & libc::O_ACCMODE == libc::O_RDWR
 }
 
 fn file_system_of(file: &File) -> FileSystem {
@@ -150,10 +168,18 @@ impl Disk for OpenFile {
     }
 
     fn write_list(&self, pieces: &[Piece]) -> std::result::Result<(), ListCut> {
-        match self.by_ring(Way::Write, pieces) {
-            Some(written) => written.map(|_| ()),
-            None => write_each(self, pieces),
+        let mut done = 0;
+        while done < pieces.len() {
+            let rest = &pieces[done..];
+            let part = if self.may_map { mapped::first_part(rest) } else { Part::by_calls(rest.len()) };
+            let now = &rest[..part.pieces];
+            if !(part.is_dense && self.get().is_ok_and(|file| mapped::write(self, file.as_raw_fd(), now))) {
+                let behind = |failed: ListCut| ListCut { number: done + failed.number, ..failed };
+                self.write_by_calls(now).map_err(behind)?;
+            }
+            done += part.pieces;
         }
+        Ok(())
     }
 
     fn size(&self) -> Result<u64> {

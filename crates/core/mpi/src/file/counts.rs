@@ -3,7 +3,7 @@
 
 use super::representation::Direction;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use verbena_storage::{pieces_by_ring, threads_started};
+use verbena_storage::{pieces_by_mapping, pieces_by_ring, threads_started};
 
 /// The things that are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub(crate) enum Count {
     BytesExchanged,
     /// Pieces of lists that went through io_uring. The crate `storage` counts them.
     ByRing,
+    /// Pieces of lists that were stored in a file's pages. The crate `storage` counts them.
+    ByMapping,
     /// Threads that were started to work beside the program. The crate `storage` counts them.
     Threads,
 }
@@ -49,6 +51,7 @@ pub(super) fn add(count: Count, more: u64) {
 pub(crate) fn value(count: Count) -> u64 {
     match count {
         Count::ByRing => pieces_by_ring(),
+        Count::ByMapping => pieces_by_mapping(),
         Count::Threads => threads_started(),
         _ => VALUES[count as usize].load(Relaxed),
     }

@@ -194,6 +194,7 @@ const FILES: &[(&str, &str, files::Count)] = &[
     ("file_rounds", "pieces of a file that this process moved for all in such accesses", files::Count::Rounds),
     ("file_bytes_exchanged", "bytes that this process gave to others or took from them in such accesses", files::Count::BytesExchanged),
     ("file_ring_pieces", "pieces of lists that were read or written through io_uring", files::Count::ByRing),
+    ("file_mapped_pieces", "pieces of lists that were stored in mapped pages of a file", files::Count::ByMapping),
     ("file_threads", "threads that were started to carry out operations beside the program", files::Count::Threads),
 ];
 

@@ -17,12 +17,30 @@ use crate::generated::constants as mpi;
 use crate::process::Process;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use verbena_memory::Region;
 use verbena_memory::atomic::full_fence;
 
 /// The time for which `MPI_Win_lock_all` holds some locks while it waits for another: at first, and
 /// after it gave them back a few times.
 const PATIENCE_MIN: Duration = Duration::from_millis(1);
 const PATIENCE_MAX: Duration = Duration::from_secs(1);
+
+/// The looks at a lock before its taker notes that it waits: about the time for which a holder on
+/// another core has it for a short operation.
+const LOOKS: u32 = 100;
+
+/// Looks for a while whether it is a ticket's turn. If it was, the lock is held, and the next one
+/// may have to be woken.
+#[inline]
+fn look_for_turn(lock: Lock<Region>, ticket: Ticket, kind: Kind) -> Option<Option<Ticket>> {
+    (0..LOOKS).find_map(|_| match lock.try_enter(ticket, kind) {
+        Attempt::Entered { next } => Some(next),
+        Attempt::Early => {
+            std::hint::spin_loop();
+            None
+        }
+    })
+}
 
 /// The members whose shared locks `MPI_Win_lock_all` holds, and for how long while it waits.
 struct Held {
@@ -265,6 +283,12 @@ impl Win {
         }
         counts::lock_awaited();
         let ticket = lock.ticket();
+        if process.may_spin()
+            && let Some(next) = look_for_turn(lock, ticket, kind)
+        {
+            next.into_iter().for_each(|next| self.wake_waiting(process, rank, words, next));
+            return Ok(());
+        }
         words.await_turn(ticket, self.rank());
         let (mut rounds, since) = (0_u32, Instant::now());
         let next = process.wait_for(

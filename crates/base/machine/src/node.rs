@@ -1,6 +1,7 @@
 //! The node of a process: the part of its surroundings that must agree for memory to be shared.
 
 use std::os::unix::fs::MetadataExt;
+use std::sync::OnceLock;
 
 /// The node of this process, as a number that is equal exactly on processes that may share memory:
 /// same boot of the same kernel, same host name (so that a node may be simulated by a namespace of
@@ -16,8 +17,11 @@ pub fn machine() -> u64 {
     hash(boot_id().as_bytes())
 }
 
-fn boot_id() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+/// The kernel's name for this boot, which is read once.
+fn boot_id() -> &'static str {
+    static BOOT_ID: OnceLock<String> = OnceLock::new();
+    let read = || std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    BOOT_ID.get_or_init(read).trim()
 }
 
 /// The network of this process, as a number that is equal exactly on processes that see the same

@@ -63,6 +63,26 @@ impl Job {
         Err(format!("rank {rank} waits for ever:\n{}", self.cluster.describe()))
     }
 
+    /// Waits for one of several operations, each of a rank, and takes it out: requests may overtake
+    /// each other on their way.
+    fn finish_one(
+        &mut self,
+        waiting: &mut Vec<(usize, Operation)>,
+    ) -> Result<(usize, Option<Error>), String> {
+        for _ in 0..STEPS_MAX {
+            let cluster = &mut self.cluster;
+            let ended = waiting.iter().enumerate().find_map(|(at, (rank, operation))| {
+                Some((at, operation.poll(&mut cluster.visit(*rank as u32))?.error))
+            });
+            if let Some((at, error)) = ended {
+                return Ok((waiting.remove(at).0, error));
+            }
+            self.step();
+        }
+        let ranks: Vec<usize> = waiting.iter().map(|it| it.0).collect();
+        Err(format!("ranks {ranks:?} wait for ever:\n{}", self.cluster.describe()))
+    }
+
     fn unlock(&mut self, rank: usize) -> Result<(), String> {
         let unlock = self.services[rank].origin().unlock(&mut self.cluster.engine(rank as u32), 0);
         match self.finish(rank, &unlock)? {
@@ -117,8 +137,11 @@ impl Job {
         let has_come = self.services[0].counts().queued_locks == 3;
         self.die(VICTIM);
         self.unlock(HOLDER)?;
-        for (rank, lock) in waiting.into_iter().filter(|it| it.0 != VICTIM as usize) {
-            match self.finish(rank, &lock)? {
+        let mut waiting = waiting;
+        waiting.retain(|it| it.0 != VICTIM as usize);
+        while !waiting.is_empty() {
+            let (rank, error) = self.finish_one(&mut waiting)?;
+            match error {
                 None => self.unlock(rank)?,
                 Some(error) => return Err(format!("rank {rank} has no lock: {error}")),
             }

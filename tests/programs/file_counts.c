@@ -1,7 +1,9 @@
 /* Accesses to a file by all ranks, and what rank 0 counted: lines of a name and a number.
  *
- * Arguments: a folder; hints as key=value, or "-"; names of counters. */
+ * Arguments: a folder; hints as key=value, or "-"; names of counters. With FILE_COUNTS_STRIPED the
+ * file system passes for one with stripes. */
 #include "tool.h"
+#include "file_system.h"
 
 enum { PIECE = 64, PIECES = 2048, BYTES = PIECE * PIECES, WRITES = 24, LONG = 1 << 20 };
 
@@ -82,6 +84,7 @@ int main(int argc, char **argv) {
         counters[i] = pvar_handle(argv[3 + i], MPI_T_PVAR_CLASS_COUNTER);
         OK(MPI_T_pvar_start(session, counters[i]));
     }
+    file_system_kind = getenv("FILE_COUNTS_STRIPED") ? LUSTRE : 0;
     open_file(argv[1], argv[2]);
     pieces();
     many();

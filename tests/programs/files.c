@@ -97,6 +97,9 @@ static void sequential(void) {
     CHECK_CLASS(MPI_File_write(file, &own, 1, MPI_INT, MPI_STATUS_IGNORE), MPI_ERR_UNSUPPORTED_OPERATION);
     CHECK_CLASS(MPI_File_write_at_all(file, 0, &own, 1, MPI_INT, MPI_STATUS_IGNORE), MPI_ERR_UNSUPPORTED_OPERATION);
     CHECK_CLASS(MPI_File_get_position(file, &position), MPI_ERR_UNSUPPORTED_OPERATION);
+    CHECK_CLASS(MPI_File_get_position_shared(file, &position), MPI_ERR_UNSUPPORTED_OPERATION);
+    CHECK_CLASS(MPI_File_get_byte_offset(file, 0, &position), MPI_ERR_UNSUPPORTED_OPERATION);
+    CHECK_CLASS(MPI_File_seek_shared(file, 0, MPI_SEEK_SET), MPI_ERR_UNSUPPORTED_OPERATION);
     CHECK(MPI_File_write_shared(file, &own, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
     MPI_Barrier(MPI_COMM_WORLD);
     CHECK(MPI_File_set_view(file, MPI_DISPLACEMENT_CURRENT, MPI_INT, MPI_INT, "native", MPI_INFO_NULL) == MPI_SUCCESS);
@@ -126,6 +129,17 @@ static void expect(MPI_Info info, const char *key, const char *expected) {
     }
 }
 
+/* Whether all ranks are on one node. */
+static int on_one_node(void) {
+    MPI_Comm node;
+    int near, all;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &near);
+    MPI_Comm_free(&node);
+    MPI_Allreduce(&near, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    return all == size;
+}
+
 static void hints(void) {
     MPI_Info given, used, again;
     int keys, more, flag, length = 0;
@@ -134,14 +148,20 @@ static void hints(void) {
     MPI_Info_set(given, "romio_cb_write", "enable");
     MPI_Info_set(given, "romio_ds_read", "perhaps");
     MPI_Info_set(given, "colour", "red");
+    MPI_Info_set(given, "striping_factor", "4096");
+    MPI_Info_set(given, "ind_wr_buffer_size", "1099511627776");
     open_as(MPI_MODE_RDWR | MPI_MODE_CREATE, given);
     CHECK(MPI_File_get_info(file, &used) == MPI_SUCCESS);
     expect(used, "cb_buffer_size", "65536");
     expect(used, "romio_cb_write", "enable");
     expect(used, "romio_ds_read", "automatic");
-    expect(used, "romio_visibility_immediate", "true");
+    /* A local file system is not the same on two nodes, unless they are but two names of one. */
+    expect(used, "romio_visibility_immediate", on_one_node() ? "true" : "false");
     MPI_Info_get_string(used, "colour", &length, NULL, &flag);
     CHECK(!flag);
+    MPI_Info_get_string(used, "striping_factor", &length, NULL, &flag);
+    CHECK(!flag);
+    expect(used, "ind_wr_buffer_size", "1073741824");
     MPI_Info_get_nkeys(used, &keys);
     close_file();
     open_as(MPI_MODE_RDWR, used);
@@ -207,6 +227,13 @@ static void split(void) {
     CHECK_CLASS(MPI_File_read_at_all_begin(file, 0, data, 1, MPI_CHAR), MPI_ERR_IO);
     CHECK_CLASS(MPI_File_write_all_end(file, data, &status), MPI_ERR_IO);
     CHECK_CLASS(MPI_File_close(&file), MPI_ERR_IO);
+    CHECK_CLASS(MPI_File_sync(file), MPI_ERR_IO);
+    CHECK_CLASS(MPI_File_set_size(file, 100), MPI_ERR_IO);
+    CHECK_CLASS(MPI_File_set_atomicity(file, 1), MPI_ERR_IO);
+    CHECK_CLASS(MPI_File_seek_shared(file, 0, MPI_SEEK_SET), MPI_ERR_IO);
+    CHECK_CLASS(MPI_File_write_ordered(file, data, 1, MPI_CHAR, &status), MPI_ERR_IO);
+    CHECK_CLASS(MPI_File_write_at_all(file, 0, data, 1, MPI_CHAR, &status), MPI_ERR_IO);
+    CHECK_CLASS(MPI_File_set_view(file, 0, MPI_CHAR, MPI_CHAR, "native", MPI_INFO_NULL), MPI_ERR_IO);
     CHECK(MPI_File_write_at_all_end(file, data, &status) == MPI_SUCCESS);
     CHECK(MPI_Get_count(&status, MPI_CHAR, &got) == MPI_SUCCESS && got == 10);
     close_file();

@@ -14,11 +14,19 @@ const RING: &str = "file_ring_pieces";
 /// Runs a job of two ranks with these settings (names without `VERBENA_`) and hints; returns what
 /// rank 0 counted.
 fn count(settings: &[(&str, &str)], hints: &str, counter: &str) -> u64 {
+    count_with(&[], settings, hints, counter)
+}
+
+/// Does the work of [`count`], with other variables as well.
+fn count_with(variables: &[(&str, &str)], settings: &[(&str, &str)], hints: &str, counter: &str) -> u64 {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     // On a disk: a file system in memory uses no ring.
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let folder = scratch(&format!("file-settings-{}-{number}", std::process::id()));
     let mut job = job(2, program("file_counts")).arg(&folder).args([hints, counter]);
+    for (name, value) in variables {
+        job = job.env(name, value);
+    }
     for (name, value) in settings {
         job = job.env(&format!("VERBENA_{name}"), value);
     }
@@ -32,6 +40,17 @@ fn count(settings: &[(&str, &str)], hints: &str, counter: &str) -> u64 {
 fn grows(counter: &str, [less, more]: [&str; 2]) {
     let [less, more] = [less, more].map(|hints| count(&[], hints, counter));
     assert!(less < more, "{counter}: {less} is not below {more}");
+}
+
+/// A variable with which the program finds its file on a file system with stripes.
+const STRIPED: (&str, &str) = ("FILE_COUNTS_STRIPED", "1");
+
+/// Checks that the second hints count more than the first, on a file system with stripes alone.
+fn grows_with_stripes(counter: &str, hints: [&str; 2]) {
+    let [less, more] = hints.map(|hints| count_with(&[STRIPED], &[], hints, counter));
+    assert!(less < more, "{counter}: {less} is not below {more}");
+    let [one, other] = hints.map(|hints| count(&[], hints, counter));
+    assert_eq!(one, other, "there are no stripes");
 }
 
 /// Returns whether the kernel gives this process a ring: it then complains of the arguments.
@@ -68,11 +87,12 @@ fn hints_choose_how_pieces_are_moved_together() {
     let nodes = |nodes: &str, unit: &str| {
         format!("romio_cb_write=enable,romio_cb_read=disable,striping_unit={unit},cb_nodes={nodes}")
     };
-    grows(WRITTEN, [&nodes("2", "4096"), &nodes("1", "4096")]);
-    grows(WRITTEN, [&nodes("2", "4096"), &nodes("2", "16777216")]);
+    let [one, two] = ["1", "2"].map(|most| count_with(&[STRIPED], &[], &nodes(most, "4096"), WRITTEN));
+    assert!(two < one, "{two} is not below {one}");
+    grows_with_stripes(WRITTEN, [&nodes("2", "4096"), &nodes("2", "16777216")]);
     let stripes =
         |stripes: &str| format!("romio_cb_write=enable,striping_unit=4096,striping_factor={stripes}");
-    grows(WRITTEN, [&stripes("2"), &stripes("1")]);
+    grows_with_stripes(WRITTEN, [&stripes("2"), &stripes("1")]);
 }
 
 #[test]

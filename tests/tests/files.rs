@@ -22,6 +22,38 @@ fn files_have_hints_representations_and_errors() {
     std::fs::remove_dir_all(folder).expect("removable");
 }
 
+/// Runs a program in a folder, at these numbers of ranks.
+fn passes(name: &str, ranks: &[u32]) {
+    let (program, folder) = (program(name), folder(name));
+    for &ranks in ranks {
+        let ended = job(ranks, &program).arg(&folder).run().ok();
+        assert!(ended.stdout.contains(&format!("{name}: ok with {ranks} ranks")), "{ended:?}");
+    }
+    let files = std::fs::read_dir(&folder).expect("the folder").count();
+    assert_eq!(files, 0, "something was left behind in {folder:?}");
+    std::fs::remove_dir_all(folder).expect("removable");
+}
+
+#[test]
+fn a_wrong_argument_of_one_rank_keeps_nobody_waiting() {
+    passes("file_wrong", &[1, 2, 4]);
+}
+
+#[test]
+fn pipes_keep_the_order_of_ranks_and_of_calls_and_hold_up_no_other_file() {
+    passes("file_streams", &[1, 2, 4]);
+}
+
+#[test]
+fn what_the_system_refuses_is_an_error_with_its_reason() {
+    passes("file_bounds", &[1, 2]);
+}
+
+#[test]
+fn a_sync_shows_what_others_wrote_where_machines_keep_what_they_read() {
+    passes("file_looks", &[1, 3]);
+}
+
 /// Thousands of accesses: 25 in each of these files.
 #[test]
 fn random_accesses_leave_what_a_plain_array_says() {

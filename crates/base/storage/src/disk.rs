@@ -87,6 +87,19 @@ pub trait Disk: Send + Sync {
     /// Those of `fdatasync`.
     fn sync(&self) -> Result<()>;
 
+    /// Forgets what this machine keeps of the file's size and of bytes that are on the device,
+    /// where other machines may have changed them unnoticed: what is read next comes from the
+    /// device.
+    ///
+    /// # Errors
+    /// Those of `statx`.
+    fn refresh(&self) -> Result<()>;
+
+    /// Returns whether it is a pipe or a terminal: its bytes have an order and no places.
+    fn is_stream(&self) -> bool {
+        false
+    }
+
     /// Waits for a lock of a part, which holds among processes, not among the threads of one.
     ///
     /// # Errors

@@ -63,6 +63,10 @@ impl Disk for MemoryDisk {
         Ok(())
     }
 
+    fn refresh(&self) -> Result<()> {
+        Ok(())
+    }
+
     fn lock(&self, _part: Extent, _lock: Lock) -> Result<()> {
         Ok(())
     }
@@ -72,7 +76,7 @@ impl Disk for MemoryDisk {
     }
 
     fn file_system(&self) -> FileSystem {
-        FileSystem { name: "memory", is_shared: false }
+        FileSystem::local("memory")
     }
 }
 
@@ -88,22 +92,54 @@ pub struct Faults {
     /// The number of the byte that no longer fits the device (`ENOSPC`); 0 for a device without
     /// end.
     pub full_at: u64,
+    /// True for a file system without locks.
+    pub has_no_locks: bool,
 }
 
-/// A disk that fails below the calls of another.
+/// The calls of a disk that move no bytes, in the order in which they came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// [`Disk::sync`].
+    Sync,
+    /// [`Disk::refresh`].
+    Refresh,
+    /// [`Disk::lock`] of this part.
+    Lock(Extent, Lock),
+    /// [`Disk::unlock`] of this part.
+    Unlock(Extent),
+}
+
+/// A disk that fails below the calls of another, and notes some of them.
 pub struct FaultyDisk {
     inner: Arc<dyn Disk>,
     faults: Faults,
+    file_system: FileSystem,
     random: AtomicU64,
     made: AtomicU64,
     calls: AtomicU64,
+    noted: Mutex<Vec<Call>>,
 }
 
 impl FaultyDisk {
     /// Fails below the calls of `inner` as `faults` and the seed say.
     pub fn new(inner: Arc<dyn Disk>, faults: Faults, seed: u64) -> FaultyDisk {
         let [random, made, calls] = [seed | 1, 0, 0].map(AtomicU64::new);
-        FaultyDisk { inner, faults, random, made, calls }
+        let file_system = inner.file_system();
+        FaultyDisk { inner, faults, file_system, random, made, calls, noted: Mutex::default() }
+    }
+
+    /// This disk, on another file system.
+    pub fn on(self, file_system: FileSystem) -> FaultyDisk {
+        FaultyDisk { file_system, ..self }
+    }
+
+    /// The calls so far that moved no bytes; later ones are noted anew.
+    pub fn take_noted(&self) -> Vec<Call> {
+        std::mem::take(&mut *self.noted.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn note(&self, call: Call) {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner).push(call);
     }
 
     /// The number of faults so far.
@@ -176,18 +212,33 @@ impl Disk for FaultyDisk {
     }
 
     fn sync(&self) -> Result<()> {
+        self.note(Call::Sync);
         self.inner.sync()
     }
 
+    fn refresh(&self) -> Result<()> {
+        self.note(Call::Refresh);
+        self.inner.refresh()
+    }
+
+    fn is_stream(&self) -> bool {
+        self.inner.is_stream()
+    }
+
     fn lock(&self, part: Extent, lock: Lock) -> Result<()> {
-        self.inner.lock(part, lock)
+        self.note(Call::Lock(part, lock));
+        match self.faults.has_no_locks {
+            true => Err(Error::from_raw_os_error(libc::EOPNOTSUPP)),
+            false => self.inner.lock(part, lock),
+        }
     }
 
     fn unlock(&self, part: Extent) -> Result<()> {
+        self.note(Call::Unlock(part));
         self.inner.unlock(part)
     }
 
     fn file_system(&self) -> FileSystem {
-        self.inner.file_system()
+        self.file_system
     }
 }

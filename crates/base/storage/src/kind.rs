@@ -11,50 +11,66 @@ pub struct FileSystem {
     pub name: &'static str,
     /// True if several machines may use its files at once, and a call may go over a network.
     pub is_shared: bool,
+    /// True if each machine sees at once what another one wrote, or no other one sees its files.
+    /// Elsewhere a machine may keep what it has read, and the size, for a while.
+    pub is_coherent: bool,
+    /// True if a file may lie on several devices, a stripe on each in turn.
+    pub is_striped: bool,
 }
 
 impl FileSystem {
     /// A file system that is not known.
-    pub const UNKNOWN: FileSystem = FileSystem { name: "an unknown file system", is_shared: false };
-}
+    pub const UNKNOWN: FileSystem =
+        FileSystem { is_coherent: false, ..FileSystem::local("an unknown file system") };
 
-impl FileSystem {
-    /// Returns whether stores to mapped pages of a file and calls on it see each other at once, also
-    /// those of other processes.
+    /// Returns whether stores to mapped pages of a file and calls on it see each other at once,
+    /// also those of other processes.
     pub fn has_coherent_pages(&self) -> bool {
         matches!(self.name, "ext4" | "xfs" | "btrfs" | "tmpfs" | "ramfs" | "overlay" | "f2fs")
     }
-}
 
-const fn local(number: i64, name: &'static str) -> (i64, FileSystem) {
-    (number, FileSystem { name, is_shared: false })
-}
+    /// A file system of one machine.
+    pub const fn local(name: &'static str) -> FileSystem {
+        FileSystem { name, is_shared: false, is_coherent: true, is_striped: false }
+    }
 
-const fn shared(number: i64, name: &'static str) -> (i64, FileSystem) {
-    (number, FileSystem { name, is_shared: true })
+    /// A file system of several machines, each of which may keep what it has read for a while.
+    pub const fn shared(name: &'static str) -> FileSystem {
+        FileSystem { is_shared: true, is_coherent: false, ..FileSystem::local(name) }
+    }
+
+    /// A file system whose machines see each other's writes at once, over several devices.
+    pub const fn parallel(name: &'static str) -> FileSystem {
+        FileSystem { is_coherent: true, is_striped: true, ..FileSystem::shared(name) }
+    }
 }
 
 /// The numbers of `statfs(2)`.
-const KNOWN: [(i64, FileSystem); 19] = [
-    local(0xef53, "ext4"),
-    local(0x5846_5342, "xfs"),
-    local(0x9123_683e, "btrfs"),
-    local(0x0102_1994, "tmpfs"),
-    local(0x794c_7630, "overlay"),
-    local(0x2fc1_2fc1, "zfs"),
-    local(0xf2f5_2010, "f2fs"),
-    local(0x1373, "devfs"),
-    local(0x8584_58f6, "ramfs"),
-    shared(0x6969, "nfs"),
-    shared(0x0bd0_0bd0, "lustre"),
-    shared(0x4750_4653, "gpfs"),
-    shared(0x1983_0326, "beegfs"),
-    shared(0x00c3_6400, "ceph"),
-    shared(0x6573_5546, "fuse"),
-    shared(0xff53_4d42, "cifs"),
-    shared(0xfe53_4d42, "smb"),
-    shared(0x0102_1997, "9p"),
-    shared(0x7461_636f, "ocfs2"),
+const KNOWN: [(i64, FileSystem); 23] = [
+    (0xef53, FileSystem::local("ext4")),
+    (0x5846_5342, FileSystem::local("xfs")),
+    (0x9123_683e, FileSystem::local("btrfs")),
+    (0x0102_1994, FileSystem::local("tmpfs")),
+    (0x794c_7630, FileSystem::local("overlay")),
+    (0x2fc1_2fc1, FileSystem::local("zfs")),
+    (0xf2f5_2010, FileSystem::local("f2fs")),
+    (0x1373, FileSystem::local("devfs")),
+    (0x8584_58f6, FileSystem::local("ramfs")),
+    (0xca45_1a4e, FileSystem::local("bcachefs")),
+    (0x2011_bab0, FileSystem::local("exfat")),
+    (0x4d44, FileSystem::local("vfat")),
+    (0x6969, FileSystem::shared("nfs")),
+    (0x0bd0_0bd0, FileSystem::parallel("lustre")),
+    (0x4750_4653, FileSystem::parallel("gpfs")),
+    // Its clients may read ahead and write behind.
+    (0x1983_0326, FileSystem { is_coherent: false, ..FileSystem::parallel("beegfs") }),
+    (0x00c3_6400, FileSystem::parallel("ceph")),
+    (0x6573_5546, FileSystem::shared("fuse")),
+    (0xff53_4d42, FileSystem::shared("cifs")),
+    (0xfe53_4d42, FileSystem::shared("smb")),
+    (0x0102_1997, FileSystem::shared("9p")),
+    (0x0116_1970, FileSystem { is_striped: false, ..FileSystem::parallel("gfs2") }),
+    (0x7461_636f, FileSystem { is_striped: false, ..FileSystem::parallel("ocfs2") }),
 ];
 
 /// The file system with this number.

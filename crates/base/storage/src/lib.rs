@@ -9,6 +9,7 @@
 //! | `ring` | many reads or writes by few calls (io_uring) |
 //! | `mapped` | many small writes as stores to the file's pages |
 //! | `pool` | a few threads that run jobs |
+//! | `lane` | one job after the other |
 //! | [`faulty`] | disks in memory and disks that fail, for tests |
 //!
 //! Nothing here decides what a program wants, or knows of MPI.
@@ -16,6 +17,7 @@
 mod disk;
 pub mod faulty;
 mod kind;
+mod lane;
 mod mapped;
 mod open;
 mod pool;
@@ -25,6 +27,7 @@ mod tests;
 
 pub use disk::{Cut, Disk, Extent, ListCut, Lock, Piece, has_no_locks, read_all, write_all};
 pub use kind::{FileSystem, file_system};
+pub use lane::{Lane, Turn};
 pub use mapped::pieces_by_mapping;
 pub use open::OpenFile;
 pub use pool::{Job, Pool, threads_started};

@@ -17,6 +17,8 @@ pub struct OpenFile {
     file: Kept<File>,
     /// True for a pipe or a terminal, which has no places.
     is_stream: bool,
+    /// True if the process had a limit on the size of this file when it was opened.
+    has_limit: bool,
     file_system: FileSystem,
     uses_ring: bool,
     /// True if small writes may be stores to its pages.
@@ -41,13 +43,25 @@ impl OpenFile {
         let is_memory = matches!(file_system.name, "tmpfs" | "ramfs");
         let uses_ring = may_use_ring && !is_stream && !is_memory;
         let may_map = !is_stream && file_system.has_coherent_pages() && is_read_and_written(&file);
-        Ok(OpenFile { file: Kept::marked(file)?, is_stream, file_system, uses_ring, may_map })
+        let has_limit = size_limit().is_some() && file.metadata()?.is_file();
+        let file = Kept::marked(file)?;
+        Ok(OpenFile { file, is_stream, has_limit, file_system, uses_ring, may_map })
+    }
+
+    /// `EFBIG` for a byte at or behind the limit of the process on the size of files. The system
+    /// would say so too, but with a signal (`SIGXFSZ`) that ends the program.
+    fn check_limit(&self, at: u64) -> Result<()> {
+        match self.has_limit && size_limit().is_some_and(|limit| at >= limit) {
+            true => Err(Error::from_raw_os_error(libc::EFBIG)),
+            false => Ok(()),
+        }
     }
 
     /// Moves a list by the ring of this thread. Returns the bytes of each piece; `None` if there is
     /// no ring.
     fn by_ring(&self, way: Way, pieces: &[Piece]) -> Option<std::result::Result<Vec<usize>, ListCut>> {
-        if !self.uses_ring || pieces.len() < RING_PIECES_MIN {
+        let is_limited = || way == Way::Write && self.has_limit;
+        if !self.uses_ring || pieces.len() < RING_PIECES_MIN || is_limited() {
             return None;
         }
         let results = ring::transfer(self.get().ok()?.as_raw_fd(), way, pieces)?;
@@ -111,6 +125,14 @@ impl OpenFile {
     }
 }
 
+/// The limit of this process on the size of files, in bytes.
+fn size_limit() -> Option<u64> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: a structure for the answer.
+    let is_known = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) } == 0;
+    (is_known && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
+}
+
 /// The number of bytes that a call moved.
 fn moved(bytes: isize) -> Result<usize> {
     usize::try_from(bytes).map_err(|_| Error::last_os_error())
@@ -152,6 +174,7 @@ impl Disk for OpenFile {
     }
 
     fn write(&self, from: Region, at: u64) -> Result<usize> {
+        self.check_limit(at)?;
         let file = self.get()?.as_raw_fd();
         let (memory, at) = (from.pointer().cast_const().cast(), place(at)?);
         // SAFETY: as in `read`.
@@ -173,7 +196,10 @@ impl Disk for OpenFile {
             let rest = &pieces[done..];
             let part = if self.may_map { mapped::first_part(rest) } else { Part::by_calls(rest.len()) };
             let now = &rest[..part.pieces];
-            if !(part.is_dense && self.get().is_ok_and(|file| mapped::write(self, file.as_raw_fd(), now))) {
+            let file = self.get().ok().filter(|_| part.is_dense).map(AsRawFd::as_raw_fd);
+            let last = done + part.pieces.saturating_sub(1);
+            let is_stored = file.map_or(Ok(false), |file| mapped::write(self, file, now));
+            if !is_stored.map_err(|cut| ListCut { number: last, cut })? {
                 let behind = |failed: ListCut| ListCut { number: done + failed.number, ..failed };
                 self.write_by_calls(now).map_err(behind)?;
             }
@@ -187,6 +213,10 @@ impl Disk for OpenFile {
     }
 
     fn set_size(&self, bytes: u64) -> Result<()> {
+        // A file may be cut to any size.
+        if self.has_limit && bytes > self.size()? {
+            self.check_limit(bytes - 1)?;
+        }
         self.get()?.set_len(bytes)
     }
 
@@ -194,6 +224,7 @@ impl Disk for OpenFile {
         if bytes == 0 {
             return Ok(());
         }
+        self.check_limit(bytes - 1)?;
         let (file, bytes) = (self.get()?.as_raw_fd(), place(bytes)?);
         loop {
             // SAFETY: a call on an open file. It returns the error's number.
@@ -207,6 +238,28 @@ impl Disk for OpenFile {
 
     fn sync(&self) -> Result<()> {
         self.get()?.sync_data()
+    }
+
+    fn refresh(&self) -> Result<()> {
+        let file = self.get()?.as_raw_fd();
+        let mut about = std::mem::MaybeUninit::<libc::statx>::uninit();
+        let flags = libc::AT_EMPTY_PATH | libc::AT_STATX_FORCE_SYNC;
+        // SAFETY: an open file, a name with its end, and memory for the answer.
+        let found =
+            unsafe { libc::statx(file, c"".as_ptr(), flags, libc::STATX_BASIC_STATS, about.as_mut_ptr()) };
+        if found != 0 {
+            return Err(Error::last_os_error());
+        }
+        // SAFETY: a call on an open file.
+        match unsafe { libc::posix_fadvise(file, 0, 0, libc::POSIX_FADV_DONTNEED) } {
+            // A pipe keeps nothing.
+            0 | libc::ESPIPE => Ok(()),
+            error => Err(Error::from_raw_os_error(error)),
+        }
+    }
+
+    fn is_stream(&self) -> bool {
+        self.is_stream
     }
 
     fn lock(&self, part: Extent, lock: Lock) -> Result<()> {

@@ -11,16 +11,24 @@ pub type Job = Box<dyn FnOnce() + Send>;
 /// The time after which a thread that has nothing to do ends.
 const IDLE_MAX: Duration = Duration::from_secs(5);
 
-/// Threads of all pools that have started.
+/// The time after which jobs that wait get one more thread, if none of them was begun: those that
+/// run wait for an empty pipe, or for a server that does not answer.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Threads of a pool at most, for each that it has without such jobs.
+const STUCK_FACTOR: usize = 16;
+
+/// Threads of all pools that have worked.
 static STARTED: AtomicU64 = AtomicU64::new(0);
 
-/// The number of threads that all pools have started so far.
+/// The number of threads that have worked for all pools so far.
 pub fn threads_started() -> u64 {
     STARTED.load(Ordering::Relaxed)
 }
 
 /// Threads that run jobs in the order in which they came. A thread starts when there is a job and
-/// nobody free, and ends when it has been idle for a while.
+/// nobody free, and ends when it has been idle for a while. If jobs wait and none is begun for a
+/// while, a thread more than there should be begins one, and so on up to a limit.
 #[derive(Clone)]
 pub struct Pool {
     shared: Arc<Shared>,
@@ -38,6 +46,10 @@ struct State {
     jobs: VecDeque<Job>,
     threads: usize,
     idle: usize,
+    /// Number of jobs that were begun.
+    begun: u64,
+    /// True while a thread looks whether the jobs that wait are ever begun.
+    is_watched: bool,
 }
 
 impl Shared {
@@ -60,10 +72,19 @@ impl Pool {
     /// # Errors
     /// The job itself.
     pub fn submit(&self, job: Job) -> Result<(), Job> {
-        let mut state = self.shared.lock();
-        if state.jobs.len() >= self.shared.jobs_max.max(1) {
-            return Err(job);
+        match self.waiting() >= self.shared.jobs_max.max(1) {
+            true => Err(job),
+            false => self.push(job),
         }
+    }
+
+    /// Hands in a job however many wait: for callers that must not block. Gives it back only if the
+    /// system lets this process have no thread at all.
+    ///
+    /// # Errors
+    /// The job itself.
+    pub fn push(&self, job: Job) -> Result<(), Job> {
+        let mut state = self.shared.lock();
         state.jobs.push_back(job);
         if state.idle >= state.jobs.len() {
             self.shared.ready.notify_one();
@@ -72,26 +93,18 @@ impl Pool {
         if state.threads < self.shared.threads_max {
             state.threads += 1;
             drop(state);
-            if !self.start_thread() {
+            if !self.shared.start_thread(serve) {
                 return self.take_back();
             }
+            return Ok(());
         }
+        self.shared.watch(state);
         Ok(())
     }
 
     /// Number of jobs that wait for a thread.
     pub fn waiting(&self) -> usize {
         self.shared.lock().jobs.len()
-    }
-
-    fn start_thread(&self) -> bool {
-        let shared = self.shared.clone();
-        let builder = std::thread::Builder::new().name("verbena-files".into());
-        let blocked = Signals::block();
-        let started = builder.spawn(move || serve(&shared));
-        blocked.restore();
-        STARTED.fetch_add(started.is_ok().into(), Ordering::Relaxed);
-        started.is_ok()
     }
 
     /// Notes that there is no new thread. If there is no other either, the last job goes back.
@@ -105,14 +118,70 @@ impl Pool {
     }
 }
 
-/// Runs jobs until there has been none for a while.
-fn serve(shared: &Shared) {
+impl Shared {
+    /// Starts a thread that runs `body`, where the system allows it.
+    fn start_thread(self: &Arc<Self>, body: fn(&Arc<Shared>)) -> bool {
+        let shared = self.clone();
+        let builder = std::thread::Builder::new().name("verbena-files".into());
+        let blocked = Signals::block();
+        let started = builder.spawn(move || body(&shared));
+        blocked.restore();
+        started.is_ok()
+    }
+
+    /// Lets a thread look whether the jobs that wait are begun, if none does so yet and there may
+    /// be one more. Without it they wait as long as the jobs before them take.
+    fn watch(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
+        let limit = self.threads_max.saturating_mul(STUCK_FACTOR);
+        if state.is_watched || state.jobs.is_empty() || state.threads >= limit {
+            return;
+        }
+        state.is_watched = true;
+        drop(state);
+        if !self.start_thread(wait_for_begin) {
+            self.lock().is_watched = false;
+        }
+    }
+}
+
+/// Waits until no job waits any more, or works itself once none was begun for a while.
+fn wait_for_begin(shared: &Arc<Shared>) {
+    loop {
+        let begun = shared.lock().begun;
+        std::thread::sleep(PATIENCE);
+        let mut state = shared.lock();
+        if state.jobs.is_empty() {
+            state.is_watched = false;
+            return;
+        }
+        if state.begun == begun {
+            state.is_watched = false;
+            state.threads += 1;
+            break;
+        }
+    }
+    serve(shared);
+}
+
+/// Runs jobs until there has been none for a while. One thread more than there should be ends as
+/// soon as there is none.
+fn serve(shared: &Arc<Shared>) {
+    STARTED.fetch_add(1, Ordering::Relaxed);
     let mut state = shared.lock();
     loop {
         while let Some(job) = state.jobs.pop_front() {
-            drop(state);
+            state.begun += 1;
+            let is_more = state.threads > shared.threads_max;
+            match is_more {
+                true => shared.watch(state),
+                false => drop(state),
+            }
             job();
             state = shared.lock();
+        }
+        if state.threads > shared.threads_max {
+            state.threads -= 1;
+            return;
         }
         state.idle += 1;
         let waited = shared.ready.wait_timeout_while(state, IDLE_MAX, |state| state.jobs.is_empty());

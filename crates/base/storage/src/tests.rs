@@ -184,3 +184,83 @@ fn jobs_run_on_threads_and_one_too_many_comes_back() {
     }
     assert!(pool.submit(count()).is_ok());
 }
+
+/// The jobs of a pool whose threads are all stuck are begun all the same, after a while.
+#[test]
+fn jobs_behind_stuck_ones_get_a_thread_more() {
+    let pool = Pool::new(2, 100);
+    let stuck = Arc::new(Barrier::new(6));
+    for _ in 0..5 {
+        let stuck = stuck.clone();
+        let job = Box::new(move || {
+            stuck.wait();
+        });
+        assert!(pool.submit(job).is_ok());
+    }
+    // Each job waits for all of them, and for this thread.
+    stuck.wait();
+}
+
+#[test]
+fn a_job_that_must_not_wait_for_room_is_taken_however_many_there_are() {
+    let (pool, done) = (Pool::new(1, 1), Arc::new(AtomicUsize::new(0)));
+    let hold = Arc::new(Barrier::new(2));
+    let held = hold.clone();
+    let wait = Box::new(move || {
+        held.wait();
+    });
+    assert!(pool.push(wait).is_ok());
+    for _ in 0..50 {
+        let done = done.clone();
+        let count = Box::new(move || {
+            done.fetch_add(1, Ordering::SeqCst);
+        });
+        assert!(pool.push(count).is_ok());
+    }
+    let Err(_) = pool.submit(Box::new(|| ())) else { panic!("the queue is more than full") };
+    assert_eq!(done.load(Ordering::SeqCst), 0);
+    hold.wait();
+    while done.load(Ordering::SeqCst) < 50 {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_lane_keeps_the_order_of_jobs_and_threads() {
+    let (lane, order) = (Lane::new(Pool::new(4, 1)), Arc::new(std::sync::Mutex::new(Vec::new())));
+    let push = |number: usize| {
+        let order = order.clone();
+        lane.push(Box::new(move || {
+            // The later ones are quicker.
+            std::thread::sleep(std::time::Duration::from_micros(500 / (number as u64 + 1)));
+            order.lock().unwrap().push(number);
+        }));
+    };
+    for number in (0..40).step_by(4) {
+        push(number);
+        push(number + 1);
+        let turn = lane.enter();
+        push(number + 3);
+        order.lock().unwrap().push(number + 2);
+        drop(turn);
+    }
+    drop(lane.enter());
+    assert_eq!(*order.lock().unwrap(), (0..40).collect::<Vec<_>>());
+}
+
+/// Kept bytes are dropped, and the file stays as it is; a pipe keeps none.
+#[test]
+fn a_file_is_looked_at_anew() {
+    let (disk, path) = opened("anew");
+    let (expected, owned) = bytes(300);
+    write_all(&disk, owned.lend(), 0).unwrap();
+    disk.refresh().unwrap();
+    let back = Owned::zeroed(300);
+    assert_eq!(read_all(&disk, back.lend(), 0).unwrap(), 300);
+    assert_eq!(back.lend().to_vec(), expected);
+    std::fs::remove_file(path).unwrap();
+    let (reader, _writer) = std::io::pipe().unwrap();
+    let pipe = OpenFile::new(File::from(std::os::fd::OwnedFd::from(reader)), true).unwrap();
+    assert!(pipe.is_stream() && !disk.is_stream());
+    pipe.refresh().unwrap();
+}

@@ -13,6 +13,7 @@
 //! | logical | `bool` |
 //! | callback | its `Option<fn>` type; [`Form`] of two where the large form has a type of its own |
 //! | what only the `_c` form has | as in that form; in the other 0, `None` or an empty slice |
+//! | a count, datatype, info or string of a call that is `together` | a `Result` of it ([`Checked`] of a handle) |
 //! | anything else | as in C |
 //!
 //! The constructors that take raw pointers are `unsafe`. They ask only for MPI's own promise: what

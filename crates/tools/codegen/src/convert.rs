@@ -40,6 +40,11 @@ pub(crate) fn convert(function: &Function, parameter: &Parameter, large: bool) -
     let Some(value) = value(function, parameter, large) else {
         return Conversion { statement: String::new(), argument: name.clone(), rank: 0 };
     };
+    if function.together && is_checked_together(parameter) {
+        let outcome = value.strip_suffix('?').unwrap_or(&value);
+        let statement = format!("let {name} = {outcome};");
+        return Conversion { statement, argument: name.clone(), rank: rank(parameter) };
+    }
     let condition = condition(function, parameter);
     let (value, argument) = match (&condition, parameter.kind.base.as_str()) {
         (Some(_), "transfer" | "op") => (format!("Some({value})"), format!("{name}.as_deref()")),
@@ -67,6 +72,13 @@ pub(crate) fn convert(function: &Function, parameter: &Parameter, large: bool) -
         None => format!("let {name} = {value};"),
     };
     Conversion { statement, argument, rank: rank(parameter) }
+}
+
+/// Returns whether a parameter that is wrong in one process is told to the body of a call in which
+/// all processes take part, rather than ending the call there.
+fn is_checked_together(parameter: &Parameter) -> bool {
+    parameter.kind.direction == In
+        && matches!(parameter.kind.base.as_str(), "count" | "transfer" | "info" | "string")
 }
 
 /// Returns what the body gets for a parameter that only the large form has.

@@ -8,7 +8,8 @@
 //! (significant at the root only), `@leaf` (not at the root of an intercommunicator), `@party` (not
 //! beside it), `@given(x)` (not if `x` is `MPI_IN_PLACE`). A kind may begin with `large` (only in
 //! the `_c` form). After it: `large` (there is a `_c` form), `before_init` (allowed while MPI is
-//! not initialised), `returns kind`, `owner kind`, `deprecated version`, `ladder rungs`.
+//! not initialised), `returns kind`, `owner kind`, `deprecated version`, `ladder rungs`, `together`
+//! (all processes of a file call it, and none stays away for a wrong argument).
 //!
 //! In a family of collectives a line stands for the blocking, the nonblocking and the persistent
 //! form.
@@ -87,6 +88,9 @@ pub(crate) struct Function {
     /// The owner of the error handler that gets errors, if no parameter says so: `file` (that of
     /// `MPI_FILE_NULL`) or `tool` (nobody's).
     pub owner: Option<String>,
+    /// True if the body gets what is wrong in an argument instead of its value, so that the process
+    /// takes part all the same and nobody waits for it.
+    pub together: bool,
     /// Version of the standard that deprecated it.
     pub deprecated: Option<String>,
     /// The rungs of its fast path in the order in which they are tried
@@ -155,6 +159,7 @@ impl Function {
         match flag.split_once(' ').unwrap_or((flag, "")) {
             ("large", "") => self.large = true,
             ("before_init", "") => self.before_init = true,
+            ("together", "") => self.together = true,
             ("returns", kind) => self.returns = Some(Kind::parse(kind)?),
             ("owner", kind) => self.owner = Some(kind.into()),
             ("deprecated", version) => self.deprecated = Some(version.into()),

@@ -39,6 +39,14 @@ pub enum Place {
     Shared,
 }
 
+/// A view that the program asks for, or what is wrong with it.
+pub enum NewView {
+    /// At the displacement that it has.
+    At(Result<View>),
+    /// At the place of the shared file pointer (`MPI_DISPLACEMENT_CURRENT`).
+    AtShared(Result<View>),
+}
+
 /// An access that knows where it goes.
 #[derive(Clone)]
 pub(super) struct Access {
@@ -61,7 +69,8 @@ impl File {
     /// the system says.
     pub fn access(&self, direction: Direction, place: Place, data: &Data) -> Result<usize> {
         if place != Place::Individual {
-            return Ok(self.carry_out(&self.prepare(direction, place, data)?)?.memory);
+            let access = self.prepare(direction, place, data)?;
+            return Ok(self.carry_out_in_order(&access)?.memory);
         }
         self.check(direction, place)?;
         let mut pointer = self.pointer();
@@ -69,9 +78,15 @@ impl File {
         let (view, start) = (pointer.view.clone(), pointer.position);
         let bytes = limited(&view, direction, start, bytes);
         let Moved { memory, file } =
-            self.carry_out(&Access { direction, view, start, bytes, data: data.clone() })?;
+            self.carry_out_in_order(&Access { direction, view, start, bytes, data: data.clone() })?;
         pointer.position += file as u64;
         Ok(memory)
+    }
+
+    /// Moves the bytes of an access, of a stream after all that this process began before.
+    pub(super) fn carry_out_in_order(&self, access: &Access) -> Result<Moved> {
+        let _turn = self.disk.is_stream().then(|| self.lane.enter());
+        self.carry_out(access)
     }
 
     /// Finds the place of an access. The file pointer moves on by all that is asked for.
@@ -148,44 +163,78 @@ impl File {
         self.pointer().view.clone()
     }
 
+    /// The place in the file of an offset in the view (`MPI_File_get_byte_offset`).
+    pub fn byte_offset(&self, offset: i64) -> Result<i64> {
+        self.check_not_sequential()?;
+        let view = self.view();
+        Ok(view.place(view.start(offset)?)? as i64)
+    }
+
     /// Changes the view and sets the file pointers back to its beginning; takes over the valid
     /// hints. Collective (`MPI_File_set_view`). `MPI_ERR_NOT_SAME` if the processes differ in the
-    /// data representation or in the size of an etype.
-    pub fn set_view(&self, view: Result<View>, given: Option<&Info>, exchange: &dyn Exchange) -> Result<()> {
-        let tuning = given.map_or(Ok(self.hints.tuning()), |given| self.hints.tuning().with(given));
-        let both = view.and_then(|view| Ok((view, tuning?)));
-        let mut words = vec![self.shared.is_moved().into(), 0, 0];
+    /// data representation or in the size of an etype; `MPI_ERR_ARG` for a view at the shared
+    /// file pointer unless the file is sequential. What is wrong in one process fails in all.
+    pub fn set_view(
+        &self,
+        wanted: NewView,
+        given: Result<Option<&Info>>,
+        exchange: &dyn Exchange,
+    ) -> Result<()> {
+        let (view, is_at_shared) = match wanted {
+            NewView::At(view) => (view, false),
+            NewView::AtShared(view) => (self.check_sequential().and(view), true),
+        };
+        let own = self.hints.tuning();
+        let both = self.check_no_split().and(view).and_then(|view| {
+            let given = given?;
+            Ok((view, given, given.map_or(Ok(own), |given| own.with(given))?))
+        });
+        let mut words = vec![self.shared.is_moved().into(), is_at_shared.into(), 0, 0];
         match &both {
-            Ok((view, tuning)) => {
-                words[1] = fingerprint(view.representation.name().bytes());
-                words[2] = view.unit();
+            Ok((view, _, tuning)) => {
+                words[2] = fingerprint(view.representation.name().bytes());
+                words[3] = view.unit();
                 words.extend(tuning.words());
             }
             Err(_) => words.extend([0; WORDS]),
         }
-        let ((view, _), told) = agree_words(&self.comm, &self.path, both, &words, exchange)?;
-        if told.iter().any(|theirs| theirs[1..3] != words[1..3]) {
+        let ((mut view, given, _), told) = agree_words(&self.comm, &self.path, both, &words, exchange)?;
+        if told.iter().any(|theirs| theirs[2..4] != words[2..4]) {
             return Err(fault::not_same("data representation or etype", &self.path));
         }
-        if told.iter().any(|theirs| theirs[0] != 0) {
-            let outcome = if self.comm.rank() == 0 { self.shared.set(0) } else { Ok(()) };
-            self.agree(outcome, 0, exchange)?;
+        let any = |word: usize| told.iter().any(|theirs| theirs[word] != 0);
+        if any(0) || any(1) {
+            // All are here, so nobody moves the pointer.
+            let place = if self.comm.rank() == 0 { self.rewind_shared(any(1)) } else { Ok(0) };
+            let word = *place.as_ref().unwrap_or(&0);
+            let (_, places) = self.agree(place, word, exchange)?;
             self.shared.forget_moves();
+            if is_at_shared {
+                view.displacement = places[0];
+            }
         }
-        self.hints.set(tuning_of(&told[0][3..])?, given);
+        self.hints.set(tuning_of(&told[0][4..])?, given);
         *self.pointer() = Pointer { view, position: 0 };
         Ok(())
     }
 
-    /// The displacement that `MPI_DISPLACEMENT_CURRENT` means: the place of the shared file
-    /// pointer. `MPI_ERR_ARG` unless the file is sequential.
-    pub fn displacement_current(&self) -> Result<i64> {
-        if !self.mode.has(mpi::MPI_MODE_SEQUENTIAL) {
-            let displacement = mpi::MPI_DISPLACEMENT_CURRENT;
-            let remedy = "pass 0 or more bytes; MPI_DISPLACEMENT_CURRENT is for MPI_MODE_SEQUENTIAL";
-            return Err(fault::bad_value("displacement", displacement, remedy));
+    /// Sets the shared file pointer to the beginning. Returns its former place in the file, if that
+    /// is wanted.
+    fn rewind_shared(&self, is_wanted: bool) -> Result<u64> {
+        let place = if is_wanted { self.view().place(self.shared.get()?)? } else { 0 };
+        self.shared.set(0)?;
+        Ok(place)
+    }
+
+    fn check_sequential(&self) -> Result<()> {
+        match self.mode.has(mpi::MPI_MODE_SEQUENTIAL) {
+            true => Ok(()),
+            false => {
+                let displacement = mpi::MPI_DISPLACEMENT_CURRENT;
+                let remedy = "pass 0 or more bytes; MPI_DISPLACEMENT_CURRENT is for MPI_MODE_SEQUENTIAL";
+                Err(fault::bad_value("displacement", displacement, remedy))
+            }
         }
-        Ok(self.view().place(self.shared.get()?)? as i64)
     }
 
     pub(super) fn pointer(&self) -> MutexGuard<'_, Pointer> {
@@ -209,7 +258,7 @@ impl File {
 }
 
 /// The bytes of an access. A read ends where the stream of the view does.
-fn limited(view: &View, direction: Direction, start: u64, bytes: usize) -> usize {
+pub(super) fn limited(view: &View, direction: Direction, start: u64, bytes: usize) -> usize {
     match direction {
         Direction::Read => view.readable(start, bytes),
         Direction::Write => bytes,

@@ -2,6 +2,7 @@
 
 use crate::error::{Class, Error};
 use crate::generated::constants as mpi;
+use nix::errno::Errno;
 use std::io;
 use std::path::Path;
 use verbena_storage::{FileSystem, file_system};
@@ -9,7 +10,7 @@ use verbena_storage::{FileSystem, file_system};
 /// The error of something that the system refused; `verb` names it ("open", "delete").
 #[cold]
 pub(super) fn system(verb: &str, path: &Path, error: &io::Error) -> Error {
-    let (class, cause, remedy) = explain(error.kind());
+    let (class, cause, remedy) = explain(error);
     let on = format!("the file \"{}\", on {}", path.display(), file_system(path).name);
     Error::new(class, format!("a file could not be used: {verb}: {error}"), on, cause, remedy)
 }
@@ -35,7 +36,7 @@ pub(super) fn in_use(verb: &str, spot: Spot<'_>, error: &io::Error) -> Error {
             "it is no regular file, or its file system allows no such size or offset",
             "use a regular file, on a file system for large files",
         ),
-        kind => explain(kind),
+        _ => explain(error),
     };
     let at = spot.at.map_or(String::new(), |at| format!(", at byte {at}"));
     let on = format!("the file \"{}\"{at}, on {}", spot.path.display(), spot.file_system.name);
@@ -43,7 +44,7 @@ pub(super) fn in_use(verb: &str, spot: Spot<'_>, error: &io::Error) -> Error {
 }
 
 /// The system's number for a descriptor that is not open.
-const EBADF: i32 = nix::errno::Errno::EBADF as i32;
+const EBADF: i32 = Errno::EBADF as i32;
 
 /// The error of an open file whose descriptor the program has closed.
 #[cold]
@@ -57,9 +58,15 @@ pub(super) fn lost(path: &Path) -> Error {
     )
 }
 
-fn explain(kind: io::ErrorKind) -> (Class, &'static str, &'static str) {
+/// The class, the likely cause and the remedy of an error of the system.
+fn explain(error: &io::Error) -> (Class, &'static str, &'static str) {
     use io::ErrorKind::*;
-    match kind {
+    if let Some(number) = error.raw_os_error()
+        && let Some(known) = explain_number(Errno::from_raw(number))
+    {
+        return known;
+    }
+    match error.kind() {
         NotFound => (
             mpi::MPI_ERR_NO_SUCH_FILE,
             "the file, or a folder on its path, is not there",
@@ -104,6 +111,58 @@ fn explain(kind: io::ErrorKind) -> (Class, &'static str, &'static str) {
             "see the system's log",
         ),
     }
+}
+
+/// Does the work of [`explain`] for errors that have no kind of their own.
+fn explain_number(number: Errno) -> Option<(Class, &'static str, &'static str)> {
+    Some(match number {
+        Errno::EMFILE => (
+            mpi::MPI_ERR_IO,
+            "this process has as many files open as it may",
+            "close files, or raise the limit: see `ulimit -n`",
+        ),
+        Errno::ENFILE => (
+            mpi::MPI_ERR_IO,
+            "this machine has as many files open as it may",
+            "close files of other programs",
+        ),
+        Errno::EFAULT => (
+            mpi::MPI_ERR_BUFFER,
+            "the buffer lies in memory that the program does not have, or may not use so",
+            "pass the address of memory that holds all elements",
+        ),
+        Errno::ENOMEM => (
+            mpi::MPI_ERR_NO_MEM,
+            "the system has no memory for it",
+            "use fewer processes on this machine, or less memory in each",
+        ),
+        Errno::ELOOP => (
+            mpi::MPI_ERR_BAD_FILE,
+            "the path goes through links that lead back to themselves, or through too many",
+            "check the symbolic links on the path",
+        ),
+        Errno::ENOLCK => (
+            mpi::MPI_ERR_IO,
+            "the file system has no locks, or too few: atomic mode and romio_ds_write=enable need them",
+            "leave these out, or mount the file system with locks",
+        ),
+        Errno::ESTALE => (
+            mpi::MPI_ERR_IO,
+            "the file was deleted or replaced on its server, or the server exports it no more",
+            "let nobody delete the file while it is open, and open it again",
+        ),
+        Errno::ENXIO => (
+            mpi::MPI_ERR_IO,
+            "the device is not there, or nobody reads the other end of the pipe",
+            "check the path, and start the other end first",
+        ),
+        Errno::EPIPE => (
+            mpi::MPI_ERR_IO,
+            "nobody reads the other end of the pipe any more",
+            "let the reader run to the end",
+        ),
+        _ => return None,
+    })
 }
 
 /// The error of a collective call on a file that failed in another process.

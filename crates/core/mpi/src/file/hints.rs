@@ -36,6 +36,13 @@ impl Choice {
     }
 }
 
+/// The longest memory that a hint makes the library take, in bytes: more than a computer has would
+/// end the job.
+const BUFFER_BYTES_MAX: u64 = 1 << 30;
+
+/// The bytes between which borders lie where nobody said how the file is striped.
+const ALIGN_BYTES: u64 = 1 << 20;
+
 /// The number of words that [`Tuning`] is told in.
 pub(super) const WORDS: usize = 11;
 
@@ -58,9 +65,9 @@ pub(super) struct Tuning {
     pub sieve_read_bytes: u64,
     /// Bytes that are written at once by data sieving.
     pub sieve_write_bytes: u64,
-    /// The storage devices of the file.
+    /// The storage devices of the file; 0: nobody said.
     pub stripes: u64,
-    /// Bytes of the file that lie side by side on one device.
+    /// Bytes of the file that lie side by side on one device; 0: nobody said.
     pub stripe_bytes: u64,
     /// The program says that it accesses the file collectively only. Nothing depends on that.
     pub is_collective_only: bool,
@@ -77,8 +84,8 @@ impl Default for Tuning {
             sieve_write: Choice::Automatic,
             sieve_read_bytes: 4 << 20,
             sieve_write_bytes: 512 << 10,
-            stripes: 1,
-            stripe_bytes: 1 << 20,
+            stripes: 0,
+            stripe_bytes: 0,
             is_collective_only: false,
         }
     }
@@ -106,15 +113,15 @@ impl Tuning {
     pub(super) fn of_words(words: &[u64; WORDS]) -> Tuning {
         Tuning {
             aggregators: words[0],
-            round_bytes: words[1].max(1),
+            round_bytes: words[1].clamp(1, BUFFER_BYTES_MAX),
             collective_read: Choice::numbered(words[2]),
             collective_write: Choice::numbered(words[3]),
             sieve_read: Choice::numbered(words[4]),
             sieve_write: Choice::numbered(words[5]),
-            sieve_read_bytes: words[6].max(1),
-            sieve_write_bytes: words[7].max(1),
-            stripes: words[8].max(1),
-            stripe_bytes: words[9].max(1),
+            sieve_read_bytes: words[6].clamp(1, BUFFER_BYTES_MAX),
+            sieve_write_bytes: words[7].clamp(1, BUFFER_BYTES_MAX),
+            stripes: words[8],
+            stripe_bytes: words[9],
             is_collective_only: words[10] != 0,
         }
     }
@@ -130,13 +137,13 @@ impl Tuning {
 
     /// Takes over a hint if it is valid.
     pub(super) fn take(&mut self, key: &str, value: &str) {
-        let number = match key {
-            "cb_nodes" => &mut self.aggregators,
-            "cb_buffer_size" => &mut self.round_bytes,
-            "ind_rd_buffer_size" => &mut self.sieve_read_bytes,
-            "ind_wr_buffer_size" => &mut self.sieve_write_bytes,
-            "striping_factor" => &mut self.stripes,
-            "striping_unit" => &mut self.stripe_bytes,
+        let (number, most) = match key {
+            "cb_nodes" => (&mut self.aggregators, i64::MAX as u64),
+            "cb_buffer_size" => (&mut self.round_bytes, BUFFER_BYTES_MAX),
+            "ind_rd_buffer_size" => (&mut self.sieve_read_bytes, BUFFER_BYTES_MAX),
+            "ind_wr_buffer_size" => (&mut self.sieve_write_bytes, BUFFER_BYTES_MAX),
+            "striping_factor" => (&mut self.stripes, i64::MAX as u64),
+            "striping_unit" => (&mut self.stripe_bytes, i64::MAX as u64),
             "romio_no_indep_rw" => {
                 self.is_collective_only = value.parse().unwrap_or(self.is_collective_only);
                 return;
@@ -144,7 +151,7 @@ impl Tuning {
             _ => return self.choose(key, value),
         };
         if let Some(given) = value.parse().ok().filter(|given| (1..=i64::MAX as u64).contains(given)) {
-            *number = given;
+            *number = given.min(most);
         }
     }
 
@@ -177,6 +184,10 @@ pub(super) struct About {
     pub nodes: u64,
     /// The file system of the file.
     pub file_system: FileSystem,
+    /// True if the first process finds it on a file system with stripes.
+    pub is_striped: bool,
+    /// True if the file may be read.
+    pub reads: bool,
 }
 
 /// The hints of an open file.
@@ -194,6 +205,10 @@ const STYLES: [&str; 6] =
 impl Hints {
     /// The hints of a file with these values.
     pub(super) fn new(tuning: Tuning, about: About, given: Option<&Info>) -> Hints {
+        let tuning = match about.is_striped {
+            true => tuning,
+            false => Tuning { stripes: 0, stripe_bytes: 0, ..tuning },
+        };
         let hints = Hints { tuning: Mutex::new(tuning), style: Mutex::default(), about };
         hints.take_style(given);
         hints
@@ -204,9 +219,12 @@ impl Hints {
         *self.lock()
     }
 
-    /// Uses other values, which all processes agree on.
+    /// Uses other values, which all processes agree on. The stripes are those that the file was
+    /// opened with: a file that is there has them.
     pub(super) fn set(&self, tuning: Tuning, given: Option<&Info>) {
-        *self.lock() = tuning;
+        let mut own = self.lock();
+        *own = Tuning { stripes: own.stripes, stripe_bytes: own.stripe_bytes, ..tuning };
+        drop(own);
         self.take_style(given);
     }
 
@@ -232,27 +250,38 @@ impl Hints {
         wanted.clamp(1, self.about.processes)
     }
 
+    /// The bytes between which borders of what one process moves lie.
+    pub(super) fn align(&self) -> u64 {
+        Some(self.tuning().stripe_bytes).filter(|&bytes| bytes > 0).unwrap_or(ALIGN_BYTES)
+    }
+
     /// Every hint with the value in use (`MPI_File_get_info`).
     pub(super) fn info(&self) -> Result<Info> {
         let (tuning, info) = (self.tuning(), Info::new());
         // Writes are seen at once by all processes of a kernel, and of file systems that keep their
-        // machines alike.
-        let is_coherent =
-            self.about.nodes <= 1 || !matches!(self.about.file_system.name, "nfs" | "cifs" | "smb");
-        let entries = [
+        // machines alike. Files of other local ones are not the same on two nodes.
+        let FileSystem { is_shared, is_coherent, .. } = self.about.file_system;
+        let is_seen = self.about.nodes <= 1 || is_shared && is_coherent;
+        // To write gaps back, they must be read.
+        let sieve_write = match tuning.sieve_write {
+            Choice::Enable if !self.about.reads => Choice::Disable,
+            other => other,
+        };
+        let mut entries = vec![
             ("cb_buffer_size", tuning.round_bytes.to_string()),
             ("cb_nodes", self.aggregators().to_string()),
             ("romio_cb_read", tuning.collective_read.name().into()),
             ("romio_cb_write", tuning.collective_write.name().into()),
             ("romio_ds_read", tuning.sieve_read.name().into()),
-            ("romio_ds_write", tuning.sieve_write.name().into()),
+            ("romio_ds_write", sieve_write.name().into()),
             ("ind_rd_buffer_size", tuning.sieve_read_bytes.to_string()),
             ("ind_wr_buffer_size", tuning.sieve_write_bytes.to_string()),
-            ("striping_factor", tuning.stripes.to_string()),
-            ("striping_unit", tuning.stripe_bytes.to_string()),
             ("romio_no_indep_rw", tuning.is_collective_only.to_string()),
-            ("romio_visibility_immediate", is_coherent.to_string()),
+            ("romio_visibility_immediate", is_seen.to_string()),
         ];
+        let stripes = [("striping_factor", tuning.stripes), ("striping_unit", tuning.stripe_bytes)];
+        let said = stripes.into_iter().filter(|(_, number)| *number > 0);
+        entries.extend(said.map(|(key, number)| (key, number.to_string())));
         for (key, value) in entries {
             info.set(key.as_bytes(), value.as_bytes())?;
         }
@@ -267,14 +296,18 @@ impl Hints {
 mod tests {
     use super::*;
 
-    fn hints(given: &[(&str, &str)], processes: u64, nodes: u64, name: &'static str) -> Hints {
+    const NFS: FileSystem = FileSystem::shared("nfs");
+    const EXT4: FileSystem = FileSystem::local("ext4");
+    const LUSTRE: FileSystem = FileSystem::parallel("lustre");
+
+    fn hints(given: &[(&str, &str)], processes: u64, nodes: u64, file_system: FileSystem) -> Hints {
         let info = Info::new();
         for (key, value) in given {
             info.set(key.as_bytes(), value.as_bytes()).unwrap();
         }
         let tuning = Tuning::default().with(&info).unwrap();
-        let file_system = FileSystem { name, is_shared: name == "nfs" };
-        Hints::new(tuning, About { processes, nodes, file_system }, Some(&info))
+        let is_striped = file_system.is_striped;
+        Hints::new(tuning, About { processes, nodes, file_system, is_striped, reads: true }, Some(&info))
     }
 
     fn value(hints: &Hints, key: &str) -> Option<String> {
@@ -287,6 +320,7 @@ mod tests {
         let given = [
             ("cb_nodes", "3"),
             ("cb_buffer_size", "-5"),
+            ("ind_rd_buffer_size", "1099511627776"),
             ("romio_ds_write", " ENABLE"),
             ("romio_cb_read", "maybe"),
             ("striping_unit", "65536"),
@@ -294,10 +328,11 @@ mod tests {
             ("colour", "red"),
             ("access_style", "read_once, random"),
         ];
-        let hints = hints(&given, 8, 2, "ext4");
+        let hints = hints(&given, 8, 2, LUSTRE);
         for (key, expected) in [
             ("cb_nodes", "3"),
             ("cb_buffer_size", "16777216"),
+            ("ind_rd_buffer_size", "1073741824"),
             ("romio_ds_write", "enable"),
             ("romio_cb_read", "automatic"),
             ("striping_unit", "65536"),
@@ -308,29 +343,59 @@ mod tests {
             assert_eq!(value(&hints, key).as_deref(), Some(expected), "{key}");
         }
         assert_eq!(value(&hints, "colour"), None);
+        assert_eq!(value(&hints, "striping_factor"), None, "nobody said");
     }
 
     #[test]
     fn what_is_told_can_be_given_back_and_says_the_same() {
-        let first = hints(&[("cb_nodes", "2"), ("romio_cb_write", "disable")], 4, 1, "xfs");
-        let told = first.info().unwrap();
-        let again = Tuning::default().with(&told).unwrap();
-        assert_eq!(again, first.tuning());
-        assert_eq!(Tuning::of_words(&again.words()), again);
-        let second = Hints::new(again, first.about, Some(&told));
-        assert_eq!(second.info().unwrap().entries(), told.entries());
+        let given = [("cb_nodes", "2"), ("romio_cb_write", "disable"), ("striping_unit", "4096")];
+        for file_system in [EXT4, LUSTRE] {
+            let first = hints(&given, 4, 1, file_system);
+            let told = first.info().unwrap();
+            let again = Tuning::default().with(&told).unwrap();
+            assert_eq!(again, first.tuning());
+            assert_eq!(Tuning::of_words(&again.words()), again);
+            let second = Hints::new(again, first.about, Some(&told));
+            assert_eq!(second.info().unwrap().entries(), told.entries());
+        }
     }
 
     #[test]
     fn aggregators_come_from_nodes_and_stripes_and_are_never_more_than_processes() {
-        assert_eq!(hints(&[], 8, 2, "ext4").aggregators(), 2);
-        assert_eq!(hints(&[("striping_factor", "5")], 8, 2, "lustre").aggregators(), 5);
-        assert_eq!(hints(&[("cb_nodes", "100")], 8, 2, "ext4").aggregators(), 8);
+        assert_eq!(hints(&[], 8, 2, EXT4).aggregators(), 2);
+        assert_eq!(hints(&[("striping_factor", "5")], 8, 2, LUSTRE).aggregators(), 5);
+        assert_eq!(hints(&[("cb_nodes", "100")], 8, 2, EXT4).aggregators(), 8);
     }
 
     #[test]
-    fn nfs_shows_writes_at_once_on_one_node_only() {
-        assert_eq!(value(&hints(&[], 4, 1, "nfs"), "romio_visibility_immediate").unwrap(), "true");
-        assert_eq!(value(&hints(&[], 4, 2, "nfs"), "romio_visibility_immediate").unwrap(), "false");
+    fn stripes_are_what_a_file_with_stripes_was_opened_with() {
+        let given = [("striping_factor", "5"), ("striping_unit", "4096")];
+        let plain = hints(&given, 8, 2, EXT4);
+        assert_eq!((plain.aggregators(), plain.align()), (2, ALIGN_BYTES));
+        assert_eq!((value(&plain, "striping_factor"), value(&plain, "striping_unit")), (None, None));
+        let striped = hints(&given, 8, 2, LUSTRE);
+        striped.set(Tuning { stripes: 7, stripe_bytes: 512, ..striped.tuning() }, None);
+        assert_eq!((striped.aggregators(), striped.align()), (5, 4096));
+        assert_eq!(value(&striped, "striping_factor").as_deref(), Some("5"));
+    }
+
+    #[test]
+    fn a_file_that_is_only_written_sieves_no_writes() {
+        let both = hints(&[("romio_ds_write", "enable")], 1, 1, EXT4);
+        let only = Hints::new(both.tuning(), About { reads: false, ..both.about }, None);
+        assert_eq!(value(&both, "romio_ds_write").unwrap(), "enable");
+        assert_eq!(value(&only, "romio_ds_write").unwrap(), "disable");
+    }
+
+    #[test]
+    fn other_nodes_see_writes_at_once_where_the_file_system_says_so() {
+        let unseen = [NFS, EXT4, FileSystem::UNKNOWN, FileSystem::shared("fuse")];
+        for (file_system, is_seen) in
+            unseen.map(|unseen| (unseen, "false")).into_iter().chain([(LUSTRE, "true")])
+        {
+            let told =
+                |nodes| value(&hints(&[], 4, nodes, file_system), "romio_visibility_immediate").unwrap();
+            assert_eq!((&told(1)[..], &told(2)[..]), ("true", is_seen), "{file_system:?}");
+        }
     }
 }

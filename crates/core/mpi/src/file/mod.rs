@@ -44,7 +44,7 @@ mod transfer;
 mod view;
 mod word;
 
-pub use access::Place;
+pub use access::{NewView, Place};
 pub use mode::Mode;
 pub use open::{Opening, delete};
 pub use representation::{Conversion, Data, Direction, Representation, register};
@@ -64,7 +64,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use verbena_channel::Peer;
-use verbena_storage::Disk;
+use verbena_storage::{Disk, Extent, Lane};
 
 /// An open file.
 pub struct File {
@@ -82,6 +82,8 @@ pub struct File {
     split: Mutex<Option<split::Begun>>,
     /// The lock that keeps accesses of this process apart in atomic mode.
     turn: Mutex<()>,
+    /// The order of accesses, if the file is a stream: it is used then only.
+    lane: Lane,
     is_atomic: AtomicBool,
     /// Set while this process has written something and not synchronised it.
     is_written: AtomicBool,
@@ -113,8 +115,13 @@ impl File {
 
     /// Takes over the valid ones of these hints; those of the first process count for all.
     /// Collective (`MPI_File_set_info`).
-    pub fn set_hints(&self, given: Option<&Info>, exchange: &dyn Exchange) -> Result<()> {
-        let tuning = given.map_or(Ok(self.hints.tuning()), |given| self.hints.tuning().with(given));
+    ///
+    /// # Errors
+    /// What is wrong with the hints of some process, which then fails in all.
+    pub fn set_hints(&self, given: Result<Option<&Info>>, exchange: &dyn Exchange) -> Result<()> {
+        let own = self.hints.tuning();
+        let tuning = given.clone().and_then(|given| given.map_or(Ok(own), |given| own.with(given)));
+        let given = given.unwrap_or(None);
         let words = tuning.as_ref().map_or([0; WORDS], Tuning::words);
         let (_, told) = agree::agree_words(&self.comm, &self.path, tuning, &words, exchange)?;
         self.hints.set(hints::tuning_of(&told[0])?, given);
@@ -183,21 +190,39 @@ impl File {
         if words.iter().any(|&word| word != bytes) {
             return Err(fault::not_same("size", &self.path));
         }
-        let outcome = if self.comm.rank() == 0 { resize(bytes) } else { Ok(()) };
+        let outcome = match self.comm.rank() {
+            0 => {
+                self.note_written(Direction::Write);
+                resize(bytes)
+            }
+            _ => Ok(()),
+        };
         self.agree(outcome, 0, exchange)?;
-        self.is_written.store(true, Ordering::Release);
-        Ok(())
+        self.refresh()
     }
 
     fn checked_size(&self, size: i64) -> Result<u64> {
+        self.check_no_split()?;
         self.check_not_sequential()?;
         self.check_writes()?;
         u64::try_from(size).map_err(|_| fault::bad_value("size", size, "pass a size of 0 or more bytes"))
     }
 
-    /// Moves what this process wrote to the device. Collective (`MPI_File_sync`).
+    /// Moves what this process wrote to the device, and shows it what others have moved there so.
+    /// Collective (`MPI_File_sync`).
     pub fn sync(&self, exchange: &dyn Exchange) -> Result<()> {
-        self.agree(self.flush(), 0, exchange).map(|_| ())
+        let flushed = self.check_no_split().and_then(|()| self.flush());
+        self.agree(flushed, 0, exchange)?;
+        self.refresh()
+    }
+
+    /// Forgets what this machine keeps of the file, where other machines may have changed it. All
+    /// have moved to the device what they wrote.
+    fn refresh(&self) -> Result<()> {
+        match self.disk.file_system().is_coherent {
+            true => Ok(()),
+            false => self.disk.refresh().map_err(|error| self.failed("look for what others wrote", &error)),
+        }
     }
 
     fn flush(&self) -> Result<()> {
@@ -217,13 +242,24 @@ impl File {
     }
 
     /// Chooses atomic or nonatomic mode. Collective (`MPI_File_set_atomicity`).
+    ///
+    /// # Errors
+    /// Those of a lock, in any process, if the mode is to be atomic.
     pub fn set_atomic(&self, atomic: bool, exchange: &dyn Exchange) -> Result<()> {
-        let (_, words) = self.agree(Ok(()), atomic.into(), exchange)?;
+        let able = self.check_no_split().and_then(|()| if atomic { self.try_lock() } else { Ok(()) });
+        let (_, words) = self.agree(able, atomic.into(), exchange)?;
         if words.iter().any(|&word| word != u64::from(atomic)) {
             return Err(fault::not_same("atomicity", &self.path));
         }
         self.is_atomic.store(atomic, Ordering::Release);
         Ok(())
+    }
+
+    /// Takes the lock of one byte and gives it back: atomic mode needs locks.
+    fn try_lock(&self) -> Result<()> {
+        let (part, lock) = (Extent { start: 0, end: 1 }, self.mode.lock());
+        let outcome = self.disk.lock(part, lock).and_then(|()| self.disk.unlock(part));
+        outcome.map_err(|error| self.failed("lock for atomic access", &error))
     }
 
     fn agree<T>(&self, own: Result<T>, word: u64, exchange: &dyn Exchange) -> Result<(T, Vec<u64>)> {

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use std::fs::OpenOptions;
+use verbena_storage::Lock;
 
 const ACCESS: i32 = mpi::MPI_MODE_RDONLY | mpi::MPI_MODE_RDWR | mpi::MPI_MODE_WRONLY;
 const EXTRAS: i32 = mpi::MPI_MODE_CREATE
@@ -50,6 +51,11 @@ impl Mode {
     /// Returns whether the file may be written.
     pub fn writes(self) -> bool {
         !self.has(mpi::MPI_MODE_RDONLY)
+    }
+
+    /// The kind of lock that the open file may take.
+    pub(super) fn lock(self) -> Lock {
+        if self.writes() { Lock::Exclusive } else { Lock::Shared }
     }
 
     /// The system's options. Only the first process creates the file; the others find it there.

@@ -4,6 +4,7 @@
 use super::access::Pointer;
 use super::agree::{agree, agree_words};
 use super::hints::{About, Hints, Tuning, WORDS, tuning_of};
+use super::pending::pool;
 use super::shared::SharedPointer;
 use super::word::Word;
 use super::{File, Mode, View, fault, hint_file, name, together};
@@ -16,7 +17,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use verbena_settings::FILE_IO_URING;
-use verbena_storage::{Disk, OpenFile, file_system};
+use verbena_storage::{Disk, Lane, OpenFile};
 
 /// The things that opening a file needs besides the exchanges of its processes.
 pub struct Opening<'a> {
@@ -52,28 +53,32 @@ const FIRST_WORDS: usize = 3;
 impl File {
     /// Opens a file in all processes of `comm`. Collective. The first process creates it if need
     /// be, then the others open it. `MPI_ERR_COMM` for an intercommunicator, `MPI_ERR_AMODE` for an
-    /// impossible mode, `MPI_ERR_NOT_SAME` if the modes differ, else the class of the system's
-    /// error in any process.
+    /// impossible mode, `MPI_ERR_NOT_SAME` if the modes differ, else what is wrong with the path or
+    /// the hints, or the class of the system's error, in any process.
     pub fn open(
         comm: &Comm,
-        path: &Path,
+        path: Result<&Path>,
         amode: i32,
-        info: Option<&Info>,
+        info: Result<Option<&Info>>,
         errhandler: Arc<Errhandler>,
         opening: &Opening<'_>,
     ) -> Result<File> {
         comm.check_intra()?;
         let exchange = opening.exchange;
-        let first = mounted(path).and_then(|path| Ok((path, first_tuning(comm, info)?)));
+        let given = path.clone().unwrap_or(Path::new(""));
+        let first = path.and_then(mounted).and_then(|path| {
+            let info = info?;
+            Ok((path, info, first_tuning(comm, info)?))
+        });
         let mut words = vec![exchange.new_context(), u64::from(amode as u32), opening.node];
-        words.extend(first.as_ref().map_or([0; WORDS], |(_, tuning)| tuning.words()));
-        let ((path, _), told) = agree_words(comm, path, first, &words, exchange)?;
+        words.extend(first.as_ref().map_or([0; WORDS], |(_, _, tuning)| tuning.words()));
+        let ((path, info, _), told) = agree_words(comm, given, first, &words, exchange)?;
         if told.iter().any(|words| words[1] != u64::from(amode as u32)) {
             return Err(fault::not_same("amode", path));
         }
         let mode = Mode::new(amode)?;
         let comm = comm.private(told[0][0]);
-        let (disk, bytes) = open_in_turn(&comm, path, mode, opening)?;
+        let (disk, [bytes, is_striped]) = open_in_turn(&comm, path, mode, opening)?;
         let position = if mode.has(mpi::MPI_MODE_APPEND) { bytes } else { 0 };
         let shared = (opening.word)(&comm)?;
         if position > 0 && comm.rank() == 0 {
@@ -82,7 +87,9 @@ impl File {
         let about = About {
             processes: told.len() as u64,
             nodes: distinct(told.iter().map(|words| words[2])),
-            file_system: file_system(path),
+            file_system: disk.file_system(),
+            is_striped: is_striped != 0,
+            reads: mode.reads(),
         };
         let nodes: Vec<u64> = told.iter().map(|words| words[2]).collect();
         Ok(File {
@@ -96,6 +103,7 @@ impl File {
             shared: SharedPointer::new(shared, position > 0),
             split: Mutex::new(None),
             turn: Mutex::new(()),
+            lane: Lane::new(pool()),
             is_atomic: AtomicBool::new(false),
             is_written: AtomicBool::new(false),
             is_delete_due: AtomicBool::new(mode.has(mpi::MPI_MODE_DELETE_ON_CLOSE)),
@@ -107,9 +115,8 @@ impl File {
     /// Ends the use of the file in all its processes: it synchronises what was written, or deletes
     /// the file if it was opened so, which is tried once. Collective (`MPI_File_close`).
     pub fn close(&self, exchange: &dyn Exchange) -> Result<()> {
-        self.check_no_split()?;
         let is_deleted = self.is_delete_due.load(Ordering::Acquire);
-        let flushed = if is_deleted { Ok(()) } else { self.flush() };
+        let flushed = self.check_no_split().and_then(|()| if is_deleted { Ok(()) } else { self.flush() });
         self.agree(flushed, 0, exchange)?;
         if is_deleted {
             // All are here: nobody uses the file by its name any more.
@@ -159,8 +166,13 @@ fn delete_if_there(path: &Path) -> Result<()> {
 }
 
 /// Opens the file: a new one in the first process before the others, else in all at once. Returns
-/// the size that the first process sees as well.
-fn open_in_turn(comm: &Comm, path: &Path, mode: Mode, opening: &Opening<'_>) -> Result<(Arc<dyn Disk>, u64)> {
+/// the size that the first process sees as well, and 1 if that finds stripes.
+fn open_in_turn(
+    comm: &Comm,
+    path: &Path,
+    mode: Mode,
+    opening: &Opening<'_>,
+) -> Result<(Arc<dyn Disk>, [u64; 2])> {
     let is_first = comm.rank() == 0;
     let mut own = None;
     if mode.has(mpi::MPI_MODE_CREATE) {
@@ -170,8 +182,10 @@ fn open_in_turn(comm: &Comm, path: &Path, mode: Mode, opening: &Opening<'_>) -> 
     let opened = own.map_or_else(|| open_one(path, mode, false, opening), Ok);
     // A pipe or another device has no size.
     let bytes = opened.as_ref().map_or(0, |disk| disk.size().unwrap_or(0));
-    let (disk, sizes) = agree(comm, path, opened, bytes, opening.exchange)?;
-    Ok((disk, sizes[0]))
+    let is_striped = opened.as_ref().is_ok_and(|disk| disk.file_system().is_striped);
+    let words = [bytes, is_striped.into()];
+    let (disk, told) = agree_words(comm, path, opened, &words, opening.exchange)?;
+    Ok((disk, [told[0][0], told[0][1]]))
 }
 
 fn open_one(path: &Path, mode: Mode, is_first: bool, opening: &Opening<'_>) -> Result<Arc<dyn Disk>> {

@@ -10,10 +10,9 @@ use crate::beside::{Operation, outcome_of};
 use crate::error::Result;
 use std::sync::{Arc, LazyLock};
 use verbena_settings::{FILE_JOBS_MAX, FILE_THREADS_MAX};
-use verbena_storage::Pool;
+use verbena_storage::{Job, Pool};
 use verbena_waiting::current::CurrentWaiter;
 
-/// The threads that carry operations out.
 static POOL: LazyLock<Pool> = LazyLock::new(|| Pool::new(FILE_THREADS_MAX.get(), FILE_JOBS_MAX.get()));
 
 /// The duty to end an operation: one that goes without having done so ends it with an error, so
@@ -39,19 +38,43 @@ impl Drop for Duty {
     }
 }
 
-/// Runs `work` beside the program, or at once if as much waits already as may.
+/// The threads that carry operations out.
+pub(super) fn pool() -> Pool {
+    POOL.clone()
+}
+
+/// Those who start an operation beside the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Starter {
+    /// A call of the program, which carries the operation out itself if as many wait already as
+    /// may.
+    Call,
+    /// A task, which must not block: it starts one at a time.
+    Task,
+}
+
+/// Runs `work` beside the program. Those of a stream run one after the other.
 pub(super) fn run_beside(
-    file: Arc<File>,
+    starter: Starter,
+    file: &Arc<File>,
     waker: CurrentWaiter,
     work: impl FnOnce(&File) -> Result<usize> + Send + 'static,
 ) -> Operation {
     let operation = Operation::new(waker);
     let duty = Duty { operation: operation.clone(), file: file.clone(), is_done: false };
-    let job = Box::new(move || {
-        let outcome = work(&file);
+    let job: Job = Box::new(move || {
+        let outcome = work(&duty.file);
         duty.end(outcome);
     });
-    match POOL.submit(job) {
+    let handed = match starter {
+        _ if file.disk.is_stream() => {
+            file.lane.push(job);
+            Ok(())
+        }
+        Starter::Call => POOL.submit(job),
+        Starter::Task => POOL.push(job),
+    };
+    match handed {
         Ok(()) => counts::add(Count::Beside, 1),
         Err(job) => {
             counts::add(Count::HeldBack, 1);
@@ -80,10 +103,10 @@ impl File {
     /// Starts an access that knows where it goes. Functions of the program run in its own thread
     /// only, so an access that calls them is complete at once.
     pub(super) fn start_prepared(self: &Arc<Self>, waker: CurrentWaiter, access: Access) -> Active {
-        if access.bytes == 0 || access.view.representation.calls_program() {
-            return Active::Done(outcome_of(self.carry_out(&access).map(|moved| moved.memory)));
+        if access.bytes == 0 || access.view.representation.calls_program(access.direction) {
+            return Active::Done(outcome_of(self.carry_out_in_order(&access).map(|moved| moved.memory)));
         }
         let work = move |file: &File| file.carry_out(&access).map(|moved| moved.memory);
-        Active::File(run_beside(self.clone(), waker, work))
+        Active::File(run_beside(Starter::Call, self, waker, work))
     }
 }

@@ -158,10 +158,10 @@ impl Representation {
         }
     }
 
-    /// Returns whether a conversion calls functions of the program, which only its own threads may
-    /// do.
-    pub(super) fn calls_program(&self) -> bool {
-        matches!(self, Representation::Registered(_))
+    /// Returns whether a conversion on this way calls functions of the program, which only its own
+    /// threads may do.
+    pub(super) fn calls_program(&self, direction: Direction) -> bool {
+        matches!(self, Representation::Registered(_)) && self.converts(direction)
     }
 
     /// Puts the elements into the form of the file, whose bytes fill `file`.

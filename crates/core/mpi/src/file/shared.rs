@@ -1,17 +1,21 @@
 //! The shared file pointer, and accesses in the order of ranks (MPI-5.0, 14.4.4).
 
-use super::access::{Access, Place};
+use super::access::{Access, Moved, Place, limited};
 use super::agree::agree_words;
 use super::representation::{Data, Direction};
 use super::word::Word;
 use super::{File, fault};
 use crate::active::Active;
+use crate::beside::outcome_of;
 use crate::comm::Exchange;
 use crate::comm::words::{pack, unpack};
 use crate::error::Result;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use verbena_waiting::current::CurrentWaiter;
+
+/// The tag of the words that go from rank to rank.
+const ORDER_TAG: i32 = 1;
 
 /// The shared file pointer: bytes of the stream.
 pub(super) struct SharedPointer {
@@ -68,8 +72,9 @@ impl File {
     /// Moves the shared file pointer. Collective (`MPI_File_seek_shared`). `MPI_ERR_NOT_SAME` if
     /// the processes ask for different places.
     pub fn seek_shared(&self, offset: i64, whence: i32, exchange: &dyn Exchange) -> Result<()> {
+        let able = self.check_no_split().and_then(|()| self.check_not_sequential());
         let words = [offset as u64, u64::from(whence as u32)];
-        let (_, told) = agree_words(&self.comm, &self.path, Ok(()), &words, exchange)?;
+        let (_, told) = agree_words(&self.comm, &self.path, able, &words, exchange)?;
         if told.iter().any(|theirs| theirs[..] != words) {
             return Err(fault::not_same("offset or whence", &self.path));
         }
@@ -85,6 +90,7 @@ impl File {
 
     /// The shared file pointer, in etypes (`MPI_File_get_position_shared`).
     pub fn position_shared(&self) -> Result<i64> {
+        self.check_not_sequential()?;
         Ok((self.shared.get()? / self.view().unit()) as i64)
     }
 
@@ -99,10 +105,16 @@ impl File {
         data: Result<Data>,
         exchange: &dyn Exchange,
     ) -> Result<usize> {
-        Ok(self.carry_out(&self.prepare_ordered(direction, data, exchange)?)?.memory)
+        let (access, is_stream) = self.prepare_ordered(direction, data, exchange)?;
+        let moved = match is_stream {
+            true => self.carry_out_by_rank(&access, exchange)?,
+            false => self.carry_out(&access)?,
+        };
+        Ok(moved.memory)
     }
 
-    /// Starts [`File::access_ordered`]; the bytes move beside the program.
+    /// Starts [`File::access_ordered`]; the bytes move beside the program. Those of a stream have
+    /// moved when this returns: each process waits for those before it.
     pub fn start_ordered(
         self: &Arc<Self>,
         waker: CurrentWaiter,
@@ -110,27 +122,46 @@ impl File {
         data: Result<Data>,
         exchange: &dyn Exchange,
     ) -> Result<Active> {
-        let access = self.prepare_ordered(direction, data, exchange)?;
+        let (access, is_stream) = self.prepare_ordered(direction, data, exchange)?;
+        if is_stream {
+            let moved = self.carry_out_by_rank(&access, exchange);
+            return Ok(Active::Done(outcome_of(moved.map(|moved| moved.memory))));
+        }
         Ok(self.start_prepared(waker, access))
     }
 
+    /// Moves the bytes of an ordered access to or from a stream, which has no places: each process
+    /// waits for a word of the one before it, and gives one to the next, whatever came of its part.
+    fn carry_out_by_rank(&self, access: &Access, exchange: &dyn Exchange) -> Result<Moved> {
+        let (rank, size) = (self.comm.rank(), self.comm.size());
+        if rank > 0 {
+            exchange.sendrecv(&self.comm, rank - 1, ORDER_TAG, &[])?;
+        }
+        let moved = self.carry_out_in_order(access);
+        if rank + 1 < size {
+            exchange.sendrecv(&self.comm, rank + 1, ORDER_TAG, &[])?;
+        }
+        moved
+    }
+
     /// Finds the place of this process's part: behind those of the ranks before it. The first
-    /// process moves the pointer for all.
+    /// process moves the pointer for all. Returns, too, whether the file is a stream, as all know.
     fn prepare_ordered(
         &self,
         direction: Direction,
         data: Result<Data>,
         exchange: &dyn Exchange,
-    ) -> Result<Access> {
+    ) -> Result<(Access, bool)> {
         let view = self.view();
-        let checked = self.check(direction, Place::Shared).and_then(|()| {
-            let data = data?;
-            Ok((self.checked_bytes(&view, &data)?, data))
-        });
+        let able = self.check_no_split().and_then(|()| self.check(direction, Place::Shared));
+        let checked = able.and(data).and_then(|data| Ok((self.checked_bytes(&view, &data)?, data)));
         let own = checked.as_ref().map_or(0, |(bytes, _)| *bytes as u64);
-        let ((bytes, data), told) = self.agree(checked, own, exchange)?;
+        let words = [own, self.disk.is_stream().into()];
+        let ((bytes, data), told) = agree_words(&self.comm, &self.path, checked, &words, exchange)?;
         let rank = self.comm.rank() as usize;
-        let (before, all) = (told[..rank].iter().sum::<u64>(), told.iter().sum());
+        let sum = |ranks: &[Vec<u64>]| ranks.iter().map(|words| words[0]).sum::<u64>();
+        let (before, all) = (sum(&told[..rank]), sum(&told));
+        let is_stream = told.iter().any(|words| words[1] != 0);
         let moved = match rank {
             0 => self.shared.advance(all),
             _ => Ok(0),
@@ -142,6 +173,8 @@ impl File {
         if has_failed != 0 {
             return Err(fault::elsewhere(0, crate::generated::constants::MPI_ERR_IO, &self.path));
         }
-        Ok(Access { direction, view, start: start + before, bytes, data })
+        let start = start + before;
+        let bytes = limited(&view, direction, start, bytes);
+        Ok((Access { direction, view, start, bytes, data }, is_stream))
     }
 }

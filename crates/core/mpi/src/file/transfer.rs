@@ -248,11 +248,31 @@ fn write_sieved(disk: &dyn Disk, group: &Group, from: Region) -> std::result::Re
     write_all(disk, sieve.lend(), extent.start).map_err(stop)
 }
 
+impl Access {
+    /// The part of the file in which the bytes lie; at least one is asked for.
+    pub(super) fn extent(&self) -> Result<Extent> {
+        let Access { view, start, bytes, .. } = self;
+        if !view.is_distinct() {
+            // The last byte of the stream need not be the last of the file.
+            let (mut first, mut end) = (u64::MAX, 0);
+            view.for_each_run(*start, *bytes, |at, len| {
+                (first, end) = (first.min(at), end.max(at + len as u64));
+            })?;
+            return Ok(Extent { start: first, end });
+        }
+        let last = start.saturating_add(*bytes as u64 - 1);
+        Ok(Extent { start: view.place(*start)?, end: view.place(last)?.saturating_add(1) })
+    }
+}
+
 impl File {
     /// Moves the bytes of an access.
     pub(super) fn carry_out(&self, access: &Access) -> Result<Moved> {
+        if access.bytes > 0 {
+            // A write that fails may have moved some bytes.
+            self.note_written(access.direction);
+        }
         let moved = self.in_turn(access, || self.carry_out_unlocked(access))?;
-        self.note_written(access.direction);
         counts::moved(access.direction, moved.file);
         Ok(moved)
     }
@@ -264,11 +284,7 @@ impl File {
             return move_bytes();
         }
         let _turn = self.turn.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let last = access.start.saturating_add(access.bytes as u64 - 1);
-        let extent = Extent {
-            start: access.view.place(access.start)?,
-            end: access.view.place(last)?.saturating_add(1),
-        };
+        let extent = access.extent()?;
         let lock = match access.direction {
             Direction::Read => Lock::Shared,
             Direction::Write => Lock::Exclusive,

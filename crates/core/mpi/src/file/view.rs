@@ -222,10 +222,32 @@ impl View {
         if self.is_solid() {
             return end + u128::from(rest);
         }
+        if self.is_distinct {
+            return end + self.shown_in_tile(rest) as u128;
+        }
         self.shape.layout().for_each_run(1, 0, size, |at, len| {
             end += u128::from(rest.saturating_sub((at - first) as u64).min(len as u64));
         });
         end
+    }
+}
+
+impl View {
+    /// The number of bytes of a copy of the filetype that lie before a distance from its first one.
+    /// They go up, so that it is found by halving, however many runs there are.
+    fn shown_in_tile(&self, distance: u64) -> usize {
+        let (first, layout) = (self.shape.true_extent().0, self.shape.layout());
+        let (mut low, mut high) = (0, self.shape.size());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let mut place = 0;
+            layout.for_each_run(1, middle, 1, |at, _| place = (at - first) as u64);
+            match place < distance {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        low
     }
 }
 

@@ -5,6 +5,10 @@ use std::ffi::c_int;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Class, Comm, Datatype, Error, Info, Result};
 
+/// A handle that was looked up, or what is wrong with it: for calls in which all processes take
+/// part whatever their arguments.
+pub type Checked<T> = Result<Ref<'static, T>>;
+
 /// The largest tag: what the attribute `MPI_TAG_UB` says.
 pub const TAG_UB: c_int = c_int::MAX;
 

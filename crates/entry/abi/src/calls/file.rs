@@ -1,9 +1,9 @@
 //! Files (MPI-5.0, chapter 14).
 
-use crate::args::{InOut, Out, OutFlag, OutString};
+use crate::args::{Checked, InOut, Out, OutFlag, OutString};
 use crate::calls::comm::making;
 use crate::generated::types::{MPI_Datatype, MPI_File, MPI_Group, MPI_Info, MPI_Offset};
-use crate::handles::{FILES, GROUPS};
+use crate::handles::{FILES, GROUPS, Ref};
 use crate::report::FILE_DEFAULT;
 use crate::{process, progress_thread};
 use std::ffi::{CStr, OsStr, c_int};
@@ -12,10 +12,17 @@ use std::path::Path;
 use std::sync::Arc;
 use verbena_machine::node;
 use verbena_mpi::coll::Kind;
-use verbena_mpi::file::{LocalWord, Opening, View, WindowWord, Word};
+use verbena_mpi::file::{LocalWord, NewView, Opening, View, WindowWord, Word};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::window::Means;
 use verbena_mpi::{Comm, Datatype, File, Info, Result, file};
+
+/// Hints that may be absent, or what is wrong with them.
+type Hints = Result<Option<Ref<'static, Info>>>;
+
+fn as_given(hints: &Hints) -> Result<Option<&Info>> {
+    hints.as_ref().map(|info| info.as_deref().map(Arc::as_ref)).map_err(Clone::clone)
+}
 
 fn path(name: &CStr) -> &Path {
     Path::new(OsStr::from_bytes(name.to_bytes()))
@@ -24,12 +31,14 @@ fn path(name: &CStr) -> &Path {
 /// `MPI_File_open` (14.2.1).
 pub fn file_open(
     comm: &Arc<Comm>,
-    filename: &CStr,
+    filename: Result<&CStr>,
     amode: c_int,
-    info: Option<&Arc<Info>>,
+    info: Hints,
     fh: Out<'_, MPI_File>,
 ) -> Result<()> {
-    let (info, exchange) = (info.map(Arc::as_ref), making(Kind::FileOpen));
+    let exchange = making(Kind::FileOpen);
+    let given = filename.map(path);
+    let info = as_given(&info);
     let word = |comm: &Comm| -> Result<Box<dyn Word>> {
         match comm.size() {
             1 => Ok(Box::new(LocalWord::default())),
@@ -40,7 +49,7 @@ pub fn file_open(
         }
     };
     let opening = Opening::new(&exchange, node::identity(), &word);
-    let file = Arc::new(File::open(comm, path(filename), amode, info, FILE_DEFAULT.get(), &opening)?);
+    let file = Arc::new(File::open(comm, given, amode, info, FILE_DEFAULT.get(), &opening)?);
     let handle = FILES.insert(file.clone());
     file.set_handle(handle);
     fh.set(handle);
@@ -94,8 +103,8 @@ pub fn file_get_amode(fh: &Arc<File>, amode: Out<'_, c_int>) -> Result<()> {
 }
 
 /// `MPI_File_set_info` (14.2.8).
-pub fn file_set_info(fh: &Arc<File>, info: &Arc<Info>) -> Result<()> {
-    fh.set_hints(Some(info), process())
+pub fn file_set_info(fh: &Arc<File>, info: Checked<Info>) -> Result<()> {
+    fh.set_hints(as_given(&info.map(Some)), process())
 }
 
 /// `MPI_File_get_info` (14.2.8).
@@ -123,19 +132,20 @@ pub fn file_sync(fh: &Arc<File>) -> Result<()> {
 pub fn file_set_view(
     fh: &Arc<File>,
     disp: MPI_Offset,
-    etype: &Arc<Datatype>,
-    filetype: &Arc<Datatype>,
-    datarep: &CStr,
-    info: Option<&Arc<Info>>,
+    etype: Checked<Datatype>,
+    filetype: Checked<Datatype>,
+    datarep: Result<&CStr>,
+    info: Hints,
 ) -> Result<()> {
-    let displacement = match disp {
-        mpi::MPI_DISPLACEMENT_CURRENT => fh.displacement_current(),
-        displacement => Ok(displacement),
+    let made = |displacement| {
+        let (etype, filetype, datarep) = (etype?, filetype?, datarep?);
+        View::new(displacement, &etype, &filetype, datarep.to_bytes(), fh.mode().writes())
     };
-    let view = displacement.and_then(|displacement| {
-        View::new(displacement, etype, filetype, datarep.to_bytes(), fh.mode().writes())
-    });
-    fh.set_view(view, info.map(Arc::as_ref), process())
+    let view = match disp {
+        mpi::MPI_DISPLACEMENT_CURRENT => NewView::AtShared(made(0)),
+        displacement => NewView::At(made(displacement)),
+    };
+    fh.set_view(view, as_given(&info), process())
 }
 
 /// `MPI_File_get_view` (14.3). The program frees the handles of derived datatypes, so they are new
@@ -170,8 +180,7 @@ pub fn file_get_type_extent(fh: &Arc<File>, datatype: &Arc<Datatype>, extent: Ou
 
 /// `MPI_File_get_byte_offset` (14.4.3).
 pub fn file_get_byte_offset(fh: &Arc<File>, offset: MPI_Offset, disp: Out<'_, MPI_Offset>) -> Result<()> {
-    let view = fh.view();
-    disp.set(view.place(view.start(offset)?)? as MPI_Offset);
+    disp.set(fh.byte_offset(offset)?);
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Blocking accesses to files (MPI-5.0, 14.4).
 
-use crate::args::{self, Address, StatusOut};
+use crate::args::{self, Address, Checked, StatusOut};
 use crate::generated::types::MPI_Offset;
 use crate::process;
 use crate::status::Status;
@@ -13,6 +13,12 @@ use verbena_mpi::{Datatype, File, Result};
 pub(super) fn data(buf: Address, count: i64, datatype: &Arc<Datatype>) -> Result<Data> {
     let (buffer, address) = (args::buffer(buf, count, datatype)?, buf.pointer() as usize);
     Ok(Data { buffer, datatype: datatype.clone(), count: count as usize, address })
+}
+
+/// The memory of an access in which all processes take part, or what is wrong in its arguments.
+pub(super) fn data_together(buf: Address, count: Result<i64>, datatype: Checked<Datatype>) -> Result<Data> {
+    let (count, datatype) = (count?, datatype?);
+    data(buf, count, &datatype)
 }
 
 /// Tells in a status how many bytes of memory were moved.
@@ -39,11 +45,11 @@ pub fn file_read_at_all(
     fh: &Arc<File>,
     offset: MPI_Offset,
     buf: Address,
-    count: i64,
-    datatype: &Arc<Datatype>,
+    count: Result<i64>,
+    datatype: Checked<Datatype>,
     status: StatusOut<'_>,
 ) -> Result<()> {
-    let data = data(buf, count, datatype);
+    let data = data_together(buf, count, datatype);
     tell(status, fh.access_all(process(), Direction::Read, Place::At(offset), data)?);
     Ok(())
 }
@@ -65,11 +71,11 @@ pub fn file_read(
 pub fn file_read_all(
     fh: &Arc<File>,
     buf: Address,
-    count: i64,
-    datatype: &Arc<Datatype>,
+    count: Result<i64>,
+    datatype: Checked<Datatype>,
     status: StatusOut<'_>,
 ) -> Result<()> {
-    let data = data(buf, count, datatype);
+    let data = data_together(buf, count, datatype);
     tell(status, fh.access_all(process(), Direction::Read, Place::Individual, data)?);
     Ok(())
 }
@@ -91,11 +97,11 @@ pub fn file_read_shared(
 pub fn file_read_ordered(
     fh: &Arc<File>,
     buf: Address,
-    count: i64,
-    datatype: &Arc<Datatype>,
+    count: Result<i64>,
+    datatype: Checked<Datatype>,
     status: StatusOut<'_>,
 ) -> Result<()> {
-    let data = data(buf, count, datatype);
+    let data = data_together(buf, count, datatype);
     tell(status, fh.access_ordered(Direction::Read, data, process())?);
     Ok(())
 }
@@ -119,11 +125,11 @@ pub fn file_write_at_all(
     fh: &Arc<File>,
     offset: MPI_Offset,
     buf: Address,
-    count: i64,
-    datatype: &Arc<Datatype>,
+    count: Result<i64>,
+    datatype: Checked<Datatype>,
     status: StatusOut<'_>,
 ) -> Result<()> {
-    let data = data(buf, count, datatype);
+    let data = data_together(buf, count, datatype);
     tell(status, fh.access_all(process(), Direction::Write, Place::At(offset), data)?);
     Ok(())
 }
@@ -145,11 +151,11 @@ pub fn file_write(
 pub fn file_write_all(
     fh: &Arc<File>,
     buf: Address,
-    count: i64,
-    datatype: &Arc<Datatype>,
+    count: Result<i64>,
+    datatype: Checked<Datatype>,
     status: StatusOut<'_>,
 ) -> Result<()> {
-    let data = data(buf, count, datatype);
+    let data = data_together(buf, count, datatype);
     tell(status, fh.access_all(process(), Direction::Write, Place::Individual, data)?);
     Ok(())
 }
@@ -171,11 +177,11 @@ pub fn file_write_shared(
 pub fn file_write_ordered(
     fh: &Arc<File>,
     buf: Address,
-    count: i64,
-    datatype: &Arc<Datatype>,
+    count: Result<i64>,
+    datatype: Checked<Datatype>,
     status: StatusOut<'_>,
 ) -> Result<()> {
-    let data = data(buf, count, datatype);
+    let data = data_together(buf, count, datatype);
     tell(status, fh.access_ordered(Direction::Write, data, process())?);
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Nonblocking accesses to files (MPI-5.0, 14.4): threads of the library carry them out.
 
-use super::file_access::data;
-use crate::args::{Address, Out};
+use super::file_access::{data, data_together};
+use crate::args::{Address, Checked, Out};
 use crate::generated::types::{MPI_Offset, MPI_Request};
 use crate::process;
 use crate::requests::handle_of_file;
@@ -52,11 +52,11 @@ pub fn file_iread_at_all(
     fh: &Arc<File>,
     offset: MPI_Offset,
     buf: Address,
-    count: i64,
-    datatype: &Arc<Datatype>,
+    count: Result<i64>,
+    datatype: Checked<Datatype>,
     request: Out<'_, MPI_Request>,
 ) -> Result<()> {
-    start_all(fh, Direction::Read, Place::At(offset), data(buf, count, datatype), request)
+    start_all(fh, Direction::Read, Place::At(offset), data_together(buf, count, datatype), request)
 }
 
 /// `MPI_File_iread` (14.4.3).
@@ -74,11 +74,11 @@ pub fn file_iread(
 pub fn file_iread_all(
     fh: &Arc<File>,
     buf: Address,
-    count: i64,
-    datatype: &Arc<Datatype>,
+    count: Result<i64>,
+    datatype: Checked<Datatype>,
     request: Out<'_, MPI_Request>,
 ) -> Result<()> {
-    start_all(fh, Direction::Read, Place::Individual, data(buf, count, datatype), request)
+    start_all(fh, Direction::Read, Place::Individual, data_together(buf, count, datatype), request)
 }
 
 /// `MPI_File_iread_shared` (14.4.4).
@@ -109,11 +109,11 @@ pub fn file_iwrite_at_all(
     fh: &Arc<File>,
     offset: MPI_Offset,
     buf: Address,
-    count: i64,
-    datatype: &Arc<Datatype>,
+    count: Result<i64>,
+    datatype: Checked<Datatype>,
     request: Out<'_, MPI_Request>,
 ) -> Result<()> {
-    start_all(fh, Direction::Write, Place::At(offset), data(buf, count, datatype), request)
+    start_all(fh, Direction::Write, Place::At(offset), data_together(buf, count, datatype), request)
 }
 
 /// `MPI_File_iwrite` (14.4.3).
@@ -131,11 +131,11 @@ pub fn file_iwrite(
 pub fn file_iwrite_all(
     fh: &Arc<File>,
     buf: Address,
-    count: i64,
-    datatype: &Arc<Datatype>,
+    count: Result<i64>,
+    datatype: Checked<Datatype>,
     request: Out<'_, MPI_Request>,
 ) -> Result<()> {
-    start_all(fh, Direction::Write, Place::Individual, data(buf, count, datatype), request)
+    start_all(fh, Direction::Write, Place::Individual, data_together(buf, count, datatype), request)
 }
 
 /// `MPI_File_iwrite_shared` (14.4.4).

@@ -1,7 +1,7 @@
 //! Split collective accesses to files (MPI-5.0, 14.4.5).
 
-use super::file_access::data;
-use crate::args::{Address, StatusOut};
+use super::file_access::data_together;
+use crate::args::{Address, Checked, StatusOut};
 use crate::generated::types::MPI_Offset;
 use crate::process;
 use crate::requests::status_of;
@@ -32,10 +32,10 @@ pub fn file_read_at_all_begin(
     fh: &Arc<File>,
     offset: MPI_Offset,
     buf: Address,
-    count: i64,
-    datatype: &Arc<Datatype>,
+    count: Result<i64>,
+    datatype: Checked<Datatype>,
 ) -> Result<()> {
-    begin(fh, (Direction::Read, Way::At), Place::At(offset), data(buf, count, datatype))
+    begin(fh, (Direction::Read, Way::At), Place::At(offset), data_together(buf, count, datatype))
 }
 
 /// `MPI_File_read_at_all_end` (14.4.5).
@@ -44,8 +44,13 @@ pub fn file_read_at_all_end(fh: &Arc<File>, _buf: Address, status: StatusOut<'_>
 }
 
 /// `MPI_File_read_all_begin` (14.4.5).
-pub fn file_read_all_begin(fh: &Arc<File>, buf: Address, count: i64, datatype: &Arc<Datatype>) -> Result<()> {
-    begin(fh, (Direction::Read, Way::Individual), Place::Individual, data(buf, count, datatype))
+pub fn file_read_all_begin(
+    fh: &Arc<File>,
+    buf: Address,
+    count: Result<i64>,
+    datatype: Checked<Datatype>,
+) -> Result<()> {
+    begin(fh, (Direction::Read, Way::Individual), Place::Individual, data_together(buf, count, datatype))
 }
 
 /// `MPI_File_read_all_end` (14.4.5).
@@ -57,10 +62,10 @@ pub fn file_read_all_end(fh: &Arc<File>, _buf: Address, status: StatusOut<'_>) -
 pub fn file_read_ordered_begin(
     fh: &Arc<File>,
     buf: Address,
-    count: i64,
-    datatype: &Arc<Datatype>,
+    count: Result<i64>,
+    datatype: Checked<Datatype>,
 ) -> Result<()> {
-    begin_ordered(fh, Direction::Read, data(buf, count, datatype))
+    begin_ordered(fh, Direction::Read, data_together(buf, count, datatype))
 }
 
 /// `MPI_File_read_ordered_end` (14.4.5).
@@ -73,10 +78,10 @@ pub fn file_write_at_all_begin(
     fh: &Arc<File>,
     offset: MPI_Offset,
     buf: Address,
-    count: i64,
-    datatype: &Arc<Datatype>,
+    count: Result<i64>,
+    datatype: Checked<Datatype>,
 ) -> Result<()> {
-    begin(fh, (Direction::Write, Way::At), Place::At(offset), data(buf, count, datatype))
+    begin(fh, (Direction::Write, Way::At), Place::At(offset), data_together(buf, count, datatype))
 }
 
 /// `MPI_File_write_at_all_end` (14.4.5).
@@ -88,10 +93,10 @@ pub fn file_write_at_all_end(fh: &Arc<File>, _buf: Address, status: StatusOut<'_
 pub fn file_write_all_begin(
     fh: &Arc<File>,
     buf: Address,
-    count: i64,
-    datatype: &Arc<Datatype>,
+    count: Result<i64>,
+    datatype: Checked<Datatype>,
 ) -> Result<()> {
-    begin(fh, (Direction::Write, Way::Individual), Place::Individual, data(buf, count, datatype))
+    begin(fh, (Direction::Write, Way::Individual), Place::Individual, data_together(buf, count, datatype))
 }
 
 /// `MPI_File_write_all_end` (14.4.5).
@@ -103,10 +108,10 @@ pub fn file_write_all_end(fh: &Arc<File>, _buf: Address, status: StatusOut<'_>) 
 pub fn file_write_ordered_begin(
     fh: &Arc<File>,
     buf: Address,
-    count: i64,
-    datatype: &Arc<Datatype>,
+    count: Result<i64>,
+    datatype: Checked<Datatype>,
 ) -> Result<()> {
-    begin_ordered(fh, Direction::Write, data(buf, count, datatype))
+    begin_ordered(fh, Direction::Write, data_together(buf, count, datatype))
 }
 
 /// `MPI_File_write_ordered_end` (14.4.5).

@@ -200,10 +200,10 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
+        let count = args::count(i64::from(count));
+        let datatype = args::transfer(datatype);
         let request = Out::new(request)?;
-        calls::file_nonblocking::file_iread_all(&fh, buf, count, &datatype, request)?
+        calls::file_nonblocking::file_iread_all(&fh, buf, count, datatype, request)?
     }
 }
 
@@ -213,10 +213,10 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
+        let count = args::count(count);
+        let datatype = args::transfer(datatype);
         let request = Out::new(request)?;
-        calls::file_nonblocking::file_iread_all(&fh, buf, count, &datatype, request)?
+        calls::file_nonblocking::file_iread_all(&fh, buf, count, datatype, request)?
     }
 }
 
@@ -252,10 +252,10 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
+        let count = args::count(i64::from(count));
+        let datatype = args::transfer(datatype);
         let request = Out::new(request)?;
-        calls::file_nonblocking::file_iread_at_all(&fh, offset, buf, count, &datatype, request)?
+        calls::file_nonblocking::file_iread_at_all(&fh, offset, buf, count, datatype, request)?
     }
 }
 
@@ -265,10 +265,10 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
+        let count = args::count(count);
+        let datatype = args::transfer(datatype);
         let request = Out::new(request)?;
-        calls::file_nonblocking::file_iread_at_all(&fh, offset, buf, count, &datatype, request)?
+        calls::file_nonblocking::file_iread_at_all(&fh, offset, buf, count, datatype, request)?
     }
 }
 
@@ -330,10 +330,10 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
+        let count = args::count(i64::from(count));
+        let datatype = args::transfer(datatype);
         let request = Out::new(request)?;
-        calls::file_nonblocking::file_iwrite_all(&fh, buf, count, &datatype, request)?
+        calls::file_nonblocking::file_iwrite_all(&fh, buf, count, datatype, request)?
     }
 }
 
@@ -343,10 +343,10 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
+        let count = args::count(count);
+        let datatype = args::transfer(datatype);
         let request = Out::new(request)?;
-        calls::file_nonblocking::file_iwrite_all(&fh, buf, count, &datatype, request)?
+        calls::file_nonblocking::file_iwrite_all(&fh, buf, count, datatype, request)?
     }
 }
 
@@ -382,10 +382,10 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
+        let count = args::count(i64::from(count));
+        let datatype = args::transfer(datatype);
         let request = Out::new(request)?;
-        calls::file_nonblocking::file_iwrite_at_all(&fh, offset, buf, count, &datatype, request)?
+        calls::file_nonblocking::file_iwrite_at_all(&fh, offset, buf, count, datatype, request)?
     }
 }
 
@@ -395,10 +395,10 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
+        let count = args::count(count);
+        let datatype = args::transfer(datatype);
         let request = Out::new(request)?;
-        calls::file_nonblocking::file_iwrite_at_all(&fh, offset, buf, count, &datatype, request)?
+        calls::file_nonblocking::file_iwrite_at_all(&fh, offset, buf, count, datatype, request)?
     }
 }
 
@@ -434,9 +434,9 @@ entry! {
         state::running()?;
         let comm = handles::usable(comm)?;
         let fh = Out::new(fh)?;
-        let filename = args::string(filename)?;
-        let info = args::optional_info(info)?;
-        calls::file::file_open(&comm, filename, amode, info.as_deref(), fh)?
+        let filename = args::string(filename);
+        let info = args::optional_info(info);
+        calls::file::file_open(&comm, filename, amode, info, fh)?
     }
 }
 
@@ -481,10 +481,10 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
+        let count = args::count(i64::from(count));
+        let datatype = args::transfer(datatype);
         let status = StatusOut::new(status);
-        calls::file_access::file_read_all(&fh, buf, count, &datatype, status)?
+        calls::file_access::file_read_all(&fh, buf, count, datatype, status)?
     }
 }
 
@@ -494,10 +494,10 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
+        let count = args::count(count);
+        let datatype = args::transfer(datatype);
         let status = StatusOut::new(status);
-        calls::file_access::file_read_all(&fh, buf, count, &datatype, status)?
+        calls::file_access::file_read_all(&fh, buf, count, datatype, status)?
     }
 }
 
@@ -507,9 +507,9 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
-        calls::file_split::file_read_all_begin(&fh, buf, count, &datatype)?
+        let count = args::count(i64::from(count));
+        let datatype = args::transfer(datatype);
+        calls::file_split::file_read_all_begin(&fh, buf, count, datatype)?
     }
 }
 
@@ -519,9 +519,9 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
-        calls::file_split::file_read_all_begin(&fh, buf, count, &datatype)?
+        let count = args::count(count);
+        let datatype = args::transfer(datatype);
+        calls::file_split::file_read_all_begin(&fh, buf, count, datatype)?
     }
 }
 
@@ -568,10 +568,10 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
+        let count = args::count(i64::from(count));
+        let datatype = args::transfer(datatype);
         let status = StatusOut::new(status);
-        calls::file_access::file_read_at_all(&fh, offset, buf, count, &datatype, status)?
+        calls::file_access::file_read_at_all(&fh, offset, buf, count, datatype, status)?
     }
 }
 
@@ -581,10 +581,10 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
+        let count = args::count(count);
+        let datatype = args::transfer(datatype);
         let status = StatusOut::new(status);
-        calls::file_access::file_read_at_all(&fh, offset, buf, count, &datatype, status)?
+        calls::file_access::file_read_at_all(&fh, offset, buf, count, datatype, status)?
     }
 }
 
@@ -594,9 +594,9 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
-        calls::file_split::file_read_at_all_begin(&fh, offset, buf, count, &datatype)?
+        let count = args::count(i64::from(count));
+        let datatype = args::transfer(datatype);
+        calls::file_split::file_read_at_all_begin(&fh, offset, buf, count, datatype)?
     }
 }
 
@@ -606,9 +606,9 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
-        calls::file_split::file_read_at_all_begin(&fh, offset, buf, count, &datatype)?
+        let count = args::count(count);
+        let datatype = args::transfer(datatype);
+        calls::file_split::file_read_at_all_begin(&fh, offset, buf, count, datatype)?
     }
 }
 
@@ -629,10 +629,10 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
+        let count = args::count(i64::from(count));
+        let datatype = args::transfer(datatype);
         let status = StatusOut::new(status);
-        calls::file_access::file_read_ordered(&fh, buf, count, &datatype, status)?
+        calls::file_access::file_read_ordered(&fh, buf, count, datatype, status)?
     }
 }
 
@@ -642,10 +642,10 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
+        let count = args::count(count);
+        let datatype = args::transfer(datatype);
         let status = StatusOut::new(status);
-        calls::file_access::file_read_ordered(&fh, buf, count, &datatype, status)?
+        calls::file_access::file_read_ordered(&fh, buf, count, datatype, status)?
     }
 }
 
@@ -655,9 +655,9 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
-        calls::file_split::file_read_ordered_begin(&fh, buf, count, &datatype)?
+        let count = args::count(i64::from(count));
+        let datatype = args::transfer(datatype);
+        calls::file_split::file_read_ordered_begin(&fh, buf, count, datatype)?
     }
 }
 
@@ -667,9 +667,9 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
-        calls::file_split::file_read_ordered_begin(&fh, buf, count, &datatype)?
+        let count = args::count(count);
+        let datatype = args::transfer(datatype);
+        calls::file_split::file_read_ordered_begin(&fh, buf, count, datatype)?
     }
 }
 
@@ -752,8 +752,8 @@ entry! {
     Owner::File(fh) => {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
-        let info = handles::INFOS.get(info)?;
-        calls::file::file_set_info(&fh, &info)?
+        let info = handles::INFOS.get(info);
+        calls::file::file_set_info(&fh, info)?
     }
 }
 
@@ -771,11 +771,11 @@ entry! {
     Owner::File(fh) => {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
-        let etype = args::transfer(etype)?;
-        let filetype = args::transfer(filetype)?;
-        let datarep = args::string(datarep)?;
-        let info = args::optional_info(info)?;
-        calls::file::file_set_view(&fh, disp, &etype, &filetype, datarep, info.as_deref())?
+        let etype = args::transfer(etype);
+        let filetype = args::transfer(filetype);
+        let datarep = args::string(datarep);
+        let info = args::optional_info(info);
+        calls::file::file_set_view(&fh, disp, etype, filetype, datarep, info)?
     }
 }
 
@@ -820,10 +820,10 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
+        let count = args::count(i64::from(count));
+        let datatype = args::transfer(datatype);
         let status = StatusOut::new(status);
-        calls::file_access::file_write_all(&fh, buf, count, &datatype, status)?
+        calls::file_access::file_write_all(&fh, buf, count, datatype, status)?
     }
 }
 
@@ -833,10 +833,10 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
+        let count = args::count(count);
+        let datatype = args::transfer(datatype);
         let status = StatusOut::new(status);
-        calls::file_access::file_write_all(&fh, buf, count, &datatype, status)?
+        calls::file_access::file_write_all(&fh, buf, count, datatype, status)?
     }
 }
 
@@ -846,9 +846,9 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
-        calls::file_split::file_write_all_begin(&fh, buf, count, &datatype)?
+        let count = args::count(i64::from(count));
+        let datatype = args::transfer(datatype);
+        calls::file_split::file_write_all_begin(&fh, buf, count, datatype)?
     }
 }
 
@@ -858,9 +858,9 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
-        calls::file_split::file_write_all_begin(&fh, buf, count, &datatype)?
+        let count = args::count(count);
+        let datatype = args::transfer(datatype);
+        calls::file_split::file_write_all_begin(&fh, buf, count, datatype)?
     }
 }
 
@@ -907,10 +907,10 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
+        let count = args::count(i64::from(count));
+        let datatype = args::transfer(datatype);
         let status = StatusOut::new(status);
-        calls::file_access::file_write_at_all(&fh, offset, buf, count, &datatype, status)?
+        calls::file_access::file_write_at_all(&fh, offset, buf, count, datatype, status)?
     }
 }
 
@@ -920,10 +920,10 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
+        let count = args::count(count);
+        let datatype = args::transfer(datatype);
         let status = StatusOut::new(status);
-        calls::file_access::file_write_at_all(&fh, offset, buf, count, &datatype, status)?
+        calls::file_access::file_write_at_all(&fh, offset, buf, count, datatype, status)?
     }
 }
 
@@ -933,9 +933,9 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
-        calls::file_split::file_write_at_all_begin(&fh, offset, buf, count, &datatype)?
+        let count = args::count(i64::from(count));
+        let datatype = args::transfer(datatype);
+        calls::file_split::file_write_at_all_begin(&fh, offset, buf, count, datatype)?
     }
 }
 
@@ -945,9 +945,9 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
-        calls::file_split::file_write_at_all_begin(&fh, offset, buf, count, &datatype)?
+        let count = args::count(count);
+        let datatype = args::transfer(datatype);
+        calls::file_split::file_write_at_all_begin(&fh, offset, buf, count, datatype)?
     }
 }
 
@@ -968,10 +968,10 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
+        let count = args::count(i64::from(count));
+        let datatype = args::transfer(datatype);
         let status = StatusOut::new(status);
-        calls::file_access::file_write_ordered(&fh, buf, count, &datatype, status)?
+        calls::file_access::file_write_ordered(&fh, buf, count, datatype, status)?
     }
 }
 
@@ -981,10 +981,10 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
+        let count = args::count(count);
+        let datatype = args::transfer(datatype);
         let status = StatusOut::new(status);
-        calls::file_access::file_write_ordered(&fh, buf, count, &datatype, status)?
+        calls::file_access::file_write_ordered(&fh, buf, count, datatype, status)?
     }
 }
 
@@ -994,9 +994,9 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
-        calls::file_split::file_write_ordered_begin(&fh, buf, count, &datatype)?
+        let count = args::count(i64::from(count));
+        let datatype = args::transfer(datatype);
+        calls::file_split::file_write_ordered_begin(&fh, buf, count, datatype)?
     }
 }
 
@@ -1006,9 +1006,9 @@ entry! {
         state::running()?;
         let fh = handles::FILES.get(fh)?;
         let buf = Address::new(buf);
-        let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
-        calls::file_split::file_write_ordered_begin(&fh, buf, count, &datatype)?
+        let count = args::count(count);
+        let datatype = args::transfer(datatype);
+        calls::file_split::file_write_ordered_begin(&fh, buf, count, datatype)?
     }
 }
 

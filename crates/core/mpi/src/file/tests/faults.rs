@@ -5,8 +5,24 @@ use crate::info::Info;
 use verbena_storage::Disk;
 use verbena_storage::faulty::{Faults, FaultyDisk, MemoryDisk};
 
-/// A file of one process on a disk of the test.
+/// A disk that only notes what it is asked.
+pub(in crate::file) fn unfailing() -> FaultyDisk {
+    FaultyDisk::new(Arc::new(MemoryDisk::default()), Faults::default(), 1)
+}
+
+/// A file on a disk of the test.
 fn on_disk(fake: &Fake, world: &Comm, disk: &Arc<dyn Disk>, hints: &[(&str, &str)]) -> File {
+    opened_on(fake, world, disk, MPI_MODE_RDWR, hints)
+}
+
+/// A file on a disk of the test, opened so.
+pub(in crate::file) fn opened_on(
+    fake: &Fake,
+    world: &Comm,
+    disk: &Arc<dyn Disk>,
+    amode: i32,
+    hints: &[(&str, &str)],
+) -> File {
     let info = Info::new();
     for (key, value) in hints {
         info.set(key.as_bytes(), value.as_bytes()).unwrap();
@@ -15,11 +31,11 @@ fn on_disk(fake: &Fake, world: &Comm, disk: &Arc<dyn Disk>, hints: &[(&str, &str
     let made = |_: std::fs::File| -> std::io::Result<Arc<dyn Disk>> { Ok(disk.clone()) };
     let opening = Opening { disk: &made, ..Opening::new(fake, 1, &word) };
     let path = Path::new("/dev/null");
-    File::open(world, path, MPI_MODE_RDWR, Some(&info), predefined::returning(), &opening).unwrap()
+    File::open(world, Ok(path), amode, Ok(Some(&info)), predefined::returning(), &opening).unwrap()
 }
 
 /// A filetype with these runs in a tile of `extent` bytes.
-fn tile(runs: &[(i64, i64)], extent: i64) -> Arc<Datatype> {
+pub(super) fn tile(runs: &[(i64, i64)], extent: i64) -> Arc<Datatype> {
     let byte = Datatype::predefined(MPI_BYTE).unwrap();
     let (places, lengths): (Vec<i64>, Vec<i64>) = runs.iter().copied().unzip();
     let runs = Datatype::indexed(Form::Int, &lengths, &places, Unit::Byte, byte).unwrap();
@@ -80,7 +96,7 @@ fn what_is_written_through_any_view_on_a_bad_disk_is_what_a_plain_array_says() {
                 let ((runs, extent), displacement) = (random.runs(), random.below(50) as i64);
                 let byte = Datatype::predefined(MPI_BYTE).unwrap();
                 let view = View::new(displacement, byte, &tile(&runs, extent), b"native", true);
-                file.set_view(view, None, fake).unwrap();
+                file.set_view(NewView::At(view), Ok(None), fake).unwrap();
                 let (start, len) = (random.below(90) as usize, random.below(300) as usize);
                 let spots = places(displacement, &runs, extent, 1000);
                 let data: Vec<u8> = (0..len).map(|_| random.below(256) as u8).collect();
@@ -127,11 +143,11 @@ fn an_error_names_file_offset_and_file_system_and_the_systems_word() {
 fn runs_that_lie_close_are_read_at_once_and_gaps_are_written_on_request_alone() {
     run(1, |world, fake| {
         for (choice, writes) in [("automatic", 100), ("disable", 100), ("enable", 2)] {
-            let disk = Arc::new(FaultyDisk::new(Arc::new(MemoryDisk::default()), Faults::default(), 1));
+            let disk = Arc::new(unfailing());
             let file = on_disk(fake, world, &(disk.clone() as Arc<dyn Disk>), &[("romio_ds_write", choice)]);
             let byte = Datatype::predefined(MPI_BYTE).unwrap();
             let view = View::new(0, byte, &tile(&[(0, 4)], 16), b"native", true);
-            file.set_view(view, None, fake).unwrap();
+            file.set_view(NewView::At(view), Ok(None), fake).unwrap();
             let (region, _owner) = memory(&[9; 400]);
             assert_eq!(file.write_at(0, &Buffer::Contiguous(region)).unwrap(), 400);
             assert_eq!(disk.calls(), writes, "{choice}");

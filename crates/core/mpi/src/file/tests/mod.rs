@@ -1,7 +1,9 @@
 //! Files opened together by simulated ranks.
 
-mod faults;
+mod consistency;
+pub(super) mod faults;
 mod shared;
+mod streams;
 
 use super::*;
 use crate::comm::Traffic;
@@ -81,7 +83,7 @@ impl Word for TestWord {
 
 fn open_with(comm: &Comm, path: &Path, amode: i32, info: Option<&Info>, fake: &Fake) -> Result<File> {
     let word = |comm: &Comm| -> Result<Box<dyn Word>> { Ok(Box::new(TestWord::of(comm, path))) };
-    File::open(comm, path, amode, info, predefined::returning(), &Opening::new(fake, 1, &word))
+    File::open(comm, Ok(path), amode, Ok(info), predefined::returning(), &Opening::new(fake, 1, &word))
 }
 
 fn open(comm: &Comm, path: &Path, amode: i32, fake: &Fake) -> Result<File> {
@@ -256,8 +258,12 @@ fn processes_with_interleaved_views_write_one_file() {
     run(3, |world, fake| {
         let byte = Datatype::predefined(MPI_BYTE).unwrap();
         let file = open(world, &folder.file(), NEW, fake).unwrap();
-        file.set_view(View::new(2, byte, &comb(world.rank().into(), 3), b"native", true), None, fake)
-            .unwrap();
+        file.set_view(
+            NewView::At(View::new(2, byte, &comb(world.rank().into(), 3), b"native", true)),
+            Ok(None),
+            fake,
+        )
+        .unwrap();
         let (region, _owner) = memory(&[world.rank() as u8 + 1; 5]);
         assert_eq!(file.write(&Buffer::Contiguous(region)).unwrap(), 5);
         assert_eq!(file.position().unwrap(), 5);
@@ -314,7 +320,8 @@ fn atomic_writes_do_not_mix() {
     run(4, |world, fake| {
         let byte = Datatype::predefined(MPI_BYTE).unwrap();
         let file = open(world, &folder.file(), NEW, fake).unwrap();
-        file.set_view(View::new(0, byte, &comb(0, 2), b"internal", true), None, fake).unwrap();
+        file.set_view(NewView::At(View::new(0, byte, &comb(0, 2), b"internal", true)), Ok(None), fake)
+            .unwrap();
         file.set_atomic(true, fake).unwrap();
         let (region, _owner) = memory(&[world.rank() as u8; 300]);
         for _ in 0..20 {

@@ -76,15 +76,19 @@ fn a_view_is_set_by_all_and_begins_anew() {
         fake.allgather(world, &[]).unwrap();
         assert_eq!(file.position_shared().unwrap(), 24);
         fake.allgather(world, &[]).unwrap();
-        file.set_view(View::new(4, int, int, b"native", true), None, fake).unwrap();
+        file.set_view(NewView::At(View::new(4, int, int, b"native", true)), Ok(None), fake).unwrap();
         assert_eq!((file.position().unwrap(), file.position_shared().unwrap()), (0, 0));
         let name: &[u8] = if world.rank() == 0 { b"native" } else { b"external32" };
-        assert_eq!(class(file.set_view(View::new(0, int, int, name, true), None, fake)), MPI_ERR_NOT_SAME);
+        assert_eq!(
+            class(file.set_view(NewView::At(View::new(0, int, int, name, true)), Ok(None), fake)),
+            MPI_ERR_NOT_SAME
+        );
         let etype = if world.rank() == 0 { byte } else { int };
         let view = View::new(0, etype, etype, b"native", true);
-        assert_eq!(class(file.set_view(view, None, fake)), MPI_ERR_NOT_SAME);
+        assert_eq!(class(file.set_view(NewView::At(view), Ok(None), fake)), MPI_ERR_NOT_SAME);
         assert_eq!(file.view().displacement, 4);
-        assert_eq!(class(file.displacement_current()), MPI_ERR_ARG);
+        let current = NewView::AtShared(View::new(0, int, int, b"native", true));
+        assert_eq!(class(file.set_view(current, Ok(None), fake)), MPI_ERR_ARG);
         let (odd, _owner) = contiguous(&[1; 7]);
         assert_eq!(class(file.access(Direction::Write, Place::At(0), &odd)), MPI_ERR_IO);
     });
@@ -98,7 +102,8 @@ fn external32_lies_big_endian_in_the_file_and_ends_at_whole_elements() {
         let long = Datatype::predefined(MPI_LONG).unwrap();
         let every_other = Datatype::vector(Form::Int, 1, 1, 1, Unit::Extent, long).unwrap();
         let filetype = Arc::new(Datatype::resized(Form::Int, 0, 8, &Arc::new(every_other)).unwrap());
-        file.set_view(View::new(2, long, &filetype, b"external32", true), None, fake).unwrap();
+        file.set_view(NewView::At(View::new(2, long, &filetype, b"external32", true)), Ok(None), fake)
+            .unwrap();
         let owner = Owned::from(&[1_i64, -2].map(i64::to_le_bytes).concat()[..]);
         let data =
             Data { buffer: Buffer::Contiguous(owner.lend()), datatype: long.clone(), count: 2, address: 0 };
@@ -123,11 +128,12 @@ fn the_hints_of_the_first_process_count_for_all() {
         let value = |key: &[u8]| file.hints().unwrap().get(key).unwrap().unwrap();
         assert_eq!(value(b"cb_nodes"), b"1");
         given.set(b"cb_nodes", (3 - world.rank()).to_string().as_bytes()).unwrap();
-        file.set_hints(Some(&given), fake).unwrap();
+        file.set_hints(Ok(Some(&given)), fake).unwrap();
         assert_eq!(value(b"cb_nodes"), b"3");
         let byte = Datatype::predefined(MPI_BYTE).unwrap();
         given.set(b"romio_ds_read", b"disable").unwrap();
-        file.set_view(View::new(0, byte, byte, b"native", true), Some(&given), fake).unwrap();
+        file.set_view(NewView::At(View::new(0, byte, byte, b"native", true)), Ok(Some(&given)), fake)
+            .unwrap();
         assert_eq!(value(b"romio_ds_read"), b"disable");
     });
 }

@@ -25,6 +25,8 @@ impl File {
     }
 
     fn write_covered(&self, memory: Region, start: u64, coverage: &Coverage) -> Result<usize> {
+        // A write that fails may have moved some bytes.
+        self.note_written(Direction::Write);
         let (mut outcome, mut written) = (Ok(()), 0);
         coverage.for_each_run(0, |at, len| {
             if outcome.is_ok() {
@@ -34,7 +36,6 @@ impl File {
             }
         });
         outcome?;
-        self.note_written(Direction::Write);
         counts::moved(Direction::Write, written);
         Ok(written)
     }
@@ -63,5 +64,42 @@ impl File {
     #[cold]
     pub(super) fn failed_elsewhere(&self, rank: usize, class: i32) -> Error {
         fault::elsewhere(rank, if class == mpi::MPI_SUCCESS { mpi::MPI_ERR_IO } else { class }, &self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::tests::fake::run;
+    use crate::file::tests::faults::{opened_on, unfailing};
+    use std::sync::Arc;
+    use verbena_memory::Owned;
+    use verbena_storage::faulty::Call;
+    use verbena_storage::{Disk, Lock};
+
+    /// A process that writes gaps back with what it read there would undo an aggregator's write
+    /// without that lock.
+    #[test]
+    fn an_aggregator_locks_its_stretch_if_others_may_write_gaps_back() {
+        for (choice, amode, locks) in [
+            ("enable", mpi::MPI_MODE_RDWR, true),
+            ("enable", mpi::MPI_MODE_WRONLY, false),
+            ("automatic", mpi::MPI_MODE_RDWR, false),
+        ] {
+            run(1, |world, fake| {
+                let disk = Arc::new(unfailing());
+                let noted: Arc<dyn Disk> = disk.clone();
+                let file = opened_on(fake, world, &noted, amode, &[("romio_ds_write", choice)]);
+                let (memory, mut coverage) = (Owned::from(&[7; 30][..]), Coverage::new(30));
+                coverage.add(0, 10);
+                coverage.add(20, 10);
+                assert_eq!(file.write_stretch(memory.lend(), 100, &coverage).unwrap(), 20);
+                let stretch = Extent { start: 100, end: 130 };
+                let expected = [Call::Lock(stretch, Lock::Exclusive), Call::Unlock(stretch)];
+                assert_eq!(disk.take_noted(), if locks { &expected[..] } else { &[] }, "{choice}");
+                assert_eq!(disk.size().unwrap(), 130);
+                assert_eq!(disk.calls(), 2, "the gap is not written");
+            });
+        }
     }
 }

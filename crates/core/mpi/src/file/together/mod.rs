@@ -26,7 +26,7 @@ mod section;
 use super::File;
 use super::access::{Access, Place};
 use super::counts::{self, Count};
-use super::pending::run_beside;
+use super::pending::{Starter, run_beside};
 use super::representation::{Data, Direction};
 use crate::active::Active;
 use crate::beside::{Operation, outcome_of};
@@ -38,7 +38,6 @@ use meeting::Meeting;
 use plan::{Plan, Wish};
 use rounds::Rounds;
 use std::sync::Arc;
-use verbena_storage::Extent;
 
 /// A collective access under way.
 struct Together {
@@ -69,7 +68,7 @@ enum Stage {
 impl File {
     /// Reads or writes in all processes of the file together; returns the bytes of this process's
     /// memory that were filled or taken. `data` may be an error of the arguments: the process then
-    /// takes part without bytes, so that nobody waits for it.
+    /// takes part without bytes, so that nobody waits for it, and it alone fails.
     ///
     /// # Errors
     /// As [`File::access`]; the class of a process that failed to move the bytes of others.
@@ -80,7 +79,7 @@ impl File {
         place: Place,
         data: Result<Data>,
     ) -> Result<usize> {
-        self.check_no_split()?;
+        let data = self.check_no_split().and(data);
         let mut together = Together::new(self, direction, place, data, true);
         let moved = process.wait(|process| together.advance(process).transpose());
         // An access that failed leaves the pointer where it was, and the end of the file stops it.
@@ -100,19 +99,21 @@ impl File {
         place: Place,
         data: Result<Data>,
     ) -> Result<Active> {
-        self.check_no_split()?;
+        let data = self.check_no_split().and(data);
         let together = Together::new(self, direction, place, data, false);
-        if together.access.view.representation.calls_program() {
+        if together.access.view.representation.calls_program(direction) {
             // Functions of the program run in its own thread only.
             let mut together = Together { is_blocking: true, ..together };
             return Ok(Active::Done(outcome_of(
                 process.wait(|process| together.advance(process).transpose()),
             )));
         }
+        let wrong = together.failure.clone();
         let operation = Operation::new(process.waker().clone());
         let task = Beside { together, operation: operation.clone() };
         process.tasks().start(process, Box::new(task));
-        Ok(Active::File(operation))
+        // What is wrong here is told at once; the task takes part for the others all the same.
+        wrong.map_or(Ok(Active::File(operation)), Err)
     }
 }
 
@@ -230,8 +231,8 @@ impl Together {
             let size = wishes.iter().map(|wish| wish.size).max().unwrap_or(0);
             self.access.end_at(size);
         }
-        let aggregators = self.file.aggregators();
-        let plan = Plan::new(&wishes, &aggregators, tuning.stripe_bytes, tuning.round_bytes);
+        let (aggregators, align) = (self.file.aggregators(), self.file.hints.align());
+        let plan = Plan::new(&wishes, &aggregators, align, tuning.round_bytes);
         let rounds = Rounds::new(plan, &self.access, self.is_blocking);
         match rounds {
             Ok(rounds) => Ok(Stage::Rounds(Box::new(rounds))),
@@ -239,7 +240,7 @@ impl Together {
             Err(error) => {
                 self.failure.get_or_insert(error);
                 self.access.bytes = 0;
-                let plan = Plan::new(&wishes, &aggregators, tuning.stripe_bytes, tuning.round_bytes);
+                let plan = Plan::new(&wishes, &aggregators, align, tuning.round_bytes);
                 Ok(Stage::Rounds(Box::new(Rounds::new(plan, &self.access, self.is_blocking)?)))
             }
         }
@@ -252,23 +253,24 @@ impl Together {
             return Ok(Stage::Alone(None));
         }
         if self.is_blocking {
-            let moved = file.carry_out(access)?;
+            let moved = file.carry_out_in_order(access)?;
             access.bytes = moved.file;
             let operation = Operation::ended(Ok(moved.memory));
             return Ok(Stage::Alone(Some(operation)));
         }
         let access = access.clone();
         let work = move |file: &File| file.carry_out(&access).map(|moved| moved.memory);
-        Ok(Stage::Alone(Some(run_beside(file.clone(), process.waker().clone(), work))))
+        Ok(Stage::Alone(Some(run_beside(Starter::Task, file, process.waker().clone(), work))))
     }
 
-    /// Tells all whether this process has failed, after the last round.
+    /// Tells all whether this process has failed to move bytes, after the last round. A mistake in
+    /// its own arguments is no matter of theirs.
     fn end_together(&mut self, moved: Result<usize>) -> Stage {
+        let class = moved.as_ref().err().map_or(mpi::MPI_SUCCESS, |error| error.class);
         let moved = moved.unwrap_or_else(|error| {
             self.failure.get_or_insert(error);
             0
         });
-        let class = self.failure.as_ref().map_or(mpi::MPI_SUCCESS, |error| error.class);
         Stage::Ending(Meeting::new(&self.file.comm, self.tag, &[u64::from(class as u32)]), moved)
     }
 }
@@ -293,11 +295,8 @@ impl File {
         if access.bytes == 0 {
             return Ok(Wish { size, ..Wish::NOTHING });
         }
-        let last = access.start.saturating_add(access.bytes as u64 - 1);
-        let start = access.view.place(access.start)?;
-        let end = access.view.place(last)?.saturating_add(1);
         Ok(Wish {
-            extent: Extent { start, end: end.max(start) },
+            extent: access.extent()?,
             bytes: access.bytes as u64,
             run_bytes: access.view.run_bytes().min(access.bytes as u64),
             may_share: access.view.is_distinct()

@@ -101,8 +101,11 @@ pub(super) struct Plan {
     pub extents: Vec<Extent>,
     /// The ranks that move bytes, each with its domain: the part of the file that it alone moves.
     pub domains: Vec<(usize, Extent)>,
-    /// Bytes of a domain that are moved in a round.
+    /// Bytes of a domain that are moved in a round, the first one perhaps less: the others begin at
+    /// borders.
     pub round_bytes: u64,
+    /// Borders lie at multiples of this many bytes, unless a round is shorter.
+    align: u64,
 }
 
 impl Plan {
@@ -123,21 +126,27 @@ impl Plan {
                 at = border;
             }
         }
-        Plan { extents, domains, round_bytes: round_bytes.max(1) }
+        Plan { extents, domains, round_bytes: round_bytes.max(1), align: align.max(1) }
+    }
+
+    /// The place from which a domain's rounds are counted: the border at or before its beginning.
+    fn base(&self, domain: Extent) -> u64 {
+        if self.round_bytes < self.align { domain.start } else { domain.start - domain.start % self.align }
     }
 
     /// Number of rounds, alike for all ranks.
     pub(super) fn rounds(&self) -> u64 {
-        let rounds = |(_, domain): &(usize, Extent)| (domain.end - domain.start).div_ceil(self.round_bytes);
+        let rounds =
+            |(_, domain): &(usize, Extent)| (domain.end - self.base(*domain)).div_ceil(self.round_bytes);
         self.domains.iter().map(rounds).max().unwrap_or(0)
     }
 
     /// The stretch of the file that an aggregator moves in a round; `None` if its domain is done.
     pub(super) fn stretch(&self, aggregator: usize, round: u64) -> Option<Extent> {
         let (_, domain) = self.domains[aggregator];
-        let start = domain.start.checked_add(self.round_bytes.checked_mul(round)?)?;
-        (start < domain.end)
-            .then(|| Extent { start, end: start.saturating_add(self.round_bytes).min(domain.end) })
+        let start = self.base(domain).checked_add(self.round_bytes.checked_mul(round)?)?;
+        let end = start.saturating_add(self.round_bytes).min(domain.end);
+        (start < domain.end).then(|| Extent { start: start.max(domain.start), end })
     }
 
     /// Returns whether a rank may have bytes in a stretch.
@@ -178,9 +187,13 @@ mod tests {
 
     #[test]
     fn domains_cover_what_is_accessed_each_byte_once_and_rounds_do_so_too() {
-        for (start, end, aggregators, align, round) in
-            [(0, 1000, 3, 64, 100), (7, 8, 5, 64, 10), (100, 100_000, 7, 4096, 5000), (5, 500, 1, 1, 1)]
-        {
+        for (start, end, aggregators, align, round) in [
+            (0, 1000, 3, 64, 100),
+            (7, 8, 5, 64, 10),
+            (100, 100_000, 7, 4096, 8192),
+            (5, 500, 1, 1, 1),
+            (63, 900, 2, 64, 64),
+        ] {
             let wishes = [wish(start, end, 1, 1), Wish::NOTHING];
             let ranks: Vec<usize> = (0..aggregators).collect();
             let plan = Plan::new(&wishes, &ranks, align, round);
@@ -191,6 +204,8 @@ mod tests {
                     let Some(stretch) = plan.stretch(i, turn) else { continue };
                     assert_eq!(stretch.start, at);
                     assert!(stretch.end - stretch.start <= round && plan.meets(0, stretch));
+                    let is_whole = round % align == 0;
+                    assert!(!is_whole || stretch.start == start || stretch.start % align == 0);
                     assert!(!plan.meets(1, stretch));
                     at = stretch.end;
                 }

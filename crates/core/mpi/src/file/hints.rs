@@ -129,7 +129,7 @@ impl Tuning {
     }
 
     /// Takes over a hint if it is valid.
-    pub(super) fn take(&mut self, key: &str, value: &str) {
+    pub(super) fn take(&mut self, key: &str, value: &str) -> Taken {
         let number = match key {
             "cb_nodes" => &mut self.aggregators,
             "cb_buffer_size" => &mut self.round_bytes,
@@ -138,27 +138,45 @@ impl Tuning {
             "striping_factor" => &mut self.stripes,
             "striping_unit" => &mut self.stripe_bytes,
             "romio_no_indep_rw" => {
-                self.is_collective_only = value.parse().unwrap_or(self.is_collective_only);
-                return;
+                let given = value.parse();
+                self.is_collective_only = given.clone().unwrap_or(self.is_collective_only);
+                return Taken::of(given.is_ok());
             }
             _ => return self.choose(key, value),
         };
-        if let Some(given) = value.parse().ok().filter(|given| (1..=i64::MAX as u64).contains(given)) {
-            *number = given;
-        }
+        let given = value.parse().ok().filter(|given| (1..=i64::MAX as u64).contains(given));
+        *number = given.unwrap_or(*number);
+        Taken::of(given.is_some())
     }
 
-    fn choose(&mut self, key: &str, value: &str) {
+    fn choose(&mut self, key: &str, value: &str) -> Taken {
         let choice = match key {
             "romio_cb_read" => &mut self.collective_read,
             "romio_cb_write" => &mut self.collective_write,
             "romio_ds_read" => &mut self.sieve_read,
             "romio_ds_write" => &mut self.sieve_write,
-            _ => return,
+            _ => return Taken::NoKey,
         };
-        if let Some(given) = Choice::named(value) {
-            *choice = given;
-        }
+        let given = Choice::named(value);
+        *choice = given.unwrap_or(*choice);
+        Taken::of(given.is_some())
+    }
+}
+
+/// The outcome of a hint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// The hint is in use.
+    Whole,
+    /// No hint has this key.
+    NoKey,
+    /// The hint has no such value.
+    NoValue,
+}
+
+impl Taken {
+    fn of(is_valid: bool) -> Taken {
+        if is_valid { Taken::Whole } else { Taken::NoValue }
     }
 }
 

@@ -1,9 +1,10 @@
-/* A rank crashes, in a function of the program. */
+/* A rank crashes, in a function of the program or in a call. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static void own_handler(int signal)
@@ -19,6 +20,8 @@ static __attribute__((noinline)) void crash(const char *mode, volatile int *nowh
 {
     if (!strcmp(mode, "abort"))
         abort();
+    if (!strcmp(mode, "buffer")) /* as memory of a GPU: no processor may read it */
+        MPI_Send(mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 8, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
     if (!strcmp(mode, "division"))
         *zero = 100 / *zero;
     *nowhere = *zero;

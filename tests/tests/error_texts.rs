@@ -69,6 +69,9 @@ fn a_crash_is_told_with_its_place() {
         ended.complains("called from main (crashes.c:");
     }
     crashes("division").complains("likely cause: an error in the program: an integer was divided by zero");
+    let ended = crashes("buffer");
+    assert_eq!(ended.code, 139, "{ended:?}");
+    ended.complains("called from crash (crashes.c:").complains("or in the memory of a GPU");
     let ended = crashes("stack");
     assert_eq!(ended.code, 139, "{ended:?}");
     ended.complains("overflow (crashes.c:");

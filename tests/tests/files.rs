@@ -54,6 +54,20 @@ fn a_sync_shows_what_others_wrote_where_machines_keep_what_they_read() {
     passes("file_looks", &[1, 3]);
 }
 
+/// The program opens several files; the hints come from outside each time.
+#[test]
+fn a_mistyped_hint_from_outside_is_told_once() {
+    let (program, folder) = (program("file_model"), folder("mistyped"));
+    let hints = build_dir().join(format!("mistyped-hints.{}", std::process::id()));
+    std::fs::write(&hints, "romio_cb_raed enable\n").expect("writable");
+    let job = job(2, &program).arg(&folder).args(["0", "3"]).env("ROMIO_HINTS", &hints);
+    let ended = job.run().ok();
+    let told = ended.stderr.matches("line 1: romio_cb_raed enable: no such hint here").count();
+    assert_eq!(told, 1, "{}", ended.stderr);
+    std::fs::remove_dir_all(folder).expect("removable");
+    std::fs::remove_file(hints).expect("removable");
+}
+
 /// Thousands of accesses: 25 in each of these files.
 #[test]
 fn random_accesses_leave_what_a_plain_array_says() {

@@ -71,16 +71,52 @@ fn a_process_without_a_launcher_says_for_what_it_waits() {
     speaks_for_itself(&String::from_utf8_lossy(&output.stderr), sentence, remedy);
 }
 
-#[test]
-fn ranks_under_mpichs_launcher_say_for_what_they_wait() {
+/// MPICH's launcher, if it is installed.
+fn hydra() -> Option<PathBuf> {
     let prefix =
         std::env::var_os("VERBENA_MPICH").map_or_else(|| top().join("target/peers/mpich"), PathBuf::from);
     let hydra = prefix.join("bin/mpiexec");
     if !hydra.is_file() {
-        return skip(Lack::Installed, "MPICH is not installed; run `cargo xtask peers --quick`");
+        skip(Lack::Installed, "MPICH is not installed; run `cargo xtask peers --quick`");
+        return None;
     }
+    Some(hydra)
+}
+
+#[test]
+fn ranks_under_mpichs_launcher_say_for_what_they_wait() {
+    let Some(hydra) = hydra() else { return };
     let job = Job::under(&hydra, 2).arg(program("two_receives")).env("MPIEXEC_TIMEOUT", "5");
-    let ended = job.env("VERBENA_HANG_SECONDS", HANG_SECONDS).run();
+    each_says_for_what_it_waits(&job.env("VERBENA_HANG_SECONDS", HANG_SECONDS).run());
+}
+
+#[test]
+fn a_process_tells_of_each_silence_of_one_wait() {
+    let Some(hydra) = hydra() else { return };
+    let job = Job::under(&hydra, 3).arg(program("two_silences"));
+    let ended = job.env("VERBENA_HANG_SECONDS", HANG_SECONDS).run().ok();
+    let told = ended.stderr.matches("verbena: process 0 of 3 gets no further in MPI").count();
+    assert_eq!(told, 2, "{}", ended.stderr);
+}
+
+#[test]
+fn ranks_under_open_mpis_launcher_say_for_what_they_wait() {
+    let prefix =
+        std::env::var_os("VERBENA_OPENMPI").map_or_else(|| top().join("target/peers/openmpi"), PathBuf::from);
+    let prterun = prefix.join("bin/prterun");
+    if !prterun.is_file() {
+        return skip(
+            Lack::Optional,
+            "Open MPI is not installed; run `cargo xtask peers`, or set VERBENA_OPENMPI",
+        );
+    }
+    let options = ["--allow-run-as-root", "--oversubscribe", "-x", "VERBENA_HANG_SECONDS"];
+    let job = Job::limited(&prterun, 2, 6).args(options).arg(program("two_receives"));
+    each_says_for_what_it_waits(&job.env("VERBENA_HANG_SECONDS", HANG_SECONDS).run());
+}
+
+#[track_caller]
+fn each_says_for_what_it_waits(ended: &Ended) {
     for (rank, other) in [(0, 1), (1, 0)] {
         let sentence = format!(
             "verbena: process {rank} of 2 gets no further in MPI\n  on: rank {rank} waits in MPI_Recv for a message \

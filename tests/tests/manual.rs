@@ -57,6 +57,23 @@ fn mandoc_finds_nothing_to_mend_in_any_page() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
+/// `man -k` and `whatis` find what a page's first section says, as `lexgrog` reads it.
+#[test]
+fn the_index_of_the_manual_takes_every_page() {
+    if !has("lexgrog") {
+        return;
+    }
+    let pages: Vec<PathBuf> = pages("man1").into_iter().chain(pages("man3")).collect();
+    let output = Command::new("lexgrog").args(&pages).output().expect("lexgrog starts");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{said}");
+    for page in &pages {
+        let name = page.file_name().expect("a file").to_string_lossy().into_owned();
+        let (name, _) = name.split_once('.').expect("NAME.SECTION.gz");
+        assert!(said.contains(&format!("\"{name} - ")), "{name}: {said}");
+    }
+}
+
 #[test]
 fn every_command_and_function_has_a_page() {
     for name in ["mpiexec", "mpirun", "mpicc", "mpicxx", "mpic++", "mpifort", "mpif90", "mpif77", "verbena"] {

@@ -55,6 +55,9 @@ pub(super) struct Needs {
     pub libraries: BTreeSet<String>,
     /// The newest version of a symbol of the C library; none if it needs none of them.
     pub glibc: Option<Glibc>,
+    /// Symbols without a version that must be in some library. The C library's have versions: one
+    /// that it got after the version of the build is among these.
+    pub unversioned: BTreeSet<String>,
 }
 
 impl Needs {
@@ -62,6 +65,7 @@ impl Needs {
     pub(super) fn add(&mut self, other: Needs) {
         self.libraries.extend(other.libraries);
         self.glibc = self.glibc.max(other.glibc);
+        self.unversioned.extend(other.unversioned);
     }
 }
 
@@ -85,7 +89,33 @@ pub(super) fn needs(bytes: &[u8]) -> Result<Needs> {
             }
         }
     }
-    Ok(Needs { libraries: elf.libraries.iter().map(|name| (*name).to_string()).collect(), glibc })
+    let libraries = elf.libraries.iter().map(|name| (*name).to_string()).collect();
+    Ok(Needs { libraries, glibc, unversioned: unversioned(&elf) })
+}
+
+/// The symbols without a version that a file takes from others, and cannot do without.
+fn unversioned(elf: &Elf<'_>) -> BTreeSet<String> {
+    // 0 and 1 are no versions; the highest bit hides a symbol.
+    let has_version = |index: usize| {
+        let number = elf.versym.as_ref().and_then(|all| all.get_at(index));
+        number.is_some_and(|number| number.version() > 1)
+    };
+    let is_taken = |symbol: &goblin::elf::Sym| {
+        symbol.is_import() && symbol.st_bind() == goblin::elf::sym::STB_GLOBAL && symbol.st_name != 0
+    };
+    let taken = elf.dynsyms.iter().enumerate();
+    let taken = taken.filter(|(index, symbol)| is_taken(symbol) && !has_version(*index));
+    taken.filter_map(|(_, symbol)| Some(elf.dynstrtab.get_at(symbol.st_name)?.to_string())).collect()
+}
+
+/// The names that a file gives to others.
+///
+/// # Errors
+/// The file is damaged.
+pub(super) fn names(bytes: &[u8]) -> Result<BTreeSet<String>> {
+    let elf = Elf::parse(bytes).context("the file is no program and no library")?;
+    let given = elf.dynsyms.iter().filter(|symbol| !symbol.is_import());
+    Ok(given.filter_map(|symbol| Some(elf.dynstrtab.get_at(symbol.st_name)?.to_string())).collect())
 }
 
 /// The sort of a symbol.
@@ -189,7 +219,22 @@ mod tests {
         let needs = needs(&own).expect("an ELF file");
         assert!(needs.libraries.contains("libc.so.6"), "{needs:?}");
         assert!(needs.glibc >= Some(Glibc::new(2, 2, 5)), "{needs:?}");
+        assert_eq!(needs.unversioned, BTreeSet::new(), "all are of libraries that have versions");
         assert!(super::needs(b"\x7fELF and no more").is_err());
+    }
+
+    #[test]
+    fn a_symbol_that_no_c_library_has_is_found() {
+        let text = "int of_2099(void); int __attribute__((weak)) perhaps(void);\n\
+                    int own(void) { return of_2099() + (perhaps ? perhaps() : 0); }\n";
+        let folder = verbena_testing::files::Folder::new("unversioned", &[("a.c", text)]);
+        let (source, file) = (folder.0.join("a.c"), folder.0.join("liba.so"));
+        let mut cc = std::process::Command::new("cc");
+        let made = cc.args(["-shared", "-fPIC", "-o"]).arg(&file).arg(&source).status();
+        assert!(made.expect("a C compiler").success());
+        let bytes = std::fs::read(&file).expect("made");
+        assert_eq!(needs(&bytes).expect("a library").unversioned, BTreeSet::from(["of_2099".to_string()]));
+        assert!(names(&bytes).expect("a library").contains("own"));
     }
 
     /// The machine's own C library: a symbol that got a new version later is taken in its old one.

@@ -3,7 +3,8 @@
 use super::command::{self, said};
 use super::elf::{self, Needs};
 use super::ground::Ground;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -100,17 +101,24 @@ impl Image {
     /// The needs of all programs and libraries together, less what they bring themselves.
     ///
     /// # Errors
-    /// A file cannot be read, or is damaged.
+    /// A file cannot be read, is damaged, or needs a symbol that no library has.
     pub(super) fn needs(&self) -> Result<Needs> {
-        let mut all = Needs::default();
+        let (mut all, mut given) = (Needs::default(), BTreeSet::new());
         for entry in self.entries.iter().filter(|entry| entry.target.is_none()) {
             let bytes = self.contents(entry)?;
             if elf::is_elf(&bytes) {
                 all.add(elf::needs(&bytes).with_context(|| entry.path.clone())?);
+                given.extend(elf::names(&bytes)?);
             }
         }
         let own = |name: &String| self.entries.iter().any(|entry| entry.path == format!("lib/{name}"));
         all.libraries.retain(|name| !own(name));
+        all.unversioned.retain(|name| !given.contains(name));
+        ensure!(
+            all.unversioned.is_empty(),
+            "no library has these symbols, as if the C library of the build were too old for them: {:?}",
+            all.unversioned
+        );
         Ok(all)
     }
 

@@ -301,7 +301,11 @@ mod tests {
     use super::*;
 
     fn needs(libraries: &[&str], glibc: Option<Glibc>) -> Needs {
-        Needs { libraries: libraries.iter().map(|name| (*name).to_string()).collect(), glibc }
+        Needs {
+            libraries: libraries.iter().map(|name| (*name).to_string()).collect(),
+            glibc,
+            ..Needs::default()
+        }
     }
 
     #[test]

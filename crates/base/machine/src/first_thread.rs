@@ -14,8 +14,9 @@ pub struct FirstThread(&'static AtomicU32);
 impl FirstThread {
     /// The calling thread, if it is the program's first one and the kernel keeps its core.
     pub fn here() -> Option<FirstThread> {
-        // SAFETY: both calls only return numbers.
-        let is_first = unsafe { libc::gettid() == libc::getpid() };
+        // SAFETY: both calls only return numbers. The C library has `gettid` from 2.30 on, packages
+        // run with 2.28.
+        let is_first = unsafe { libc::syscall(libc::SYS_gettid) == libc::c_long::from(libc::getpid()) };
         let word = if is_first { (thread_pointer()?.checked_add_signed(offset()?)?) + CORE_AT } else { 0 };
         // SAFETY: the area is aligned to 32 bytes and lies in the first thread's static block of
         // variables, which stays until the process ends. Only the kernel writes it, whole words.

@@ -10,15 +10,32 @@ use crate::cgroup::{self, Group, Version};
 /// 2^63 bytes where nobody has set it.
 const UNLIMITED_BYTES: u64 = 1 << 60;
 
-/// Bytes that are free for this process, by the machine and by its control groups.
-pub fn bytes() -> u64 {
-    let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| available(&text));
-    cgroup::groups("memory").iter().filter_map(left).chain(machine).min().unwrap_or(u64::MAX)
+/// The memory that is free for a process, and what bounds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Headroom {
+    /// Bytes that are free, by the machine and by the control groups.
+    pub bytes: u64,
+    /// The limit of the control group that leaves no more than that, in bytes; `None` if it is the
+    /// machine that has no more.
+    pub limit: Option<u64>,
 }
 
-/// The least limit of the control groups of this process, in bytes; `None` if there is none.
-pub fn limit() -> Option<u64> {
-    cgroup::groups("memory").iter().filter_map(limit_of).min()
+/// Bytes that are free for this process, by the machine and by its control groups.
+pub fn bytes() -> u64 {
+    look().bytes
+}
+
+/// The memory that is free for this process.
+pub fn look() -> Headroom {
+    let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| available(&text));
+    of(machine, &cgroup::groups("memory"))
+}
+
+fn of(machine: Option<u64>, groups: &[Group]) -> Headroom {
+    let machine = Headroom { bytes: machine.unwrap_or(u64::MAX), limit: None };
+    let left = |group| Some(Headroom { bytes: left(group)?, limit: limit_of(group) });
+    let tightest = groups.iter().filter_map(left).min_by_key(|group| group.bytes);
+    tightest.filter(|group| group.bytes <= machine.bytes && group.limit.is_some()).unwrap_or(machine)
 }
 
 fn limit_of(group: &Group) -> Option<u64> {
@@ -90,6 +107,25 @@ mod tests {
         assert_eq!(limits("0::/a"), []);
         assert_eq!(limits("7:memory:/c"), [120 << 20]);
         assert_eq!(limits("7:memory:/"), []);
+    }
+
+    #[test]
+    fn what_leaves_least_is_named() {
+        let mount = Folder::new(
+            "memory-headroom",
+            &[
+                ("a/memory.max", "3000\n"),
+                ("a/memory.current", "100\n"),
+                ("a/b/memory.max", "2000\n"),
+                ("a/b/memory.current", "10\n"),
+            ],
+        );
+        let groups = cgroup::groups_of_line(&mount.0, "0::/a/b", "memory");
+        assert_eq!(of(Some(5000), &groups), Headroom { bytes: 1990, limit: Some(2000) });
+        let machine = Headroom { bytes: 500, limit: None };
+        assert_eq!(of(Some(500), &groups), machine, "the limit is above what the machine has");
+        assert_eq!(of(Some(500), &[]), machine);
+        assert_eq!(of(None, &groups).limit, Some(2000));
     }
 
     #[test]

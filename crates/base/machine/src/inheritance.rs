@@ -1,6 +1,7 @@
 //! Sockets that other libraries open in this process, and that the programs which it starts would
 //! inherit: a daemon would keep the port.
 
+use std::io;
 use std::os::fd::RawFd;
 
 /// The part of a socket's address, as the system writes it, by which two are the same: family, port
@@ -17,14 +18,20 @@ fn place(address: &[u8]) -> Option<(u16, &[u8], &[u8])> {
 
 /// Lets no program that this process starts inherit the sockets that listen at this address of the
 /// internet. Returns how many there are.
-pub fn end_at_exec(address: &[u8]) -> usize {
-    let Some(place_of_it) = place(address) else { return 0 };
-    let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return 0 };
+///
+/// # Errors
+/// The system does not list the sockets, or one of them stays as it is.
+pub fn end_at_exec(address: &[u8]) -> io::Result<usize> {
+    let Some(place_of_it) = place(address) else { return Ok(0) };
+    let entries = std::fs::read_dir("/proc/self/fd")?;
     let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<RawFd>().ok());
     // All names first: the list itself has a number, which is closed at its end.
     let numbers: Vec<RawFd> = numbers.collect();
     let is_it = |number: &RawFd| listens_at(*number).is_some_and(|at| place(&at) == Some(place_of_it));
-    numbers.into_iter().filter(is_it).filter(|number| close_at_exec(*number)).count()
+    let found: Vec<RawFd> = numbers.into_iter().filter(is_it).collect();
+    // All of them, also behind one that fails.
+    let outcomes: Vec<io::Result<()>> = found.iter().map(|number| close_at_exec(*number)).collect();
+    outcomes.into_iter().collect::<io::Result<()>>().map(|()| found.len())
 }
 
 /// The address at which a descriptor listens; `None` if it does not.
@@ -45,11 +52,14 @@ fn listens_at(number: RawFd) -> Option<Vec<u8>> {
     (asked == 0).then(|| address[..address.len().min(bytes as usize)].to_vec())
 }
 
-fn close_at_exec(number: RawFd) -> bool {
+fn close_at_exec(number: RawFd) -> io::Result<()> {
     // SAFETY: a call on a number, which changes no memory.
     let flags = unsafe { libc::fcntl(number, libc::F_GETFD) };
     // SAFETY: as above.
-    flags >= 0 && unsafe { libc::fcntl(number, libc::F_SETFD, flags | libc::FD_CLOEXEC) } == 0
+    if flags < 0 || unsafe { libc::fcntl(number, libc::F_SETFD, flags | libc::FD_CLOEXEC) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -77,9 +87,11 @@ mod tests {
             assert_eq!(unsafe { libc::fcntl(socket.as_raw_fd(), libc::F_SETFD, 0) }, 0);
         }
         let address = written(sockets[0].local_addr().expect("bound"));
-        assert_eq!(end_at_exec(&address), 1);
+        assert_eq!(end_at_exec(&address).expect("listed"), 1);
         assert_eq!(sockets.each_ref().map(flags), [libc::FD_CLOEXEC, 0]);
-        assert_eq!(end_at_exec(b"/some/other/address"), 0);
-        assert_eq!(end_at_exec(&[]), 0);
+        assert_eq!(end_at_exec(b"/some/other/address").expect("none"), 0);
+        assert_eq!(end_at_exec(&[]).expect("none"), 0);
+        let gone = close_at_exec(-1).expect_err("no descriptor");
+        assert_eq!(gone.raw_os_error(), Some(libc::EBADF));
     }
 }

@@ -337,7 +337,7 @@ impl Channel for ShmChannel {
             look::finding(self.empty_ns),
             self.cells.finding(),
             match &self.heap {
-                Ok(heap) => format!("heap for windows: {} bytes for each rank at most", heap.slice_bytes()),
+                Ok(heap) => heap.finding(headroom::look()),
                 Err(why) => format!("no heap for windows: {why}"),
             },
         ];

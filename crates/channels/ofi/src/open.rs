@@ -171,14 +171,16 @@ impl End {
         };
         let (major, minor) = library.version();
         let look_ns = price(&mut net);
-        let findings = vec![
+        let mut findings = vec![
             format!("libfabric {major}.{minor}, provider {provider} (VERBENA_OFI_PROVIDER chooses another)"),
             format!("interface {place}: {why} (VERBENA_OFI_INTERFACE chooses another)"),
             look::finding(look_ns),
         ];
         let address = net.endpoint.address()?;
         // A daemon that a rank starts would keep the port, were it inherited.
-        verbena_machine::inheritance::end_at_exec(&address);
+        if let Err(error) = verbena_machine::inheritance::end_at_exec(&address) {
+            findings.push(format!("programs that this process starts keep its port open: {error}"));
+        }
         let token = random::secret()?;
         let contact = Contact { provider, place, address, token };
         Ok(End { net, contact, findings, settings, look_ns })

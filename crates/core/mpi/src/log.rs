@@ -56,6 +56,11 @@ pub fn write(me: u32, size: u32, lines: &[String]) {
     }
 }
 
+/// Warns the user of something that ends nothing, whatever the level.
+pub(crate) fn warn(process: &Process, fault: &Fault) {
+    eprintln!("verbena: process {} of {}: warning: {fault}", process.me(), process.size());
+}
+
 /// Logs how this process started: the launcher's protocol, the job, the channels that are open.
 pub fn started(process: &Process, launcher: &str, job: &str) {
     if level() == Level::None {

@@ -29,17 +29,22 @@ struct Still {
     beats: u64,
     since_ms: u64,
     is_told: bool,
+    /// The number of silences that were told of.
+    told: u64,
 }
 
 impl Still {
-    /// Takes a look at this time. Returns whether it is time to tell: once for each silence.
-    fn look(&mut self, beats: u64, now_ms: u64, limit_ms: u64) -> bool {
+    /// Takes a look at this time. Returns the number of the silence if it is time to tell of it,
+    /// which is once for each, and else 0. A wait answers each number once, and one wait may have
+    /// several silences, with bytes that came between.
+    fn look(&mut self, beats: u64, now_ms: u64, limit_ms: u64) -> u64 {
         if beats != self.beats || self.since_ms == 0 {
-            *self = Still { beats, since_ms: now_ms.max(1), is_told: false };
+            *self = Still { beats, since_ms: now_ms.max(1), is_told: false, told: self.told };
         }
         let is_due = !self.is_told && now_ms.saturating_sub(self.since_ms) >= limit_ms;
         self.is_told |= is_due;
-        is_due
+        self.told += u64::from(is_due);
+        if is_due { self.told } else { 0 }
     }
 }
 
@@ -60,7 +65,7 @@ impl Watch for Alone {
     fn question(&self) -> u64 {
         let mut still = self.still.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let beats = self.beats.load(Ordering::Relaxed);
-        u64::from(still.look(beats, status::now_ms(), self.limit_ms))
+        still.look(beats, status::now_ms(), self.limit_ms)
     }
 
     /// A process speaks in a wait only, where its own clock asks.
@@ -126,12 +131,13 @@ mod tests {
     #[test]
     fn each_silence_is_told_of_once() {
         let mut still = Still::default();
-        assert!(!still.look(1, 100, 50));
-        assert!(!still.look(1, 149, 50));
-        assert!(still.look(1, 150, 50));
-        assert!(!still.look(1, 400, 50), "told already");
-        assert!(!still.look(2, 410, 50), "it got further");
-        assert!(still.look(2, 460, 50));
+        assert_eq!(still.look(1, 100, 50), 0);
+        assert_eq!(still.look(1, 149, 50), 0);
+        assert_eq!(still.look(1, 150, 50), 1);
+        assert_eq!(still.look(1, 400, 50), 0, "told already");
+        assert_eq!(still.look(2, 410, 50), 0, "it got further");
+        assert_eq!(still.look(2, 460, 50), 2, "a number that the same wait has not answered yet");
+        assert_eq!(still.look(2, 900, 50), 0);
     }
 
     fn waiting(awaited: Awaited) -> Snapshot {

@@ -237,10 +237,19 @@ pub fn places(rank: &Rank) -> String {
     if told.is_empty() { String::new() } else { format!(", at {}", told.join(", called from ")) }
 }
 
-/// All places of a thread, the innermost first: "at f (a.c:3), called from main (a.c:9)".
+/// All places of a thread, the innermost first: "at f (a.c:3), called from main (a.c:9)". Of places
+/// without a name that follow each other in a file, the innermost stands for all.
 pub fn path(places: &[Place]) -> String {
-    let told: Vec<String> = places.iter().map(place).collect();
+    let mut told: Vec<&Place> = places.iter().collect();
+    told.dedup_by(|outer, inner| nameless_in(outer).is_some_and(|file| nameless_in(inner) == Some(file)));
+    let told: Vec<String> = told.into_iter().map(place).collect();
     if told.is_empty() { String::new() } else { format!("at {}", told.join(", called from ")) }
+}
+
+/// The file of a place in it of which no name is known.
+fn nameless_in(place: &Place) -> Option<&str> {
+    let (file, _) = place.function.split_once("+0x").filter(|_| place.line.is_none())?;
+    Some(file)
 }
 
 fn place(place: &Place) -> String {
@@ -337,5 +346,13 @@ mod tests {
         assert_eq!(places(&cast.ranks()[0]), ", at swap (ring.c:12), called from main (ring.c:30)");
         cast.wait(0).python = vec!["ring.py:3 in main".into()];
         assert_eq!(places(&cast.ranks()[0]), ", at ring.py:3 in main");
+    }
+
+    #[test]
+    fn places_without_a_name_are_told_once_for_each_file() {
+        let at = |function: &str| Place { function: function.into(), line: None };
+        let all = ["c.so+0x1", "m.so+0x2", "m.so+0x3", "f", "m.so+0x4", "main", "main"].map(at);
+        let told = ["c.so+0x1", "m.so+0x2", "f", "m.so+0x4", "main", "main"].join(", called from ");
+        assert_eq!(path(&all), format!("at {told}"));
     }
 }

@@ -28,8 +28,9 @@ pub fn explain<'a>(failure: &Failure, place: impl Fn(u32) -> Place<'a>) -> Fault
     match failure {
         Failure::Killed { rank, signal } => {
             let Place { crash, core, .. } = place(*rank);
+            let is_of_buffer = crash.is_some_and(is_in_library);
             let crash = crash.map_or(String::new(), |crash| format!(", {crash}"));
-            killed(*rank, *signal, on(*rank) + &crash, core)
+            killed(*rank, *signal, is_of_buffer, on(*rank) + &crash, core)
         }
         Failure::Unnoticed { rank, signal } => unnoticed(*rank, *signal, on(*rank)),
         Failure::Aborted { rank, code } => Fault::new(
@@ -50,8 +51,7 @@ pub fn explain<'a>(failure: &Failure, place: impl Fn(u32) -> Place<'a>) -> Fault
             on(*rank),
             "a shared library of the program was not found, or a shell did not find a command: the line above says \
              which",
-            "see ldd PROGRAM; name the folder of the library in LD_LIBRARY_PATH, with -x LD_LIBRARY_PATH for other \
-             hosts",
+            "see ldd PROGRAM; name the folder of the library in LD_LIBRARY_PATH, which goes to other hosts too",
         ),
         Failure::Failed { rank, code } => Fault::new(
             format!("Rank {rank} exited with code {code} before the others were done; the job is ended."),
@@ -128,8 +128,17 @@ fn garbled(rank: u32, error: &str, on: &str) -> Fault {
     )
 }
 
-fn killed(rank: u32, signal: i32, on: String, core: Option<&str>) -> Fault {
-    let (cause, advice) = hint(signal);
+/// Returns whether a crash at these places was in the library, or in a function of the C library
+/// that it called.
+fn is_in_library(crash: &str) -> bool {
+    let mut places = crash.trim_start_matches("at ").split(", called from ");
+    let is_of_c = |place: &str| place.starts_with("libc.so") || place.starts_with("ld-linux");
+    let first = places.find(|place| !is_of_c(place)).unwrap_or_default();
+    ["libmpi_abi.so", "libmpi.so", "MPI_", "PMPI_", "verbena_"].iter().any(|begin| first.starts_with(begin))
+}
+
+fn killed(rank: u32, signal: i32, is_of_buffer: bool, on: String, core: Option<&str>) -> Fault {
+    let (cause, advice) = hint(signal, is_of_buffer);
     let advice = core.unwrap_or(advice);
     let what =
         format!("Rank {rank} was killed by signal {signal} ({}); the job is ended.", signal_name(signal));
@@ -146,9 +155,14 @@ fn absent(rank: u32, fresh: bool, on: String) -> Fault {
     )
 }
 
-/// The likely cause of a signal, and what to do.
-fn hint(signal: i32) -> (&'static str, &'static str) {
+/// The likely cause of a signal, and what to do. `is_of_buffer`: it came in a call of MPI.
+fn hint(signal: i32, is_of_buffer: bool) -> (&'static str, &'static str) {
     match signal {
+        libc::SIGSEGV if is_of_buffer => (
+            "a buffer that the program gave to the call is no memory that a processor may read or write: it is too \
+             short, was freed, lies at a wrong address, or in the memory of a GPU, which this library does not take",
+            "look at buffer, count and datatype of the call; copy what lies in a GPU's memory to the host first",
+        ),
         libc::SIGFPE => (
             "an error in the program: an integer was divided by zero, or the quotient has no place in its type",
             "allow a core file (ulimit -c unlimited) or run one rank under a debugger",
@@ -256,6 +270,28 @@ mod tests {
         assert_eq!(text.lines().count(), 4, "{text}");
         assert!(text.starts_with("Rank 3 was killed by signal 9 (SIGKILL); the others go on."), "{text}");
         assert!(text.contains("pid 77, host here, program prog, at f"), "{text}");
+    }
+
+    #[test]
+    fn a_crash_in_the_library_is_about_a_buffer() {
+        let of = |crash: &str, signal| {
+            let (host, program) = ("here", OsStr::new("prog"));
+            let place = |_| Place { pid: 77, host, program, crash: Some(crash), core: None };
+            explain(&Failure::Killed { rank: 3, signal }, place).cause
+        };
+        for crash in [
+            "at libc.so.6+0x1, called from libmpi_abi.so.1+0x2, called from main (a.c:1)",
+            "at libmpi_abi.so.1+0x2, called from main",
+            "at PMPI_Send, called from main",
+        ] {
+            assert!(of(crash, libc::SIGSEGV).contains("memory of a GPU"), "{crash}");
+            assert!(!of(crash, libc::SIGABRT).contains("buffer"), "{crash}");
+        }
+        for crash in
+            ["at f (a.c:1), called from PMPI_Reduce, called from main", "at libc.so.6+0x1, called from f"]
+        {
+            assert!(!of(crash, libc::SIGSEGV).contains("buffer"), "{crash}");
+        }
     }
 
     #[test]

@@ -25,13 +25,18 @@ const LOCAL: [&str; 15] = [
     "XDG_SESSION_ID",
 ];
 
+/// Goes along like our own: without it a program that needs it runs on the MPI library that it was
+/// linked to, if that is there, without a word. Hydra does the same, and PRRTE sets it by its
+/// prefix.
+const LIBRARIES: &str = "LD_LIBRARY_PATH";
+
 /// The variables of `all` that go to other hosts.
 pub fn variables(
     exports: &Exports,
     all: impl Iterator<Item = (OsString, OsString)>,
 ) -> Vec<(OsString, OsString)> {
     let goes = |name: &OsStr| {
-        let ours = name.as_bytes().starts_with(b"VERBENA_");
+        let ours = name.as_bytes().starts_with(b"VERBENA_") || name == LIBRARIES;
         ours || exports.names.iter().any(|named| named == name)
             || exports.all && !LOCAL.iter().any(|local| name == *local)
     };
@@ -63,16 +68,16 @@ mod tests {
 
     fn exported(all: bool, names: &[&str]) -> Vec<String> {
         let exports = Exports { all, names: names.iter().map(OsString::from).collect() };
-        let have = ["VERBENA_CMA", "PATH", "LD_LIBRARY_PATH", "PWD", "VERBEN"];
+        let have = ["VERBENA_CMA", "PATH", LIBRARIES, "MANPATH", "PWD", "VERBEN"];
         let have = have.iter().map(|name| (OsString::from(name), OsString::from("x")));
         variables(&exports, have).into_iter().map(|(name, _)| name.into_string().unwrap()).collect()
     }
 
     #[test]
-    fn settings_always_go_and_others_when_asked() {
-        assert_eq!(exported(false, &[]), ["VERBENA_CMA"]);
-        assert_eq!(exported(false, &["LD_LIBRARY_PATH", "NONE"]), ["VERBENA_CMA", "LD_LIBRARY_PATH"]);
-        assert_eq!(exported(true, &[]), ["VERBENA_CMA", "PATH", "LD_LIBRARY_PATH", "VERBEN"]);
+    fn settings_and_libraries_always_go_and_others_when_asked() {
+        assert_eq!(exported(false, &[]), ["VERBENA_CMA", LIBRARIES]);
+        assert_eq!(exported(false, &["MANPATH", "NONE"]), ["VERBENA_CMA", LIBRARIES, "MANPATH"]);
+        assert_eq!(exported(true, &[]), ["VERBENA_CMA", "PATH", LIBRARIES, "MANPATH", "VERBEN"]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ const SECTIONS: [(&str, &str); 4] = [
     (
         "Environment",
         "Variables whose names begin with VERBENA_ are settings of the library: verbena info --settings lists \
-         them. They go to all hosts. MPIEXEC_TIMEOUT is the default of --timeout, MPIEXEC_PORT_RANGE=LOW:HIGH \
+         them. They go to all hosts, and so does LD_LIBRARY_PATH. MPIEXEC_TIMEOUT is the default of --timeout, MPIEXEC_PORT_RANGE=LOW:HIGH \
          limits the TCP ports of the ranks, HYDRA_HOST_FILE is the default of --hostfile.\n\nEach rank has \
          VERBENA_LOCAL_RANK and VERBENA_LOCAL_SIZE, its place among the ranks of its host, and the same under \
          the names MPI_LOCALRANKID and MPI_LOCALNRANKS.",

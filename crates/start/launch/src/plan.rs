@@ -28,7 +28,8 @@ pub struct Assignment {
     pub part: u32,
 }
 
-/// The variables that go to other hosts, besides those whose name begins with `VERBENA_`.
+/// The variables that go to other hosts, besides `LD_LIBRARY_PATH` and those whose name begins with
+/// `VERBENA_`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exports {
     /// All but those that describe this host and this session.

@@ -13,8 +13,8 @@ const HEAD: &str = "\
 
 A message has four parts: what failed, on what, the likely cause, what to do. This page lists what
 Verbena can say, without the second part, which holds the facts of your job. `…` stands for a
-value. Where a part depends on the case, its texts stand here, or the cell is empty: the message
-itself has it. [When it fails](fails.md) has the frequent ones with examples.
+value. Where a part depends on the case, its texts stand here, or it is left to the message: *it
+says*. [When it fails](fails.md) has the frequent ones with examples.
 
 In the text of a job, the rank and the call with its arguments come first, as in
 `verbena: process 1 of 2: MPI_Barrier(comm=MPI_COMM_WORLD) failed:`, and then the message. Those of
@@ -100,6 +100,9 @@ fn key(what: &str) -> String {
 }
 
 fn shown(texts: &[String]) -> String {
+    if texts.is_empty() {
+        return "*it says*".into();
+    }
     texts.iter().map(|text| cell(text)).collect::<Vec<_>>().join("; or: ")
 }
 

@@ -31,7 +31,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use verbena_channel::Peer;
 use verbena_channel::heap::{Block, Heap, Lender, Ticket};
 use verbena_fault::Fault;
-use verbena_machine::headroom;
+use verbena_machine::headroom::{self, Headroom};
 use verbena_memory::Region;
 
 /// From this size on it is compared with what is free before pages are taken. That costs some ten
@@ -118,6 +118,11 @@ impl NodeHeap {
     /// Bytes of a rank's slice.
     pub(super) fn slice_bytes(&self) -> u64 {
         self.slice.bytes
+    }
+
+    /// The finding for people: the bytes of a rank's slice, and what is free where that is less.
+    pub(super) fn finding(&self, free: Headroom) -> String {
+        finding(self.slice_bytes(), free)
     }
 
     fn claim_room(&self, bytes: usize, alignment: usize, is_guarded: bool) -> Result<Block, Fault> {
@@ -379,6 +384,19 @@ impl Slice {
     }
 }
 
+fn finding(slice_bytes: u64, free: Headroom) -> String {
+    let most = format!("heap for windows: {slice_bytes} bytes for each rank at most");
+    match free {
+        Headroom { bytes, .. } if bytes >= slice_bytes => most,
+        Headroom { bytes, limit: Some(limit) } => {
+            format!(
+                "{most}; the control group (container) allows {limit} for all processes, {bytes} are free now"
+            )
+        }
+        Headroom { bytes, limit: None } => format!("{most}; the machine has {bytes} free now"),
+    }
+}
+
 impl Lender for Slice {
     fn touch(&self, ticket: Ticket) -> Result<Region, Fault> {
         self.reserve(ticket)
@@ -421,5 +439,19 @@ impl Announced<'_> {
 impl Drop for Announced<'_> {
     fn drop(&mut self) {
         self.word.fetch_sub(self.bytes, SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_free_is_told_where_it_is_less_than_the_slice() {
+        let said = |bytes, limit| finding(1000, Headroom { bytes, limit });
+        assert_eq!(said(2000, Some(3000)), "heap for windows: 1000 bytes for each rank at most");
+        assert!(said(400, None).ends_with("; the machine has 400 free now"));
+        let within = "; the control group (container) allows 500 for all processes, 400 are free now";
+        assert!(said(400, Some(500)).ends_with(within));
     }
 }

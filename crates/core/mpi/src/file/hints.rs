@@ -136,7 +136,7 @@ impl Tuning {
     }
 
     /// Takes over a hint if it is valid.
-    pub(super) fn take(&mut self, key: &str, value: &str) {
+    pub(super) fn take(&mut self, key: &str, value: &str) -> Taken {
         let (number, most) = match key {
             "cb_nodes" => (&mut self.aggregators, i64::MAX as u64),
             "cb_buffer_size" => (&mut self.round_bytes, BUFFER_BYTES_MAX),
@@ -145,27 +145,45 @@ impl Tuning {
             "striping_factor" => (&mut self.stripes, i64::MAX as u64),
             "striping_unit" => (&mut self.stripe_bytes, i64::MAX as u64),
             "romio_no_indep_rw" => {
-                self.is_collective_only = value.parse().unwrap_or(self.is_collective_only);
-                return;
+                let given = value.parse();
+                self.is_collective_only = given.clone().unwrap_or(self.is_collective_only);
+                return Taken::of(given.is_ok());
             }
             _ => return self.choose(key, value),
         };
-        if let Some(given) = value.parse().ok().filter(|given| (1..=i64::MAX as u64).contains(given)) {
-            *number = given.min(most);
-        }
+        let given = value.parse().ok().filter(|given| (1..=i64::MAX as u64).contains(given));
+        *number = given.map_or(*number, |given: u64| given.min(most));
+        Taken::of(given.is_some())
     }
 
-    fn choose(&mut self, key: &str, value: &str) {
+    fn choose(&mut self, key: &str, value: &str) -> Taken {
         let choice = match key {
             "romio_cb_read" => &mut self.collective_read,
             "romio_cb_write" => &mut self.collective_write,
             "romio_ds_read" => &mut self.sieve_read,
             "romio_ds_write" => &mut self.sieve_write,
-            _ => return,
+            _ => return Taken::NoKey,
         };
-        if let Some(given) = Choice::named(value) {
-            *choice = given;
-        }
+        let given = Choice::named(value);
+        *choice = given.unwrap_or(*choice);
+        Taken::of(given.is_some())
+    }
+}
+
+/// The outcome of a hint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// The hint is in use.
+    Whole,
+    /// No hint has this key.
+    NoKey,
+    /// The hint has no such value.
+    NoValue,
+}
+
+impl Taken {
+    fn of(is_valid: bool) -> Taken {
+        if is_valid { Taken::Whole } else { Taken::NoValue }
     }
 }
 

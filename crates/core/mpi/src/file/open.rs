@@ -13,9 +13,10 @@ use crate::errhandler::{Errhandler, Handling};
 use crate::error::Result;
 use crate::generated::constants as mpi;
 use crate::info::Info;
+use crate::log;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
 use verbena_settings::FILE_IO_URING;
 use verbena_storage::{Disk, Lane, OpenFile};
 
@@ -68,7 +69,7 @@ impl File {
         let given = path.clone().unwrap_or(Path::new(""));
         let first = path.and_then(mounted).and_then(|path| {
             let info = info?;
-            Ok((path, info, first_tuning(comm, info)?))
+            Ok((path, info, first_tuning(comm, info, exchange)?))
         });
         let mut words = vec![exchange.new_context(), u64::from(amode as u32), opening.node];
         words.extend(first.as_ref().map_or([0; WORDS], |(_, _, tuning)| tuning.words()));
@@ -142,10 +143,16 @@ fn mounted(path: &Path) -> Result<&Path> {
 }
 
 /// The hints of the program, and of those who run it: the first process counts for all.
-fn first_tuning(comm: &Comm, info: Option<&Info>) -> Result<Tuning> {
+fn first_tuning(comm: &Comm, info: Option<&Info>, exchange: &dyn Exchange) -> Result<Tuning> {
     let tuning = info.map_or(Ok(Tuning::default()), |info| Tuning::default().with(info))?;
     let file = if comm.rank() == 0 { std::env::var_os(hint_file::VARIABLE) } else { None };
-    Ok(file.map_or(tuning, |file| tuning.with_file(Path::new(&file))))
+    let Some(file) = file else { return Ok(tuning) };
+    let (tuning, note) = tuning.with_file(Path::new(&file));
+    if let Some((note, process)) = note.zip(exchange.process()) {
+        static TOLD: Once = Once::new();
+        TOLD.call_once(|| log::warn(process, &note));
+    }
+    Ok(tuning)
 }
 
 /// Deletes a file (`MPI_File_delete`).

@@ -21,14 +21,16 @@ pub(super) fn options() -> Vec<Arg> {
         option(
             "bind-to",
             "OBJECT",
-            "Bind each rank to the next none, hwthread, core, l1cache, l2cache, l3cache, numa or package (socket); \
-             core:2 for two cores each [default: none, or the object of --map-by]",
+            "Bind each rank to the next hwthread (one thread of a core), core, l1cache, l2cache, l3cache, numa or \
+             package (socket), or to none; core:2 for two cores each; core:overload-allowed to share them without a \
+             word [default: none, or the object of --map-by]",
         ),
         option(
             "map-by",
             "ORDER",
             "Place ranks by slot, or in turns on each node, or each package, numa, l3cache, core, ... of a host; \
-             ppr:N:OBJECT for N on each; :PE=N for N cores each [default: slot]",
+             ppr:N:OBJECT for N on each; :PE=N for N cores each, \
+             :PE=N:hwtcpus for N hwthreads [default: slot]",
         ),
         option(
             "rank-by",

@@ -9,7 +9,7 @@ use verbena_fault::Fault;
 /// Options with two values: parameters of Open MPI and its parts.
 const WITH_TWO: [&str; 7] = ["mca", "gmca", "omca", "gomca", "pmixmca", "gpmixmca", "prtemca"];
 /// Options with one value.
-const WITH_ONE: [&str; 15] = [
+const WITH_ONE: [&str; 13] = [
     "iface",
     "rmk",
     "demux",
@@ -21,8 +21,6 @@ const WITH_ONE: [&str; 15] = [
     "display",
     "localhost",
     "nameserver",
-    "order-nodes",
-    "gpus-per-proc",
     "memory-alloc-kinds",
     "personality",
 ];

@@ -77,7 +77,10 @@ fn about_output() -> Vec<Arg> {
         Arg::new("output")
             .long("output")
             .value_name("WORDS")
-            .help("As Open MPI 5 has it: tag marks lines as -l does, dir=DIR is --output-filename DIR"),
+            .help(
+                "Directives of Open MPI 5, by commas: tag, rank, tag-detailed and tag-fullname mark lines as -l does, \
+                 dir=DIR[:nocopy] is --output-filename DIR[:nocopy]",
+            ),
         pattern(
             "outfile-pattern",
             "outfile",
@@ -131,7 +134,7 @@ fn about_hosts() -> Vec<Arg> {
             .value_delimiter(',')
             .value_parser(value_parser!(OsString))
             .action(ArgAction::Append)
-            .help("Pass these variables on to other hosts, besides VERBENA_*"),
+            .help("Pass these variables on to other hosts, besides VERBENA_* and LD_LIBRARY_PATH"),
         flag("genvall", "Pass all variables on to other hosts").visible_alias("envall"),
         hyphens(Arg::new("export").short('x').value_name("NAME[=VALUE]").action(ArgAction::Append))
             .help("Pass a variable on to all programs, or set it"),

@@ -21,7 +21,7 @@ const fn refused(name: &'static str, values: usize, why: &'static str, instead: 
     Refused { name, values, why, instead }
 }
 
-const BARE: &str = "a rank on this host has the environment of mpiexec; on others it has VERBENA_... only";
+const BARE: &str = "a rank on this host has the environment of mpiexec; on others it has VERBENA_... and LD_LIBRARY_PATH only";
 const BARE_REMEDY: &str =
     "write env -i before mpiexec, or before the program, with the variables that it needs";
 const SCATTERED: &str = "ranks go to hosts in the order of the hosts and of their slots";
@@ -41,7 +41,7 @@ const TOOL: &str = "it runs a tool of Intel's, which knows Intel MPI only";
 const TOOL_REMEDY: &str = "write the tool before the program: mpiexec -n 4 TOOL ./program";
 
 /// The options, MPICH's first, then the standard's (MPI-5.0, 11.5), Intel MPI's and Open MPI's.
-const ALL: [Refused; 35] = [
+const ALL: [Refused; 37] = [
     refused("genvnone", 0, BARE, BARE_REMEDY),
     refused("envnone", 0, BARE, BARE_REMEDY),
     refused("rankmap", 1, SCATTERED, SCATTERED_REMEDY),
@@ -59,6 +59,19 @@ const ALL: [Refused; 35] = [
         "write -outfile-pattern FILE.%r, or -l and choose lines by their mark",
     ),
     refused("skip-launch-node", 0, LOCAL, LOCAL_REMEDY),
+    refused(
+        "order-nodes",
+        1,
+        "hosts get ranks in the order in which they are named, whatever their cores",
+        "name the hosts in the order that you want, by -hosts or in the file of -f",
+    ),
+    refused(
+        "gpus-per-proc",
+        1,
+        "ranks are given no devices of their own",
+        "write a script in the program's place that sets CUDA_VISIBLE_DEVICES by VERBENA_LOCAL_RANK, and starts the \
+         program",
+    ),
     refused("info", 0, "it tells how Hydra was built", "write mpiexec --version, or verbena info"),
     refused(
         "soft",

@@ -7,10 +7,15 @@ use crate::wire::Command;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 use verbena_hang::top::Answer;
-use verbena_hang::{Rank, Report, Stage, explain};
+use verbena_hang::{Rank, Report, RunState, Stage, explain};
 
 /// The time that ranks have to say what they wait for. One that waits looks up ten times a second.
 const ANSWER_TIME: Duration = Duration::from_millis(400);
+/// The looks at the answers, if ranks that do not compute have given none: on a crowded machine
+/// they get the processor late, and who waits in MPI would be taken for one that does not.
+const LOOKS_MAX: u32 = 3;
+/// A rank that uses this share of a processor, in percent, computes.
+const COMPUTING_PERCENT_MIN: u32 = 50;
 /// The time that the hosts have to pass the answers on.
 const LOOK_TIME_MAX: Duration = Duration::from_secs(5);
 /// After so long without progress a job that the user ends is explained.
@@ -44,7 +49,9 @@ struct Inquiry {
     purpose: Purpose,
     /// The time to look at the answers, or to do without those that have not come.
     until: Instant,
-    has_looked: bool,
+    /// True while the hosts pass the answers on.
+    is_looking: bool,
+    looks: u32,
     seen: Vec<Rank>,
 }
 
@@ -56,7 +63,7 @@ impl Inquiries {
 
     /// Takes what a host says of a rank.
     pub(super) fn handle_seen(&mut self, rank: Rank) {
-        if let Some(inquiry) = self.current.as_mut().filter(|inquiry| inquiry.has_looked) {
+        if let Some(inquiry) = self.current.as_mut().filter(|inquiry| inquiry.is_looking) {
             inquiry.seen.push(rank);
         }
     }
@@ -117,28 +124,50 @@ impl Supervisor {
         let now = Instant::now();
         let has_started = |&rank: &u32| self.pids[rank as usize] != 0 && !self.job.has_ended(rank);
         let asked = (0..self.order.size()).filter(has_started).count();
+        let is_late = self.has_late_ranks();
         match &mut self.inquiries.current {
             None => {
                 let Some(purpose) = self.inquiries.waiting.pop_front() else { return false };
                 let until = now + ANSWER_TIME;
                 self.inquiries.current =
-                    Some(Inquiry { purpose, until, has_looked: false, seen: Vec::new() });
+                    Some(Inquiry { purpose, until, is_looking: false, looks: 0, seen: Vec::new() });
                 self.hosts.tell_all(&Command::Ask);
                 false
             }
-            Some(inquiry) if !inquiry.has_looked && now >= inquiry.until => {
-                (inquiry.has_looked, inquiry.until) = (true, now + LOOK_TIME_MAX);
+            Some(inquiry) if !inquiry.is_looking && now >= inquiry.until => {
+                (inquiry.is_looking, inquiry.until) = (true, now + LOOK_TIME_MAX);
+                inquiry.looks += 1;
+                inquiry.seen.clear();
                 self.hosts.tell_all(&Command::Look);
                 self.hear();
                 true
             }
-            Some(inquiry) if inquiry.has_looked && (inquiry.seen.len() >= asked || now >= inquiry.until) => {
+            Some(inquiry)
+                if inquiry.is_looking
+                    && inquiry.seen.len() >= asked
+                    && is_late
+                    && inquiry.looks < LOOKS_MAX =>
+            {
+                (inquiry.is_looking, inquiry.until) = (false, now + ANSWER_TIME);
+                false
+            }
+            Some(inquiry) if inquiry.is_looking && (inquiry.seen.len() >= asked || now >= inquiry.until) => {
                 let Inquiry { purpose, seen, .. } = self.inquiries.current.take().expect("it is there");
                 self.conclude_inquiry(purpose, seen);
                 true
             }
             Some(_) => false,
         }
+    }
+
+    /// Returns whether a rank that may wait in MPI has not answered yet.
+    fn has_late_ranks(&self) -> bool {
+        let is_late = |rank: &Rank| {
+            let may_wait = matches!(rank.state, RunState::Running | RunState::Sleeping)
+                && rank.processor_percent.unwrap_or(0) < COMPUTING_PERCENT_MIN;
+            !rank.is_answered && may_wait && self.server.stage(rank.number) == pmi::Stage::Initialised
+        };
+        self.inquiries.current.as_ref().is_some_and(|inquiry| inquiry.seen.iter().any(is_late))
     }
 
     fn conclude_inquiry(&mut self, purpose: Purpose, seen: Vec<Rank>) {

@@ -310,12 +310,13 @@ fn an_agent_by_hand() {
 #[test]
 fn the_environment_and_the_directory_go_along() {
     let bare = Script::new("bare", "cd /; exec env -i PATH=/usr/bin:/bin \"$@\"");
-    let show = "echo $VERBENA_CMA,$ASKED,$UNASKED,$SET,$GENV; pwd";
+    let show = "echo $VERBENA_CMA,$ASKED,$UNASKED,$SET,$GENV,$LD_LIBRARY_PATH; pwd";
     let options = ["-x", "ASKED", "-x", "SET=2", "-genv", "GENV", "3", "-host", "a", "sh", "-c", show];
     let mut command = mpiexec(&[&["--launcher", bare.0.to_str().unwrap()], &options[..]].concat());
-    let environment = [("VERBENA_CMA", "0"), ("ASKED", "1"), ("UNASKED", "1")];
+    let environment =
+        [("VERBENA_CMA", "0"), ("ASKED", "1"), ("UNASKED", "1"), ("LD_LIBRARY_PATH", "/some/lib")];
     let outcome = begin(command.envs(environment).current_dir("/usr")).finish();
-    assert_eq!((outcome.code, outcome.out.as_str()), (Some(0), "0,1,,2,3\n/usr\n"), "{outcome:?}");
+    assert_eq!((outcome.code, outcome.out.as_str()), (Some(0), "0,1,,2,3,/some/lib\n/usr\n"), "{outcome:?}");
 }
 
 #[test]

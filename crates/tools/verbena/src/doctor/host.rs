@@ -2,7 +2,8 @@
 //! judgement is a function of a text that the system gives, and is tested by itself.
 
 use super::finding::Finding;
-use verbena_machine::{cores, headroom};
+use verbena_machine::cores;
+use verbena_machine::headroom::{self, Headroom};
 
 /// The least of locked memory, in bytes, with which devices work well.
 const LOCKED_BYTES_MIN: u64 = 64 << 20;
@@ -23,7 +24,7 @@ pub(super) fn findings(has_device: bool) -> Vec<Finding> {
         Some(core_files(&limits)),
         Some(yama(&read("/proc/sys/kernel/yama/ptrace_scope"))),
         Some(processors(affinity, cores::quota())),
-        Some(memory(headroom::bytes(), headroom::limit())),
+        Some(memory(headroom::look())),
         clock(&read("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
         governor(&read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
         Some(shared_memory(std::path::Path::new("/dev/shm").is_dir())),
@@ -136,8 +137,8 @@ fn processors(affinity: u32, quota: Option<f64>) -> Finding {
 }
 
 /// The memory that is left for this process, by the machine and by its control groups of either
-/// version, and the least limit of those.
-fn memory(left: u64, limit: Option<u64>) -> Finding {
+/// version. The advice is about that which leaves least.
+fn memory(Headroom { bytes: left, limit }: Headroom) -> Finding {
     let subject = "memory";
     let seen = match limit {
         Some(limit) => {
@@ -247,15 +248,19 @@ mod tests {
 
     #[test]
     fn little_memory_is_told() {
-        let verdict = |mib: u64, limit: Option<u64>| memory(mib << 20, limit.map(|mib| mib << 20)).verdict;
+        let memory = |mib: u64, limit: Option<u64>| {
+            memory(Headroom { bytes: mib << 20, limit: limit.map(|mib| mib << 20) })
+        };
+        let verdict = |mib, limit| memory(mib, limit).verdict;
         assert_eq!(verdict(20_000, None), Fine);
         assert_eq!(verdict(600, None), Note);
         assert_eq!(verdict(100, None), Bad);
         assert_eq!(verdict(4000, Some(4096)), Fine);
         assert_eq!(verdict(90, Some(120)), Bad);
-        let finding = memory(90 << 20, Some(120 << 20));
+        let finding = memory(90, Some(120));
         assert_eq!(finding.seen, "90 MiB left; the control group (container) allows 120 MiB");
         assert!(finding.remedy.contains("docker --memory"), "{finding:?}");
+        assert!(memory(90, None).remedy.contains("end other programs"));
     }
 
     #[test]

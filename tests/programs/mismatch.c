@@ -124,6 +124,12 @@ static int wrong(const char *way) {
         return bcast(rank == 0 ? 20 : 10, MPI_INT, 0);
     if (!strcmp(way, "shorter"))
         return bcast(rank == 0 ? 10 : 20, MPI_INT, 0);
+    if (!strcmp(way, "much-longer"))
+        return bcast(rank == 0 ? 10000 : 6, MPI_INT, 0);
+    if (!strcmp(way, "much-shorter"))
+        return bcast(rank == 0 ? 6 : 10000, MPI_INT, 0);
+    if (!strcmp(way, "much-longer-vector"))
+        return allreduce(rank == 0 ? 6 : 10000, MPI_INT, MPI_SUM);
     if (!strcmp(way, "nonblocking"))
         return finish(rank == 0 ? MPI_Ibcast(ints, 1, MPI_INT, 0, MPI_COMM_WORLD, &request)
                                 : MPI_Iallreduce(ints, more, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request));

@@ -36,6 +36,22 @@ fn long_reductions_give_what_a_plain_loop_gives() {
     }
 }
 
+/// NaN, and zeros with unlike signs: over the board, in place and in each other's memory, where
+/// places are alike too, and by messages.
+#[test]
+fn extremes_of_numbers_without_an_order_are_the_same_on_all_ranks() {
+    let program = program("extremes");
+    for ranks in [2, 3, 4] {
+        for (alike, name, value) in
+            [("1", "BOARDS", "1"), ("1", "CHANNELS", "loopback,shm"), ("0", "BOARDS", "0")]
+        {
+            let job = job(ranks, &program).arg(alike).env(&format!("VERBENA_{name}"), value);
+            let ended = job.run().ok();
+            assert!(ended.stdout.contains(&format!("extremes: ok with {ranks} ranks")), "{name}: {ended:?}");
+        }
+    }
+}
+
 #[test]
 fn a_rank_that_is_killed_in_a_long_reduction_ends_the_job() {
     for ranks in [2, 4] {

@@ -19,6 +19,9 @@ const WAYS: &[(&str, &[&str])] = &[
     ("reduced-types", &["signed integers", "floating-point numbers"]),
     ("longer", &["80 bytes", "40"]),
     ("shorter", &["40 bytes", "80"]),
+    ("much-longer", &["40000", "24"]),
+    ("much-shorter", &["40000", "24"]),
+    ("much-longer-vector", &["24", "bytes"]),
     ("nonblocking", &["MPI_Bcast", "MPI_Allreduce"]),
     ("persistent", &["MPI_SUM", "MPI_MAX"]),
     ("roots", &["rank "]),
@@ -111,6 +114,30 @@ fn collectives_that_do_not_match_are_named() {
 fn collectives_that_do_not_match_are_named_on_a_board() {
     mismatches(2, 6, None);
     mismatches(4, 6, None);
+}
+
+/// Lengths that differ so that ranks go different ways: by records, slots, each other's memory or
+/// messages. All that need the others get an error, and nobody waits long, whatever ranks do next.
+#[test]
+fn ranks_that_give_other_lengths_get_errors_and_do_not_wait() {
+    let program = program("lengths");
+    let check = |ranks: u32, arguments: [&str; 4]| {
+        let ended = job(ranks, &program).args(arguments).run().ok();
+        assert!(
+            ended.stdout.contains(&format!("lengths: ok with {ranks} ranks")),
+            "{arguments:?}: {ended:?}"
+        );
+    };
+    let moving = ["allgather", "alltoall", "bcast", "gather", "scatter"];
+    let reducing = ["allreduce", "reduce", "reduce_scatter", "reduce_scatter_block", "scan"];
+    for ranks in [2, 4] {
+        for collective in moving.into_iter().chain(reducing) {
+            check(ranks, [collective, "first", "0", "1"]);
+            check(ranks, [collective, "last", "1", "1"]);
+        }
+        // Operations of the program go through slots by posts alone.
+        check(ranks, ["allreduce", "last", "0", "0"]);
+    }
 }
 
 /// The ranks exchange messages, as between nodes.

@@ -163,3 +163,29 @@ fn survivors_of_random_deaths_go_on_and_give_the_right_answer() {
         assert!(ended.stdout.contains(&said), "seed {seed}: {ended:?}");
     }
 }
+
+/// In the middle of reductions in place (two ranks), in each other's memory with results in slots
+/// and in the program's memory (more), of exchanges through slots, and of broadcasts.
+#[test]
+fn survivors_of_a_death_in_a_long_collective_get_its_class_and_no_wrong_result() {
+    let program = program("death_in_collective");
+    let ways = [
+        (2, "allreduce", "65536"),
+        (2, "reduce_scatter", "65536"),
+        (4, "allreduce", "65536"),
+        (3, "allreduce", "2097152"),
+        (3, "reduce_scatter", "196608"),
+        (4, "allgather", "65536"),
+        (4, "alltoall", "16384"),
+        (3, "bcast", "300000"),
+    ];
+    for (ranks, way, bytes) in ways {
+        for seed in 0..6 {
+            let seed = seed.to_string();
+            let ended = job(ranks, &program).args([way, bytes, &seed]).run().ok();
+            let said = format!("death_in_collective: ok with {ranks} ranks");
+            assert!(ended.stdout.contains(&said), "{way} of {bytes} bytes, seed {seed}: {ended:?}");
+            ended.complains(&format!("mpiexec: Rank {} {GOES_ON}", ranks - 1));
+        }
+    }
+}

@@ -390,17 +390,18 @@ settings! {
     COLL_IN_PLACE_BYTES_MIN: Number(9 << 10, 1..=1 << 40), Collective, Bytes, Job, Anytime, "measured with verbena bench";
     /// pieces in which they do so
     COLL_IN_PLACE_PIECE_BYTES: Number(8 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "measured with verbena bench";
-    /// most bytes that a rank has for others in an exchange of all blocks over a board
-    COLL_BOARD_EXCHANGE_BYTES_MAX: Number(256 << 10, 0..=1 << 40), Collective, Bytes, Job, Anytime, "measured with verbena bench";
-    /// smallest vector that two ranks exchange over a board and not by messages
+    /// most bytes that a rank has for others in an exchange of all blocks over a board, if a board
+    /// has room for as many: 256K a rank up to 8 ranks, 128K up to 16, 64K up to 32, 32K beyond
+    COLL_BOARD_EXCHANGE_BYTES_MAX: Number(256 << 10, 0..=256 << 10), Collective, Bytes, Job, Anytime, "measured with verbena bench";
+    /// smallest vector that two ranks exchange over a board, with an operation of the program's own
     COLL_BOARD_EXCHANGE_BYTES_MIN: Number(128 << 10, 0..=1 << 40), Collective, Bytes, Job, Anytime, "";
-    /// pieces in which two ranks exchange long vectors over a board
+    /// pieces in which two ranks exchange such vectors over a board
     COLL_BOARD_EXCHANGE_PIECE_BYTES: Number(64 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "";
-    /// pieces of a long vector of which each rank reduces a part over a board
+    /// pieces of a vector of which more ranks reduce a part each over a board, so or without cma
     COLL_BOARD_PARTS_PIECE_BYTES: Number(64 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "";
     // 16 KiB at 8 ranks took 75 to 119 us with 6 KiB, and 38 to 49 with 2 KiB.
     /// smallest share of a vector, of which each has one, that ranks of a node reduce in each
-    /// other's memory (by cma)
+    /// other's memory (by cma); of two ranks, only what they do not reduce in place
     COLL_DIRECT_SHARE_BYTES_MIN: Number(2 << 10, 0..=1 << 40), Collective, Bytes, Job, Anytime, "measured with verbena bench";
     /// smallest part of such a vector that one rank reduces at a time
     COLL_DIRECT_PIECE_BYTES_MIN: Number(8 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "measured with verbena bench";

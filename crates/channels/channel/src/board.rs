@@ -38,6 +38,36 @@ pub struct Clash {
     pub mine: Mark,
     /// The other member's call.
     pub theirs: Mark,
+    /// The bytes that this member told, and those of the other one.
+    pub bytes: [u64; 2],
+}
+
+/// The number of bytes that says nothing, and goes with every other.
+pub const ANY_BYTES: u64 = (1 << 48) - 1;
+
+/// The way that a member goes in a collective. It follows from the call and its bytes, so all
+/// members go the same way unless they do not match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Each member that contributes publishes a record: [`Board::publish`].
+    Records,
+    /// One member fills slots and announces them: [`Board::announce`].
+    Slots,
+    /// Messages, or posts alone: no record is published and no slot announced.
+    Messages,
+}
+
+/// A slot that a member filled, as it announced it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Announced {
+    /// The number of the slot.
+    pub slot: usize,
+    /// The low 32 bits of the collective's number.
+    pub number: u32,
+    /// The call of the member.
+    pub call: Mark,
+    /// The bytes that the member told.
+    pub bytes: u64,
 }
 
 /// The way in which records lie in a log.
@@ -51,13 +81,16 @@ pub enum Packing {
     Lines,
 }
 
-/// The length of a record and how it is packed.
+/// The length of a record, how it is packed, and what it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Bytes of the payload.
     pub bytes: usize,
     /// The packing of the record.
     pub packing: Packing,
+    /// True if the record tells what is elsewhere; false if it holds what the member contributes.
+    /// So one is never taken for the other, whatever their lengths.
+    pub meets: bool,
 }
 
 /// One member's side of a board. A collective claims and publishes at most one record, looks at the
@@ -81,11 +114,24 @@ pub trait Board: Send {
     /// The number of the collective that is open, which does not wrap.
     fn number(&self) -> u64;
 
-    /// Tells this member's call in the open collective; the others compare it with theirs.
-    fn tell_call(&mut self, mark: Mark);
+    /// Tells this member's call in the open collective, and a number of bytes that must be alike on
+    /// all members ([`ANY_BYTES`] if there is none); the others compare them with theirs.
+    fn tell_call(&mut self, mark: Mark, bytes: u64, way: Way);
 
-    /// Finds, for a member that waits, another member of this collective whose call does not match.
+    /// The bytes that this member told.
+    fn told_bytes(&self) -> u64;
+
+    /// Finds another member of this collective whose call or bytes do not match.
     fn clash(&self) -> Option<Clash>;
+
+    /// Finds, for a member that waits, a sign that another member goes or went another way through
+    /// this collective, or gave it up. The sign may be that of a member which has done its part
+    /// since the last look.
+    fn sign_of_other_way(&self) -> Option<Clash>;
+
+    /// Tells that this member leaves the open collective before its end, as the members' calls do
+    /// not match, and wakes members that sleep.
+    fn give_up(&self);
 
     /// Claims room for a record of this shape in this member's log; `None` as long as somebody has
     /// not read what stands there.
@@ -141,9 +187,9 @@ pub trait Board: Send {
     /// members that sleep.
     fn announce(&mut self, number: usize);
 
-    /// The slot that `rank` announced by the post numbered as this member's next one, and its call;
-    /// `None` if it has not yet.
-    fn announced(&self, rank: usize) -> Option<(usize, Mark)>;
+    /// The slot that `rank` announced by the post numbered as this member's next one; `None` if it
+    /// has not yet.
+    fn announced(&self, rank: usize) -> Option<Announced>;
 
     /// Counts one more post of this member, which says that it has read this slot, and wakes
     /// members that sleep.
@@ -156,6 +202,21 @@ pub trait Board: Send {
     /// that stand in slots, and wakes members that sleep.
     fn say_results_read(&mut self);
 
+    /// Tells that this member leaves the open collective before its end, as a member was lost. It
+    /// fills no slot any more, since others may still read what stands there, and nobody takes
+    /// another part of this collective.
+    fn abandon(&mut self);
+
+    /// Tells, before this member takes parts of the open collective, that it does so. So a member
+    /// that abandons the collective knows whether its memory is in use.
+    fn begin_parts(&mut self);
+
+    /// Tells that this member has done the last part that it took.
+    fn end_parts(&mut self);
+
+    /// Returns whether `rank` may be doing parts of the open collective.
+    fn does_parts(&self, rank: usize) -> bool;
+
     /// Offers this member's parts of the open collective to all members, before its record is
     /// published.
     fn offer_parts(&mut self);
@@ -164,7 +225,7 @@ pub trait Board: Send {
     fn owe_parts(&mut self, parts: usize);
 
     /// Takes the next part of the `parts` that `owner` offered in the last collective that was
-    /// opened.
+    /// opened; `None` if there is none or a member has abandoned it.
     fn take_part(&mut self, owner: usize, parts: usize) -> Option<usize>;
 
     /// Counts a part that this member took, and whether it could be done; wakes members that sleep

@@ -27,12 +27,13 @@ impl Engine {
         self.state.losses
     }
 
-    /// Finds the rank and the mark of the first unexpected message with this context and tag, from
-    /// any rank, if its mark does not go with `mark`.
-    pub fn find_unlike(&mut self, context: u64, tag: i32, mark: Mark) -> Option<(i32, Mark)> {
+    /// Finds the rank, the mark and the bytes of the first unexpected message with this context and
+    /// tag, from any rank.
+    pub fn find_marked(&mut self, context: u64, tag: i32) -> Option<(i32, Mark, u64)> {
         let node = self.state.unexpected.find(&MatchKey { context, source: ANY_SOURCE, tag })?;
-        let theirs = self.state.unexpected.get(node).mark;
-        mark.is_unlike(theirs).then(|| (self.state.unexpected.key(node).source, theirs))
+        let arrived = self.state.unexpected.get(node);
+        let (mark, bytes) = (arrived.mark, arrived.bytes);
+        Some((self.state.unexpected.key(node).source, mark, bytes))
     }
 
     /// Like [`probe`](Engine::probe), but takes the message out of matching (`MPI_Mprobe`).

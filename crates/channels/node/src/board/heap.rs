@@ -1,6 +1,7 @@
 //! The members of a board within one process: for the simulator, and for tests of code on boards.
 
-use super::mapped::{Backing, MappedBoard, Measures};
+use super::mapped::{Backing, MappedBoard};
+use super::memory::Measures;
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 use std::sync::Arc;

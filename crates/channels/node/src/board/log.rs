@@ -26,20 +26,23 @@
 //! The words are behind [`Words`]: mapped memory in `mapped`, loom's atomics in the model check
 //! (`cargo test -p verbena-node --lib board`).
 
-use verbena_channel::board::{Clash, Look, Packing, Shape};
+use verbena_channel::board::{ANY_BYTES, Clash, Look, Packing, Shape};
 use verbena_channel::mark::Mark;
 use verbena_memory::{LINE_BYTES, Region};
 
 /// Bytes of a head.
 pub(crate) const HEAD_BYTES: usize = 8;
 const QUARTERS: u64 = 4;
-/// The bits of a head that describe the record: the payload's bytes, above them the writer's call,
-/// and in the highest of them the packing. The number of the collective is above.
+/// The bits of a head that describe the record: the payload's bytes, above them whether it tells
+/// what is elsewhere, the writer's call, and in the highest of them the packing. The number of the
+/// collective is above.
 const LENGTH_BITS: u32 = 32;
 const TIGHT: u64 = 1 << (LENGTH_BITS - 1);
 /// Bits for the payload's bytes, which are less than a quarter of a log.
-const BYTES_BITS: u32 = 15;
+const BYTES_BITS: u32 = 14;
 const BYTES: u64 = (1 << BYTES_BITS) - 1;
+const MEETS: u64 = 1 << BYTES_BITS;
+const CALL_AT: u32 = BYTES_BITS + 1;
 
 /// Bits of a collective's number, one less than a head has room for: numbers begin at 1.
 const NUMBER_BITS: u32 = 31;
@@ -88,8 +91,9 @@ pub(crate) struct Logs {
     next: Vec<u64>,
     /// The collective that is open, counted from 1.
     number: u64,
-    /// This member's call in the collective that is open.
+    /// This member's call in the collective that is open, and the bytes that it told.
     call: Mark,
+    bytes: u64,
     /// The collective that was opened before, and this member's call in it.
     previous: (u64, Mark),
     /// Set when a log has come into another quarter since something was last told.
@@ -111,6 +115,7 @@ impl Logs {
             next: vec![0; ranks],
             number: 0,
             call: Mark::NONE,
+            bytes: ANY_BYTES,
             previous: (0, Mark::NONE),
             crossed: false,
             claim: None,
@@ -138,19 +143,19 @@ impl Logs {
     #[inline]
     pub(crate) fn open(&mut self, number: u32) {
         self.previous = (self.number, self.call);
-        self.call = Mark::NONE;
+        (self.call, self.bytes) = (Mark::NONE, ANY_BYTES);
         self.number += u64::from(number.wrapping_sub(self.number as u32));
     }
 
-    /// Sets this member's call in the collective that is open.
+    /// Sets this member's call in the collective that is open, and the bytes that it tells.
     #[inline]
-    pub(crate) fn set_call(&mut self, call: Mark) {
-        self.call = call;
+    pub(crate) fn set_call(&mut self, call: Mark, bytes: u64) {
+        (self.call, self.bytes) = (call, bytes);
     }
 
-    /// This member's call in the collective that is open.
-    pub(crate) fn call(&self) -> Mark {
-        self.call
+    /// This member's call in the collective that is open, and the bytes that it told.
+    pub(crate) fn call(&self) -> (Mark, u64) {
+        (self.call, self.bytes)
     }
 
     /// The number of the collective that is open, as heads state it: never 0.
@@ -236,7 +241,7 @@ impl Logs {
         match head >> LENGTH_BITS {
             0 => Look::Nothing,
             number if number == self.stated() => {
-                if self.call.is_unlike(called(head)) {
+                if self.call.is_unlike(called(head)) || (head & MEETS != 0) != shape.meets {
                     return Look::Unlike(self.clash(rank, self.number, self.call, head));
                 }
                 let bytes = (head & BYTES) as usize;
@@ -255,19 +260,44 @@ impl Logs {
             return Look::Unlike(self.clash(rank, number, call, head));
         }
         let packing = if head & TIGHT == 0 { Packing::Lines } else { Packing::Tight };
-        let bytes = (head & BYTES) as usize;
-        self.pass(rank, Shape { bytes: bytes.min(self.bytes_max()), packing });
+        let bytes = ((head & BYTES) as usize).min(self.bytes_max());
+        self.pass(rank, Shape { bytes, packing, meets: head & MEETS != 0 });
         self.look(words, rank, shape)
+    }
+
+    /// Finds a record of the open collective in the log of `rank`, for a member that publishes none
+    /// and expects none.
+    #[cold]
+    pub(crate) fn find(&self, words: &impl Words, rank: usize) -> Option<Clash> {
+        // Of any length and packing, it stands where one of these would.
+        let line = LINE_BYTES - HEAD_BYTES;
+        let shapes = [(0, Packing::Tight), (line, Packing::Lines), (self.bytes_max(), Packing::Lines)];
+        let places = shapes.map(|(bytes, packing)| {
+            let at = self.place(self.next[rank], Shape { bytes, packing, meets: false });
+            (self.quarter(at) < words.entered(rank) + QUARTERS).then_some(at & (self.capacity - 1))
+        });
+        // Or it is the last one, wherever that is, but not one that this member has passed: then
+        // both have gone on to messages.
+        let latest = words.latest(rank);
+        let ahead = latest.wrapping_sub(self.next[rank]) & (self.capacity - 1);
+        let is_last = latest >> LENGTH_BITS == self.stated() && ahead <= self.capacity / 2;
+        let last = is_last.then_some(latest & (self.capacity - 1));
+        places.into_iter().chain([last]).flatten().find_map(|offset| {
+            let head = words.head(rank, offset);
+            let is_of_this = head >> LENGTH_BITS == self.stated();
+            is_of_this.then(|| self.clash(rank, self.number, self.call, head))
+        })
     }
 
     #[cold]
     fn clash(&self, rank: usize, number: u64, mine: Mark, head: u64) -> Clash {
-        Clash { number, rank, mine, theirs: called(head) }
+        let theirs = if head & MEETS == 0 { head & BYTES } else { ANY_BYTES };
+        Clash { number, rank, mine, theirs: called(head), bytes: [self.bytes, theirs] }
     }
 
-    /// Goes back, for a reader that waits, to the record of `rank` if it stands before the place
-    /// where it is looked for. This happens when `rank` failed in a collective whose record this
-    /// member passed without reading.
+    /// Goes, for a reader that waits, to the record of `rank` if it stands before or behind the
+    /// place where it is looked for. This happens when `rank` failed in a collective whose record
+    /// this member passed without reading, or published one of another length.
     #[cold]
     pub(crate) fn seek(&mut self, words: &impl Words, rank: usize, shape: Shape) {
         let latest = words.latest(rank);
@@ -276,8 +306,13 @@ impl Logs {
         if number != self.stated() || offset == expected & (self.capacity - 1) {
             return;
         }
-        let behind = (expected - offset) & (self.capacity - 1);
-        if let Some(at) = expected.checked_sub(behind) {
+        // A record takes a quarter at most.
+        let ahead = offset.wrapping_sub(expected) & (self.capacity - 1);
+        let at = match ahead <= self.capacity / 2 {
+            true => Some(expected + ahead),
+            false => expected.checked_sub(self.capacity - ahead),
+        };
+        if let Some(at) = at {
             self.next[rank] = at;
             self.crossed = true;
         }
@@ -322,14 +357,15 @@ fn begin(position: u64, shape: Shape) -> u64 {
 #[inline]
 fn described(shape: Shape, call: Mark) -> u64 {
     let tight = if shape.packing == Packing::Tight { TIGHT } else { 0 };
+    let meets = if shape.meets { MEETS } else { 0 };
     debug_assert!(shape.bytes as u64 <= BYTES);
-    shape.bytes as u64 | u64::from(call.0) << BYTES_BITS | tight
+    shape.bytes as u64 | meets | u64::from(call.0) << CALL_AT | tight
 }
 
 /// The call of the writer of a head.
 #[inline]
 fn called(head: u64) -> Mark {
-    Mark((head >> BYTES_BITS) as u16)
+    Mark((head >> CALL_AT) as u16)
 }
 
 /// The number of a collective as heads state it: never 0.

@@ -10,6 +10,11 @@
 //! member that has done a part counts it in a word of its own; the sum over all members tells when
 //! everything is done. It cannot run ahead: no part of the next collective can be taken before
 //! every member has shown that it is in it.
+//!
+//! Who does a part uses the memory of all members. So one that abandons the collective, since a
+//! member was lost, says so and then waits until nobody works. Who works says so before it looks
+//! whether anybody has abandoned the collective, with a fence between, and looks again before each
+//! part. So one of the two sees the other.
 
 /// The words through which members speak.
 pub(crate) trait PartWords {
@@ -31,6 +36,16 @@ pub(crate) trait PartWords {
     fn failed(&self, rank: usize) -> u64;
     /// Tells the last collective in which this member could not do a part (release).
     fn tell_failed(&self, number: u64);
+    /// The collective of which `rank` does parts; 0 if it does none (acquire).
+    fn working(&self, rank: usize) -> u64;
+    /// Tells the collective of which this member does parts, before its later reads (release, and a
+    /// fence if there is one).
+    fn tell_working(&self, number: u64);
+    /// The last collective that `rank` abandoned (acquire).
+    fn abandoned(&self, rank: usize) -> u64;
+    /// Tells the last collective that this member abandoned, before its later reads (release, and a
+    /// fence).
+    fn tell_abandoned(&self, number: u64);
 }
 
 /// One member's knowledge of the parts.
@@ -53,7 +68,8 @@ impl Parts {
         words.offer(word(number, 0));
     }
 
-    /// Takes the next of the `parts` parts that `owner` has.
+    /// Takes the next of the `parts` parts that `owner` has, unless a member has abandoned the
+    /// collective.
     pub(crate) fn take(
         &self,
         words: &impl PartWords,
@@ -61,6 +77,9 @@ impl Parts {
         owner: usize,
         parts: usize,
     ) -> Option<usize> {
+        if (0..words.ranks()).any(|rank| words.abandoned(rank) == number) {
+            return None;
+        }
         loop {
             let seen = words.offered(owner);
             let taken = seen & u64::from(u32::MAX);
@@ -110,6 +129,8 @@ mod tests {
         offered: AtomicU64,
         finished: AtomicU64,
         failed: AtomicU64,
+        working: AtomicU64,
+        abandoned: AtomicU64,
         /// The collective in which the member is.
         arrived: AtomicU64,
     }
@@ -144,6 +165,20 @@ mod tests {
         }
         fn tell_failed(&self, number: u64) {
             self.members[self.me].failed.store(number, Release);
+        }
+        fn working(&self, rank: usize) -> u64 {
+            self.members[rank].working.load(Acquire)
+        }
+        fn tell_working(&self, number: u64) {
+            self.members[self.me].working.store(number, Release);
+            loom::sync::atomic::fence(SeqCst);
+        }
+        fn abandoned(&self, rank: usize) -> u64 {
+            self.members[rank].abandoned.load(Acquire)
+        }
+        fn tell_abandoned(&self, number: u64) {
+            self.members[self.me].abandoned.store(number, Release);
+            loom::sync::atomic::fence(SeqCst);
         }
     }
 
@@ -189,6 +224,34 @@ mod tests {
                 did.sort_unstable();
                 assert_eq!(did, [0, 1]);
             }
+        });
+    }
+
+    /// Shows loom whether a member's memory is used after that member has left.
+    #[test]
+    fn nobody_uses_the_memory_of_a_member_that_has_abandoned_the_collective() {
+        loom::model(|| {
+            let members = Arc::new([MemberWords::default(), MemberWords::default()]);
+            let memory = Arc::new(loom::cell::UnsafeCell::new(()));
+            let (there, used) = (View { members: members.clone(), me: 1 }, memory.clone());
+            let here = View { members, me: 0 };
+            Parts::default().offer(&here, 1);
+            let other = loom::thread::spawn(move || {
+                let mut parts = Parts::default();
+                parts.owe(1);
+                there.tell_working(1);
+                while parts.take(&there, 1, 0, 1).is_some() {
+                    used.with_mut(|_| ());
+                    parts.finish(&there, 1, true);
+                }
+                there.tell_working(0);
+            });
+            here.tell_abandoned(1);
+            while here.working(1) == 1 {
+                loom::thread::yield_now();
+            }
+            memory.with_mut(|_| ());
+            other.join().unwrap();
         });
     }
 

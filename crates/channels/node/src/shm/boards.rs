@@ -6,7 +6,8 @@
 //! killed the job ends, and the segment with it.
 
 use super::control::{BOARD_HEAD_BYTES, Control, board_bytes};
-use crate::board::mapped::{Backing, MappedBoard, Measures};
+use crate::board::mapped::{Backing, MappedBoard};
+use crate::board::memory::Measures;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::*};

@@ -48,7 +48,7 @@ pub(super) const BOARD_HEAD_BYTES: usize = PAGE_BYTES;
 
 /// The bytes in the segment of a board with this many members.
 pub(super) fn board_bytes(members: usize) -> usize {
-    BOARD_HEAD_BYTES + board::mapped::Measures::of(members).bytes()
+    BOARD_HEAD_BYTES + board::memory::Measures::of(members).bytes()
 }
 
 impl Measures {

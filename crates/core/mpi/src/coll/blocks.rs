@@ -104,6 +104,12 @@ impl<'a> Blocks<'a> {
         }
     }
 
+    /// Packed bytes of the longest of the first `blocks` blocks.
+    #[inline]
+    pub fn longest(&self, blocks: usize) -> usize {
+        (0..blocks).map(|i| self.bytes(i)).max().unwrap_or(0)
+    }
+
     /// Blocks `first` to `first + blocks` as one buffer, if they follow each other evenly.
     #[inline]
     pub fn run(&self, first: usize, blocks: usize) -> Option<Buffer> {

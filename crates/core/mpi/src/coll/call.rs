@@ -331,6 +331,12 @@ pub(crate) fn in_words(context: u64, tag: i32, call: Mark) -> verbena_hang::Coll
     }
 }
 
+/// The tag of the messages of a blocking collective, by its number: blocking ones have the even
+/// tags.
+pub(crate) fn tag_of_blocking(number: u64) -> i32 {
+    (number.wrapping_sub(1) as i32 & ((1 << 29) - 1)) * 2
+}
+
 /// Names a collective by its number, as a person reads it.
 pub(crate) fn numbered(tag: i32) -> String {
     let sort = if tag & 1 == 0 { "blocking" } else { "nonblocking or persistent" };

@@ -35,9 +35,11 @@ pub enum Allreduce {
     HalvingDoubling,
     /// [`super::algorithms::allreduce::ring`]
     Ring,
-    /// [`super::algorithms::by_posts::exchange`] in pieces of this many bytes.
+    /// [`super::algorithms::by_posts::exchange`] in pieces of this many bytes: two ranks with an
+    /// operation of the program's own.
     BoardExchange(usize),
-    /// [`super::algorithms::by_posts::reduce_and_gather`] in pieces of this many bytes.
+    /// [`super::algorithms::by_posts::reduce_and_gather`] in pieces of this many bytes: more ranks
+    /// with such an operation, or without access to each other's memory.
     BoardParts(usize),
 }
 
@@ -171,8 +173,9 @@ impl Table {
     /// for a rank without a core if any may do its parts ([`super::board::direct`]).
     pub const IN_PLACE_RANKS_MAX: usize = 2;
 
-    /// Chooses for a blocking reduction of vectors of `bytes`, with a predefined operation and
-    /// datatype.
+    /// Chooses whether vectors of `bytes` are reduced in place by a blocking allreduce or
+    /// reduce-scatter, with a predefined operation and datatype; [`Table::allreduce_on_board`]
+    /// knows the ways of longer ones that are not.
     #[inline]
     pub fn reduce_on_board(&self, ranks: usize, bytes: usize) -> OnBoard {
         match ranks <= Self::IN_PLACE_RANKS_MAX && bytes >= set::COLL_IN_PLACE_BYTES_MIN.get() {
@@ -181,8 +184,8 @@ impl Table {
         }
     }
 
-    /// Chooses for a blocking reduction to all ranks of vectors of `bytes`, with a predefined
-    /// operation and datatype.
+    /// Chooses for a blocking reduction of vectors of `bytes`, with a predefined operation and
+    /// datatype, to all ranks or to one, that is not done in place.
     #[inline]
     pub fn allreduce_on_board(&self, ranks: usize, bytes: usize) -> OnBoard {
         if bytes <= self.short_bytes_max(ranks) {
@@ -216,8 +219,8 @@ impl Table {
         if whole || !commutative { Reduce::Binomial } else { Reduce::HalvingGather }
     }
 
-    /// Chooses for `count` elements of `bytes` in all. `on_board`: the ranks have a board, over
-    /// which a schedule can go.
+    /// Chooses for `count` elements of `bytes` in all, which did not go over the board without a
+    /// schedule. `on_board`: the ranks have a board, over which a schedule can go.
     #[inline]
     pub fn allreduce(
         &self,

@@ -9,6 +9,8 @@
 //! cancelled. In both cases nothing is under way when the error is reported, so no memory is
 //! touched later.
 
+mod trouble;
+
 use super::call::{Members, in_words, mismatch, numbered};
 use super::schedule::{Schedule, Step, StepId};
 use crate::comm::{Comm, Traffic};
@@ -25,6 +27,9 @@ use verbena_hang::Awaited;
 use verbena_memory::elements::Elements;
 use verbena_memory::{Buffer, Region};
 
+/// The number of times that a rank which expects posts compares the members' calls: see
+/// [`Collective::compare_calls`].
+const COMPARED: u8 = 2;
 /// The most finished collectives that a thread keeps for reuse.
 const KEPT_MAX: usize = 8;
 
@@ -43,6 +48,9 @@ impl Reduction<'_> {
     fn combine(self, left: Region, right: Region, out: Region, count: usize) -> Result<()> {
         let Reduction { op, datatype } = self;
         if out.address() == left.address() {
+            if op.builtin().is_some() {
+                return op.combine(left, right, out, count, datatype);
+            }
             if op.is_commutative() {
                 return op.apply(right, out, count, datatype);
             }
@@ -92,8 +100,8 @@ pub struct Collective {
     members: Members,
     /// The number of rounds of waiting.
     rounds: u32,
-    /// True once the calls of the board's members were compared.
-    compared: bool,
+    /// The number of times that the calls of the board's members were compared.
+    compared: u8,
     next: usize,
     under_way: Vec<UnderWay>,
     /// The one under way that is looked at next, besides the last one.
@@ -117,7 +125,7 @@ impl Collective {
         collective.tag = tag;
         collective.call = Mark::NONE;
         collective.rounds = 0;
-        collective.compared = false;
+        collective.compared = 0;
         collective
     }
 
@@ -211,12 +219,21 @@ impl Collective {
     #[inline]
     pub fn run(&mut self, process: &Process, reduction: Option<Reduction<'_>>) -> Result<()> {
         let (context, tag, call) = (self.context, self.tag, self.call);
+        let mut slept = process.slept();
         process.wait_for(
             move |_| Awaited::Collective(in_words(context, tag, call)),
-            |mut process| match self.advance(&mut process, reduction) {
-                Ok(false) => None,
-                Ok(true) => Some(Ok(())),
-                Err(error) => Some(Err(error)),
+            |mut process| {
+                let mut state = self.advance(&mut process, reduction);
+                let sleeps = process.slept();
+                let has_slept = std::mem::replace(&mut slept, sleeps) != sleeps;
+                if state == Ok(false) && has_slept && self.find_trouble(&mut process) {
+                    state = self.advance(&mut process, reduction);
+                }
+                match state {
+                    Ok(false) => None,
+                    Ok(true) => Some(Ok(())),
+                    Err(error) => Some(Err(error)),
+                }
             },
         )
     }
@@ -224,61 +241,6 @@ impl Collective {
     /// The collective, for reports of programs that hang.
     pub(super) fn said(&self) -> verbena_hang::Collective {
         in_words(self.context, self.tag, self.call)
-    }
-
-    /// Looks, in some rounds of waiting, whether another rank called something else, so that what
-    /// this one waits for might never come.
-    #[inline]
-    fn look_for_clash(&mut self, access: &mut impl Access) {
-        self.rounds = self.rounds.wrapping_add(1);
-        if is_round_to_look(self.rounds) && !self.find_loss(access) && self.call != Mark::NONE {
-            self.find_clash(access);
-        }
-    }
-
-    /// Gives up if a member was lost: others may have left because of it, so that what this rank
-    /// waits for never comes. Returns whether it did.
-    #[cold]
-    fn find_loss(&mut self, access: &mut impl Access) -> bool {
-        let loss = access.look(|engine| engine.loss(self.context, None));
-        // Those that have lost a link alone say so themselves.
-        let loss = loss.filter(|failure| matches!(failure, Failure::Dead(_) | Failure::Revoked));
-        let is_lost = loss.is_some();
-        if let Some(failure) = loss {
-            self.failure.get_or_insert_with(|| failure_error(failure));
-            access.with(|engine| self.give_up(engine));
-        }
-        is_lost
-    }
-
-    /// Looks for a message that this rank does not wait for, and at what the board's members say
-    /// they call.
-    #[cold]
-    fn find_clash(&mut self, access: &mut impl Access) {
-        let unlike = access.look(|engine| engine.find_unlike(self.context, self.tag, self.call));
-        let by_message = unlike.map(|(source, theirs)| (self.members.sender(source), [self.call, theirs]));
-        if let Some((other, calls)) = by_message.or_else(|| self.clash_on_board()) {
-            let error = mismatch(&self.members, &other, calls, &numbered(self.tag));
-            self.failure.get_or_insert(error);
-            access.with(|engine| self.give_up(engine));
-        }
-    }
-
-    /// A member of the board that says that it calls something else, and both calls.
-    fn clash_on_board(&self) -> Option<(String, [Mark; 2])> {
-        let clash = self.schedule.board()?.lock().clash()?;
-        Some((format!("rank {}", clash.rank), [clash.mine, clash.theirs]))
-    }
-
-    /// Compares the members' calls before the first use of what they put on the board. The first
-    /// one that does so finds the others in the same collective.
-    fn compare_calls(&mut self, engine: &mut Engine) {
-        self.compared = true;
-        if let Some((other, calls)) = self.clash_on_board() {
-            let error = mismatch(&self.members, &other, calls, &numbered(self.tag));
-            self.failure.get_or_insert(error);
-            self.give_up(engine);
-        }
     }
 
     /// Cancels all that is under way and skips the rest.
@@ -302,10 +264,10 @@ impl Collective {
                     return Pause::Waiting;
                 }
                 Step::Fence | Step::Await(_) | Step::Expect { .. } => {
-                    let is_first = !self.compared && matches!(step, Step::Expect { .. });
+                    let compares = self.compared < COMPARED && matches!(step, Step::Expect { .. });
                     self.next += 1;
                     let more = self.schedule.steps().get(self.next);
-                    if is_first && !matches!(more, Some(Step::Expect { .. })) {
+                    if compares && !matches!(more, Some(Step::Expect { .. })) {
                         self.compare_calls(engine);
                     }
                 }
@@ -389,8 +351,8 @@ impl Collective {
                 too_long(sent, room as usize, &format!("from {sender}; {}", numbered(self.tag)))
             }
             Failure::Unlike { mine, theirs } => {
-                self.give_up(engine);
-                mismatch(&self.members, &sender, [mine, theirs], &numbered(self.tag))
+                let error = mismatch(&self.members, &sender, [mine, theirs], &numbered(self.tag));
+                return self.give_up_unmatched(engine, error);
             }
             Failure::Channel(..) | Failure::Dead(_) | Failure::Revoked => {
                 self.give_up(engine);
@@ -419,7 +381,9 @@ impl Collective {
                     self.schedule.make_post();
                     Ok(())
                 }
-                Step::Expect { rank, posts } if self.compared && self.schedule.has_posted(*rank, *posts) => {
+                Step::Expect { rank, posts }
+                    if self.compared == COMPARED && self.schedule.has_posted(*rank, *posts) =>
+                {
                     Ok(())
                 }
                 _ => break,

@@ -13,6 +13,7 @@ use crate::process::Process;
 use crate::request::{Active, Outcome, Starter};
 use crate::task::Task;
 use std::sync::Arc;
+use verbena_channel::board::{ANY_BYTES, Way};
 use verbena_channel::mark::Mark;
 use verbena_hang::Operation;
 use verbena_waiting::lock::Lock;
@@ -30,20 +31,22 @@ pub fn blocking(
     let mut collective = Collective::of(comm, tag);
     collective.set_call(call);
     if let Some(board) = board {
-        tell_call(board, comm, call);
         collective.schedule().lend(board);
     }
     fill(collective.schedule());
+    if let Some(board) = board {
+        tell_call(board, comm, call, collective.schedule().common_bytes());
+    }
     let outcome = collective.run(process, reduction);
     collective.recycle();
     outcome
 }
 
 /// Says on the board what this rank calls, for the ranks that look there.
-fn tell_call(board: &SharedBoard, comm: &Comm, call: Mark) {
+fn tell_call(board: &SharedBoard, comm: &Comm, call: Mark, bytes: Option<usize>) {
     let mut board = board.lock();
     board.open(comm.collectives_begun());
-    board.tell_call(call);
+    board.tell_call(call, bytes.map_or(ANY_BYTES, |bytes| bytes as u64), Way::Messages);
 }
 
 /// The operation and datatype of a reduction that outlives the call.

@@ -44,6 +44,7 @@ pub fn bcast(schedule: &mut Schedule, comm: &Comm, buffer: Buffer, root: i32) {
     if comm.is_inter() {
         return InterPlan::new(schedule, comm).bcast(buffer, inter_root(root));
     }
+    schedule.tell_bytes(buffer.len());
     let plan = &mut intra(schedule, comm);
     if plan.size() == 1 || buffer.is_empty() {
         return;
@@ -61,9 +62,10 @@ pub fn gather(schedule: &mut Schedule, comm: &Comm, mine: Option<Buffer>, recv: 
     if comm.is_inter() {
         return InterPlan::new(schedule, comm).gather(mine.unwrap_or(Buffer::EMPTY), recv, inter_root(root));
     }
-    let plan = &mut intra(schedule, comm);
     let root = root as usize;
     let block = recv.map_or_else(|| mine.as_ref().map_or(0, Buffer::len), |recv| recv.bytes(root));
+    schedule.tell_bytes(block);
+    let plan = &mut intra(schedule, comm);
     match TABLE.rooted(plan.size(), block) {
         _ if block == 0 => (),
         Rooted::Linear => algorithms::gather::linear(plan, mine, recv, root),
@@ -84,9 +86,10 @@ pub fn scatter(schedule: &mut Schedule, comm: &Comm, send: Option<Blocks>, mine:
     if comm.is_inter() {
         return InterPlan::new(schedule, comm).scatter(send, mine.unwrap_or(Buffer::EMPTY), inter_root(root));
     }
-    let plan = &mut intra(schedule, comm);
     let root = root as usize;
     let block = send.map_or_else(|| mine.as_ref().map_or(0, Buffer::len), |send| send.bytes(root));
+    schedule.tell_bytes(block.saturating_mul(comm.size() as usize));
+    let plan = &mut intra(schedule, comm);
     match TABLE.rooted(plan.size(), block) {
         _ if block == 0 => (),
         Rooted::Linear => algorithms::scatter::linear(plan, send, mine, root),
@@ -107,6 +110,7 @@ pub fn allgather(schedule: &mut Schedule, comm: &Comm, mine: Option<Buffer>, rec
     if comm.is_inter() {
         return InterPlan::new(schedule, comm).allgather(mine.unwrap_or(Buffer::EMPTY), recv);
     }
+    schedule.tell_bytes(recv.longest(comm.size() as usize));
     let plan = &mut intra(schedule, comm);
     let even = matches!(recv, Blocks::Even { .. });
     let total =
@@ -124,8 +128,9 @@ pub fn alltoall(schedule: &mut Schedule, comm: &Comm, send: Option<Blocks>, recv
     if comm.is_inter() {
         return inter_alltoall(schedule, comm, send, recv);
     }
-    let plan = &mut intra(schedule, comm);
     let block = recv.bytes(0);
+    schedule.tell_bytes(block.saturating_mul(comm.size() as usize - 1));
+    let plan = &mut intra(schedule, comm);
     match TABLE.alltoall(plan.size(), block) {
         _ if block == 0 => (),
         Alltoall::Bruck => algorithms::alltoall::bruck(plan, send, recv, block),
@@ -152,6 +157,7 @@ pub fn reduce(schedule: &mut Schedule, comm: &Comm, operands: Operands, root: i3
     if comm.is_inter() {
         return InterPlan::new(schedule, comm).reduce(send, recv, count, inter_root(root));
     }
+    schedule.tell_bytes(operands.bytes());
     let plan = &mut intra(schedule, comm);
     if count == 0 || plan.size() == 1 {
         return operands.copy_alone(plan);
@@ -173,6 +179,7 @@ pub fn allreduce(schedule: &mut Schedule, comm: &Comm, operands: Operands) {
     if comm.is_inter() && count > 0 {
         return InterPlan::new(schedule, comm).allreduce(operands.input(), operands.output(), count);
     }
+    schedule.tell_bytes(operands.bytes());
     let plan = &mut intra(schedule, comm);
     if count == 0 || plan.size() == 1 {
         return operands.copy_alone(plan);
@@ -195,6 +202,7 @@ pub fn reduce_scatter(schedule: &mut Schedule, comm: &Comm, operands: Operands, 
     if comm.is_inter() && operands.count > 0 {
         return InterPlan::new(schedule, comm).reduce_scatter(operands.input(), operands.output(), blocks);
     }
+    schedule.tell_bytes(operands.bytes());
     let plan = &mut intra(schedule, comm);
     if operands.count == 0 || plan.size() == 1 {
         return operands.copy_alone(plan);
@@ -211,6 +219,7 @@ pub fn reduce_scatter(schedule: &mut Schedule, comm: &Comm, operands: Operands, 
 
 /// `MPI_Scan` (MPI-5.0, 6.11.1).
 pub fn scan(schedule: &mut Schedule, comm: &Comm, operands: Operands) {
+    schedule.tell_bytes(operands.bytes());
     if operands.count > 0 {
         algorithms::scan::inclusive(
             &mut intra(schedule, comm),
@@ -223,6 +232,7 @@ pub fn scan(schedule: &mut Schedule, comm: &Comm, operands: Operands) {
 
 /// `MPI_Exscan` (MPI-5.0, 6.11.2).
 pub fn exscan(schedule: &mut Schedule, comm: &Comm, operands: Operands) {
+    schedule.tell_bytes(operands.bytes());
     if operands.count > 0 {
         algorithms::scan::exclusive(
             &mut intra(schedule, comm),

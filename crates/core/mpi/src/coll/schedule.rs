@@ -84,6 +84,8 @@ pub struct Schedule {
     sorts: [Vec<u16>; 2],
     /// The sorts of the elements of the first steps; 0 for any.
     by_step: Vec<u16>,
+    /// The bytes of which all ranks give as many, if that was told.
+    common_bytes: Option<usize>,
 }
 
 impl Schedule {
@@ -101,6 +103,7 @@ impl Schedule {
         self.open = false;
         self.board = None;
         self.by_step.clear();
+        self.common_bytes = None;
         self.sorts.iter_mut().for_each(Vec::clear);
     }
 
@@ -124,6 +127,18 @@ impl Schedule {
     #[inline]
     pub(super) fn sort(&self, step: usize) -> u16 {
         self.by_step.get(step).copied().unwrap_or(0)
+    }
+
+    /// Says of how many bytes all ranks must give as many.
+    #[inline]
+    pub fn tell_bytes(&mut self, bytes: usize) {
+        self.common_bytes = Some(bytes);
+    }
+
+    /// The number that was told by [`Schedule::tell_bytes`].
+    #[inline]
+    pub fn common_bytes(&self) -> Option<usize> {
+        self.common_bytes
     }
 
     /// Lets steps use this board.

@@ -9,7 +9,7 @@
 
 use super::Builtin;
 use super::kernel::{self, Make, Operator};
-use super::locate::{Extreme, Pairs};
+use super::locate::{Extreme, Pairs, Side};
 use super::number::Number;
 use crate::datatype::{Basic, Element, Pair, Representation};
 use verbena_memory::Region;
@@ -147,7 +147,7 @@ impl Change {
                 // Packed, the index lies right behind the value.
                 let pair = Pair { handle: 0, value, index, index_at: value.size() };
                 let count = inout.len() / self.width;
-                Pairs { pair: &pair, extent: self.width, count }.locate(extreme, input, inout);
+                Pairs { pair: &pair, extent: self.width, count }.locate(extreme, input, inout, Side::Left);
             }
         }
     }

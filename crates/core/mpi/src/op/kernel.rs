@@ -1,5 +1,9 @@
-//! The loops of predefined operations on contiguous elements, one pair for each operation and
-//! machine type.
+//! The loops of predefined operations on contiguous elements, three for each operation and machine
+//! type.
+//!
+//! The order of the operands counts, also in operations that commute: of numbers without an order
+//! (NaN, or zeros with unlike signs) the extreme is the right one. Ranks that compute the same
+//! result from the same operands in the same order get the same bits.
 //!
 //! Elements need not be aligned; the compiler turns the loops on native numbers into vector code.
 //! Regions may be the same or overlap, as [`verbena_memory::fold`] says.
@@ -17,6 +21,8 @@ use verbena_memory::atomic::Native;
 pub(super) struct Kernel {
     /// Computes `inout[i] = input[i] op inout[i]`.
     pub two: fn(Region, Region),
+    /// Computes `inout[i] = inout[i] op input[i]`, for `inout` and `input`.
+    pub first: fn(Region, Region),
     /// Computes `out[i] = a[i] op b[i]`.
     pub three: fn(Region, Region, Region),
 }
@@ -63,13 +69,17 @@ pub(super) fn two<T: Number, O: Operator<T>>(input: Region, inout: Region) {
     verbena_memory::fold(input, inout, |a, b| O::combine(T::of(a), T::of(b)).bytes());
 }
 
+fn first<T: Number, O: Operator<T>>(inout: Region, input: Region) {
+    verbena_memory::fold(input, inout, |b, a| O::combine(T::of(a), T::of(b)).bytes());
+}
+
 fn three<T: Number, O: Operator<T>>(a: Region, b: Region, out: Region) {
     verbena_memory::combine(a, b, out, |a, b| O::combine(T::of(a), T::of(b)).bytes());
 }
 
 impl Make for Kernel {
     fn make<T: Number, O: Operator<T>>() -> Kernel {
-        Kernel { two: two::<T, O>, three: three::<T, O> }
+        Kernel { two: two::<T, O>, first: first::<T, O>, three: three::<T, O> }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::datatype::{Datatype, Element};
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use kernel::Kernel;
-use locate::{Extreme, Pairs};
+use locate::{Extreme, Pairs, Side};
 use std::sync::{Arc, OnceLock};
 use verbena_memory::elements::Elements;
 use verbena_memory::scratch::Scratch;
@@ -149,9 +149,11 @@ impl Op {
             Kind::Builtin(Builtin::NoOp) => {}
             Kind::Builtin(Builtin::Replace) => layout::copy_elements(input, inout, count, datatype.layout()),
             Kind::Builtin(Builtin::Maxloc) => {
-                self.locate(Extreme::Greatest, input, inout, count, datatype)?
+                self.pairs(count, datatype)?.locate(Extreme::Greatest, input, inout, Side::Left)
             }
-            Kind::Builtin(Builtin::Minloc) => self.locate(Extreme::Least, input, inout, count, datatype)?,
+            Kind::Builtin(Builtin::Minloc) => {
+                self.pairs(count, datatype)?.locate(Extreme::Least, input, inout, Side::Left)
+            }
             Kind::Builtin(op) => {
                 let (kernel, bytes) = self.kernel(*op, datatype, count)?;
                 (kernel.two)(input.part(0, bytes), inout.part(0, bytes));
@@ -197,8 +199,21 @@ impl Op {
 
     /// Computes `a[i] = a[i] op b[i]`.
     fn combine_in_first(&self, a: Region, b: Region, count: usize, datatype: &Arc<Datatype>) -> Result<()> {
-        if self.builtin().is_some() && self.is_commutative() {
-            return self.apply(b, a, count, datatype);
+        match self.builtin().filter(|_| self.is_commutative()) {
+            Some(Builtin::Maxloc) => {
+                self.pairs(count, datatype)?.locate(Extreme::Greatest, b, a, Side::Right);
+                return Ok(());
+            }
+            Some(Builtin::Minloc) => {
+                self.pairs(count, datatype)?.locate(Extreme::Least, b, a, Side::Right);
+                return Ok(());
+            }
+            Some(op) => {
+                let (kernel, bytes) = self.kernel(op, datatype, count)?;
+                (kernel.first)(a.part(0, bytes), b.part(0, bytes));
+                return Ok(());
+            }
+            None => {}
         }
         let mut scratch = Scratch::default();
         let copy = Elements::in_scratch(&mut scratch, datatype.layout(), count).origins(count);
@@ -214,18 +229,9 @@ impl Op {
         Ok((kernel, basic.size() * count))
     }
 
-    fn locate(
-        &self,
-        extreme: Extreme,
-        a: Region,
-        b: Region,
-        count: usize,
-        datatype: &Datatype,
-    ) -> Result<()> {
+    fn pairs<'d>(&self, count: usize, datatype: &'d Datatype) -> Result<Pairs<'d>> {
         let pair = datatype.pair().ok_or_else(|| self.undefined(datatype))?;
-        let pairs = Pairs { pair, extent: datatype.extent() as usize, count };
-        pairs.locate(extreme, a, b);
-        Ok(())
+        Ok(Pairs { pair, extent: datatype.extent() as usize, count })
     }
 
     fn name(&self) -> &'static str {

@@ -307,3 +307,40 @@ fn a_user_function_gets_its_operands_in_order() {
     assert_eq!(result(rb), 266);
     assert_eq!(*CALLS.lock().unwrap(), [2, 2, 2]);
 }
+
+/// A result that depends on the order of the operands is the same bit by bit wherever it goes.
+#[test]
+fn the_operands_keep_their_order_wherever_the_result_goes() {
+    let values =
+        [0.0f64, -0.0, 1.0, f64::from_bits(0x7ff8_0000_0000_0001), f64::from_bits(0xfff8_0000_0000_0002)];
+    let pairs = || values.into_iter().flat_map(|a| values.map(|b| (a, b)));
+    let bytes = |side: fn((f64, f64)) -> f64, width: usize| -> Vec<u8> {
+        let wide = |value: f64| match width {
+            4 => (value as f32).to_ne_bytes().to_vec(),
+            8 => value.to_ne_bytes().to_vec(),
+            // A pair, whose index is the same everywhere, and padding.
+            _ => [&value.to_ne_bytes()[..], &[7; 4], &[0; 4]].concat(),
+        };
+        pairs().flat_map(|pair| wide(side(pair))).collect()
+    };
+    let count = pairs().count();
+    for (handle, width, builtins) in [
+        (mpi::MPI_FLOAT, 4, [Builtin::Max, Builtin::Min]),
+        (mpi::MPI_DOUBLE, 8, [Builtin::Max, Builtin::Min]),
+        (mpi::MPI_DOUBLE_INT, 16, [Builtin::Maxloc, Builtin::Minloc]),
+    ] {
+        let datatype = Datatype::predefined(handle).unwrap();
+        for op in builtins.map(Op::of) {
+            let fresh = || [region(&bytes(|pair| pair.0, width)), region(&bytes(|pair| pair.1, width))];
+            let [a, b] = fresh();
+            let out = region(&vec![0; count * width]);
+            op.combine(a, b, out, count, datatype).unwrap();
+            let expected = out.to_vec();
+            let [a, b] = fresh();
+            op.combine(a, b, a, count, datatype).unwrap();
+            assert!(a.to_vec() == expected, "{:?} in the first operand", op.builtin());
+            op.apply(fresh()[0], b, count, datatype).unwrap();
+            assert!(b.to_vec() == expected, "{:?} in the second operand", op.builtin());
+        }
+    }
+}

@@ -9,7 +9,7 @@ use crate::late::{Late, Wrong};
 use crate::seeds;
 use std::cell::Cell;
 use std::sync::Arc;
-use verbena_channel::board::Board;
+use verbena_channel::board::{Board, Way};
 use verbena_channel::mark::Mark;
 use verbena_channel::neighbor::Neighbor;
 use verbena_fault::Fault;
@@ -121,7 +121,12 @@ struct Part {
 /// another's is noticed.
 fn open(board: &mut dyn Board, job: Job) {
     board.open(job.number as u32 + 1);
-    board.tell_call(mark(job));
+    let way = match job.kind {
+        Kind::LongBcast(_) => Way::Slots,
+        Kind::Long(_) => Way::Messages,
+        _ => Way::Records,
+    };
+    board.tell_call(mark(job), 4 * job.words as u64, way);
 }
 
 fn mark(job: Job) -> Mark {

@@ -2,7 +2,7 @@
 
 use crate::run;
 use std::sync::Arc;
-use verbena_channel::board::Board;
+use verbena_channel::board::{ANY_BYTES, Board, Way};
 use verbena_memory::elements::Elements;
 use verbena_memory::{Owned, Region};
 use verbena_mpi::coll::algorithms::reduce_scatter::BlockCounts;
@@ -97,7 +97,12 @@ pub(crate) fn begin(
 }
 
 /// A reduction of one side, of its own memory.
-fn side(board: &dyn Board, datatype: usize, results: Results<'static>, count: usize) -> InPlace<'static> {
+pub(crate) fn side(
+    board: &dyn Board,
+    datatype: usize,
+    results: Results<'static>,
+    count: usize,
+) -> InPlace<'static> {
     let datatype = Datatype::predefined(datatype).expect("predefined");
     let memory = Box::leak(vec![1u8; 2 * count * datatype.size()].into_boxed_slice());
     // SAFETY: nothing else uses the memory, which is never freed.
@@ -127,7 +132,7 @@ fn lengths_that_differ_are_found_out_and_the_next_reduction_works() {
         for number in 1..=3 {
             for board in &mut boards {
                 board.open(number);
-                board.tell_call(call);
+                board.tell_call(call, ANY_BYTES, Way::Records);
             }
             let differ = number == 2;
             let count = |me: usize| if differ { counts[me] } else { 100 };

@@ -1,6 +1,6 @@
 //! A board on which things are seen late, or wrongly.
 
-use verbena_channel::board::{Board, Clash, Look, Shape};
+use verbena_channel::board::{ANY_BYTES, Announced, Board, Clash, Look, Shape, Way};
 use verbena_channel::mark::Mark;
 use verbena_memory::Region;
 use verbena_sim::Random;
@@ -40,11 +40,20 @@ impl Board for Late {
     fn number(&self) -> u64 {
         self.inner.number()
     }
-    fn tell_call(&mut self, mark: Mark) {
-        self.inner.tell_call(mark);
+    fn tell_call(&mut self, mark: Mark, bytes: u64, way: Way) {
+        self.inner.tell_call(mark, bytes, way);
+    }
+    fn told_bytes(&self) -> u64 {
+        self.inner.told_bytes()
     }
     fn clash(&self) -> Option<Clash> {
         self.inner.clash()
+    }
+    fn sign_of_other_way(&self) -> Option<Clash> {
+        self.inner.sign_of_other_way()
+    }
+    fn give_up(&self) {
+        self.inner.give_up();
     }
     fn seek(&mut self, rank: usize, shape: Shape) {
         self.inner.seek(rank, shape);
@@ -108,9 +117,10 @@ impl Board for Late {
     fn announce(&mut self, number: usize) {
         self.inner.announce(number);
     }
-    fn announced(&self, rank: usize) -> Option<(usize, Mark)> {
-        let early = (self.wrong == Wrong::Early).then_some((0, Mark::NONE));
-        self.inner.announced(rank).or(early)
+    fn announced(&self, rank: usize) -> Option<Announced> {
+        let number = self.inner.number() as u32;
+        let early = Announced { slot: 0, number, call: Mark::NONE, bytes: ANY_BYTES };
+        self.inner.announced(rank).or((self.wrong == Wrong::Early).then_some(early))
     }
     fn release(&mut self, number: usize) {
         self.inner.release(number);
@@ -120,6 +130,18 @@ impl Board for Late {
     }
     fn say_results_read(&mut self) {
         self.inner.say_results_read();
+    }
+    fn abandon(&mut self) {
+        self.inner.abandon();
+    }
+    fn begin_parts(&mut self) {
+        self.inner.begin_parts();
+    }
+    fn end_parts(&mut self) {
+        self.inner.end_parts();
+    }
+    fn does_parts(&self, rank: usize) -> bool {
+        self.inner.does_parts(rank)
     }
     fn offer_parts(&mut self) {
         self.inner.offer_parts();

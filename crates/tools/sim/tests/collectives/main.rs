@@ -10,6 +10,7 @@ mod in_place;
 mod inter;
 mod job;
 mod late;
+mod lengths;
 mod moving;
 mod neighbor;
 mod reducing;

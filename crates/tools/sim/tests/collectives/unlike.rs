@@ -2,7 +2,7 @@
 
 use crate::errors::outcomes;
 use crate::run;
-use verbena_channel::board::Board;
+use verbena_channel::board::{ANY_BYTES, Board, Way};
 use verbena_memory::elements::Elements;
 use verbena_memory::{Buffer, Region};
 use verbena_mpi::coll::board::exchanges::{Barrier, Bcast};
@@ -67,7 +67,7 @@ fn a_rank_that_calls_something_else_is_found_out_by_messages() {
 fn open(boards: &mut [Box<dyn Board>], number: u32, calls: [Call; 2]) {
     for (board, call) in boards.iter_mut().zip(calls) {
         board.open(number);
-        board.tell_call(call.mark());
+        board.tell_call(call.mark(), ANY_BYTES, Way::Records);
     }
 }
 

@@ -266,7 +266,7 @@ mod tests {
         assert_eq!(value("CMA_BYTES_MIN", 0, Edge::From), 1);
         assert_eq!(value("CMA_BYTES_MIN", 11, Edge::From), 1 << 40);
         assert_eq!(value("COLL_BCAST_WHOLE_BYTES_MAX", 2, Edge::UpTo), 16 << 10);
-        assert_eq!(value("COLL_DIRECT_SHARE_BYTES_MIN", 1, Edge::From), 16 << 10);
+        assert_eq!(value("COLL_DIRECT_SHARE_BYTES_MIN", 1, Edge::From), 8 << 10);
         assert_eq!(value("COLL_ALLGATHER_SHORT_TOTAL_BYTES_MAX", 1, Edge::UpTo), 1024);
         assert_eq!(value("COLL_BCAST_CHAIN_RANKS_MAX", 2, Edge::UpTo), 4);
         assert_eq!(value("COLL_ALLTOALL_BRUCK_RANKS_MIN", 2, Edge::From), 8);

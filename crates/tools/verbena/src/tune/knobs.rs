@@ -248,6 +248,10 @@ mod tests {
         }
     }
 
+    /// The settings of a way that only the program's own operations go, which nothing here
+    /// measures: predefined ones go in place.
+    const OF_OWN_OPERATIONS: [&str; 2] = ["COLL_BOARD_EXCHANGE_BYTES_MIN", "COLL_BOARD_EXCHANGE_PIECE_BYTES"];
+
     /// Every threshold of collectives and long messages in the table can be tuned.
     #[test]
     fn every_threshold_of_the_collectives_is_a_knob() {
@@ -255,7 +259,18 @@ mod tests {
         for setting in verbena_settings::all() {
             let name = setting.about.name.trim_start_matches("VERBENA_");
             let known = all.iter().any(|knob| knob.setting == name);
-            assert!(known || !name.starts_with("COLL_"), "{name} is not tuned");
+            let untold = OF_OWN_OPERATIONS.contains(&name);
+            assert!(known != untold || !name.starts_with("COLL_"), "{name}: tuned {known}");
+        }
+    }
+
+    /// No knob turns off what its ranks do by default, to measure what they would do instead.
+    #[test]
+    fn a_knob_measures_the_way_that_its_ranks_go() {
+        for knob in knobs(By::Latency, false, 64) {
+            let never = |set: &&Set| set.0 == "COLL_IN_PLACE_BYTES_MIN" && set.1 == NEVER.to_string();
+            assert_eq!(knob.fixed.iter().find(never), None, "{}", knob.setting);
+            assert!(!knob.setting.starts_with("COLL_DIRECT_") || knob.ranks[0] > 2, "{}", knob.setting);
         }
     }
 

@@ -69,7 +69,7 @@ type Turn = (usize, usize, bool);
 fn run(view: View, ranks: usize, capacity: usize, turns: &[Turn]) {
     let mut logs = Logs::new(view.me, ranks, capacity);
     for (closed, &(writer, words, is_read)) in (0..).zip(turns) {
-        let shape = Shape { bytes: 8 * words, packing: Packing::Tight };
+        let shape = Shape { bytes: 8 * words, packing: Packing::Tight, meets: false };
         logs.open(closed as u32 + 1);
         if writer == view.me {
             write(&view, &mut logs, shape, closed);

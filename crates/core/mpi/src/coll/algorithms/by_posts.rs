@@ -155,25 +155,25 @@ impl Task<'_> {
         }
     }
 
-    /// Reduces this rank's part of a piece, in rank order if that matters, and shows the result.
+    /// Reduces this rank's part of a piece in rank order, and shows the result: in its own slot,
+    /// where it has put no operand of this part unless the operation is not commutative.
     fn reduce_part(&self, plan: &mut Plan, slots: &Slots, number: usize) {
         let (first, len) = self.range(slots, number);
         let (at, len) = part(len, slots.ranks, slots.me);
         let shown = |rank: usize| elements(slots.slot(rank, number), self.send, at);
-        let out = self.recv.from((first + at) as isize);
-        // In place, this rank's operand is where the result goes: so it comes first, or from its
-        // slot.
-        let (mut left, others) = match self.operands.commutative {
-            true => {
-                (self.send.from((first + at) as isize), (0..slots.ranks).filter(|&r| r != slots.me).collect())
-            }
-            false => (shown(0), (1..slots.ranks).collect::<Vec<_>>()),
-        };
-        for rank in others {
-            plan.combine(left, shown(rank), out, len);
+        let (own, result) = (self.send.from((first + at) as isize), self.recv.from((first + at) as isize));
+        // The operand of this rank may be where the result goes, and that of a rank may be changed
+        // by a function of the program: so it comes from the slot if there is one.
+        let commutes = self.operands.commutative;
+        let operand = |rank: usize| if commutes && rank == slots.me { own } else { shown(rank) };
+        let out = if commutes { shown(slots.me) } else { result };
+        let mut left = operand(0);
+        for rank in 1..slots.ranks {
+            plan.combine(left, operand(rank), out, len);
             left = out;
         }
-        plan.copy(out.buffer(0, len), elements(slots.slot(slots.me, number), self.send, at).buffer(0, len));
+        let copied = if commutes { result } else { shown(slots.me) };
+        plan.copy(out.buffer(0, len), copied.buffer(0, len));
     }
 
     /// Copies the parts of a piece that the others reduced.

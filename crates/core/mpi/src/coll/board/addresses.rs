@@ -52,6 +52,8 @@ pub(super) struct VectorAddresses {
 }
 
 impl Exchange for VectorAddresses {
+    const MEETS: bool = true;
+
     fn bytes(&self, _: usize) -> Option<usize> {
         Some(VectorAddress::BYTES)
     }

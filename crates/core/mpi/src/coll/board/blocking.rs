@@ -4,13 +4,14 @@
 
 mod reductions;
 
+use super::differing::{differing, sent_elsewise};
 use super::exchanges::{Allgather, Alltoall, Barrier, Bcast, Gather, Scatter};
 use super::handle::SharedBoard;
 use super::long_bcast::LongBcast;
 use super::long_exchange::{self, LongExchange};
-use super::short::{Exchange, Short, differing};
+use super::short::{Exchange, Short};
 use crate::coll::Blocks;
-use crate::coll::call::name;
+use crate::coll::call::{self, Members, name, numbered, tag_of_blocking};
 use crate::coll::choose::{OnBoard, TABLE};
 use crate::coll::execute::{copy, is_round_to_look};
 use crate::comm::{Comm, Traffic};
@@ -18,8 +19,9 @@ use crate::error::{Error, Result};
 use crate::generated::constants::MPI_ERR_OTHER;
 use crate::process::{Process, failure_error};
 pub use reductions::{allreduce, exscan, reduce, reduce_scatter, scan};
-use verbena_channel::board::Board;
+use verbena_channel::board::{Board, Way};
 use verbena_channel::mark::Mark;
+use verbena_engine::Engine;
 use verbena_hang::Awaited;
 use verbena_memory::Buffer;
 
@@ -45,7 +47,7 @@ macro_rules! on_board {
     ($process:expr, $comm:expr, $call:expr, $bytes:expr, $exchange:expr) => {
         match board($process, $comm, $bytes) {
             Ok(None) => None,
-            Ok(Some(board)) => Some(run($process, $comm, $call, board, $exchange)),
+            Ok(Some(board)) => Some(run($process, $comm, ($call, $bytes), board, $exchange)),
             Err(error) => Some(Err(error)),
         }
     };
@@ -98,20 +100,21 @@ impl Drive for LongBcast<'_> {
 fn run(
     process: &Process,
     comm: &Comm,
-    call: Mark,
+    (call, bytes): (Mark, usize),
     board: &SharedBoard,
     exchange: impl Exchange,
 ) -> Result<()> {
     let mut board = board.lock();
-    open(&mut **board, comm, call);
+    open(&mut **board, comm, (call, bytes, Way::Records));
     drive(process, comm, call, &mut **board, Short::new(exchange))
 }
 
-/// Opens the board for the collective that this member is in, and says which call it is.
+/// Opens the board for the collective that this member is in, and says which call it is and how
+/// many bytes it has ([`Board::tell_call`]).
 #[inline]
-fn open(board: &mut dyn Board, comm: &Comm, call: Mark) {
+fn open(board: &mut dyn Board, comm: &Comm, (call, bytes, way): (Mark, usize, Way)) {
     board.open(comm.collectives_begun());
-    board.tell_call(call);
+    board.tell_call(call, bytes as u64, way);
 }
 
 /// Drives a collective to its end on a board that is open for it.
@@ -132,23 +135,67 @@ fn drive<D: Drive>(
             return Ok(outcome);
         }
     }
-    let (mut rounds, mut slept) = (0_u32, process.slept());
+    let (mut rounds, mut slept, mut loss) = (0_u32, process.slept(), None);
     let awaited = |_: &Process| Awaited::Collective(awaited(comm, call));
-    process.wait_for(awaited, |_| match collective.drive(board) {
+    process.wait_for(awaited, |_| {
+        if loss.is_some() {
+            return if is_in_use(process, comm, board) { None } else { loss.take().map(Err) };
+        }
+        match collective.drive(board) {
+            Ok(None) => {}
+            Ok(Some(outcome)) => return Some(Ok(outcome)),
+            Err(error) => return Some(Err(error)),
+        }
+        collective.seek(board);
+        rounds = rounds.wrapping_add(1);
+        let sleeps = process.slept();
+        let has_slept = std::mem::replace(&mut slept, sleeps) != sleeps;
+        if !has_slept && !is_round_to_look(rounds) {
+            return None;
+        }
+        if let Some(error) = mismatch(process, comm, call, board) {
+            return give_up(board, &mut collective, error);
+        }
+        loss = if has_slept { lost_member(process, comm) } else { None };
+        if loss.is_some() {
+            board.abandon();
+        }
+        None
+    })
+}
+
+/// The error of another member that is in another collective, or goes another way through this
+/// one.
+#[cold]
+fn mismatch(process: &Process, comm: &Comm, call: Mark, board: &dyn Board) -> Option<Error> {
+    let clash = board.clash().or_else(|| board.sign_of_other_way());
+    clash.map(|clash| differing(board, &clash)).or_else(|| by_message(process, comm, call, board))
+}
+
+/// The error of another member that has sent this one a message of this collective, in which this
+/// one neither sends nor receives any.
+fn by_message(process: &Process, comm: &Comm, call: Mark, board: &dyn Board) -> Option<Error> {
+    let tag = tag_of_blocking(comm.collectives_begun().into());
+    let find = |engine: &mut Engine| engine.find_marked(comm.context(Traffic::Collective), tag);
+    let (source, theirs, bytes) = process.look(find)?;
+    let members = Members::of(comm);
+    Some(match call.is_unlike(theirs) {
+        true => call::mismatch(&members, &members.sender(source), [call, theirs], &numbered(tag)),
+        false => sent_elsewise(&members.sender(source), bytes, board.told_bytes(), &numbered(tag)),
+    })
+}
+
+/// Leaves a collective with this error, unless it ends after all: the others that are through may
+/// be in the next one, or in the messages that follow a reduction which was refused.
+fn give_up<D: Drive>(board: &mut dyn Board, collective: &mut D, error: Error) -> Option<Result<D::Outcome>> {
+    match collective.drive(board) {
         Ok(None) => {
-            collective.seek(board);
-            rounds = rounds.wrapping_add(1);
-            let clash = if is_round_to_look(rounds) { board.clash() } else { None };
-            if let Some(clash) = clash {
-                return Some(Err(differing(board, &clash)));
-            }
-            let sleeps = process.slept();
-            let has_slept = std::mem::replace(&mut slept, sleeps) != sleeps;
-            if has_slept { lost_member(process, comm).map(Err) } else { None }
+            board.give_up();
+            Some(Err(error))
         }
         Ok(Some(outcome)) => Some(Ok(outcome)),
         Err(error) => Some(Err(error)),
-    })
+    }
 }
 
 /// The collective that is under way, for reports of programs that hang.
@@ -166,6 +213,18 @@ fn awaited(comm: &Comm, call: Mark) -> verbena_hang::Collective {
 #[cold]
 fn lost_member(process: &Process, comm: &Comm) -> Option<Error> {
     comm.check_usable().err().or_else(|| lost_peer(process, comm))
+}
+
+/// Returns whether a member that lives may be using this one's memory in a collective that this one
+/// has abandoned.
+#[cold]
+fn is_in_use(process: &Process, comm: &Comm, board: &dyn Board) -> bool {
+    let mut members = (0..).zip(comm.targets().members());
+    members.any(|(rank, &peer)| {
+        rank != board.me()
+            && board.does_parts(rank)
+            && process.look(|engine| engine.loss(0, Some(peer)).is_none())
+    })
 }
 
 fn lost_peer(process: &Process, comm: &Comm) -> Option<Error> {
@@ -214,7 +273,7 @@ fn long_bcast(
 ) -> Result<Option<()>> {
     let Some(board) = comm.board_handle().board(process, comm)? else { return Ok(None) };
     let mut board = board.lock();
-    open(&mut **board, comm, call);
+    open(&mut **board, comm, (call, buffer.len(), Way::Slots));
     let numbered = (comm.collectives_begun(), call);
     let collective = LongBcast::new(&**board, numbered, buffer, root as usize, piece);
     drive(process, comm, call, &mut **board, collective).map(Some)
@@ -237,7 +296,7 @@ fn long(
     if bytes > long_exchange::room(&**board) {
         return Ok(None);
     }
-    open(&mut **board, comm, call);
+    open(&mut **board, comm, (call, bytes, Way::Records));
     let collective = LongExchange::new(&**board, exchange);
     drive(process, comm, call, &mut **board, collective).map(Some)
 }
@@ -253,7 +312,7 @@ pub fn allgather(process: &Process, comm: &Comm, call: Mark, mine: Option<&Buffe
         return None;
     }
     let (me, ranks) = (comm.rank() as usize, comm.size() as usize);
-    let longest = (0..ranks).map(|rank| recv.bytes(rank)).max().unwrap_or(0);
+    let longest = recv.longest(ranks);
     let exchange = || Allgather { mine: mine.cloned().unwrap_or_else(|| recv.buffer(me)), recv, me };
     let done = on_board!(process, comm, call, longest, exchange())
         .or_else(|| long(process, comm, call, longest, exchange()).transpose());

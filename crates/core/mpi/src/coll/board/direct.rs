@@ -10,6 +10,9 @@
 //!
 //! A member that cannot reach all others says so in its record, and then all go another way from
 //! now on.
+//!
+//! A member that leaves because another was lost waits until nobody does parts any more
+//! ([`Board::abandon`]): its memory is its own again when the call returns.
 
 use super::addresses::{VectorAddress, VectorAddresses};
 pub use super::handle::Reach;
@@ -197,6 +200,7 @@ impl<'a> DirectReduction<'a> {
     /// Does this member's parts, then the remaining parts of the others.
     fn work(&mut self, board: &mut dyn Board) {
         let (ranks, parts) = (board.ranks(), self.slots.parts());
+        board.begin_parts();
         for owner in (self.me..ranks).chain(0..self.me) {
             let (first, len) = part(parts, ranks, owner);
             while let Some(i) = board.take_part(owner, len) {
@@ -208,6 +212,7 @@ impl<'a> DirectReduction<'a> {
                 board.finish_part(self.failure.is_none());
             }
         }
+        board.end_parts();
         self.stage = Stage::Ending;
     }
 

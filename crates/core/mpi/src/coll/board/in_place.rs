@@ -6,8 +6,8 @@
 //! has just received from the one that wrote it before. That is the cheap pattern: to write a line
 //! that another core has only read costs several times as much.
 //!
-//! One member computes each element, so all get the same bits. Where it matters which operand comes
-//! first (`MPI_MAX` of a NaN, or of zeros with unlike signs), that depends on the share's owner.
+//! One member computes each element, from the operands in rank order, so all get the same bits, and
+//! the same whoever owns the share.
 
 mod area;
 mod turns;
@@ -232,6 +232,8 @@ fn digest(lengths: impl Iterator<Item = usize>) -> u64 {
 }
 
 impl Exchange for Lengths {
+    const MEETS: bool = true;
+
     fn bytes(&self, _: usize) -> Option<usize> {
         Some(size_of::<[u64; 3]>())
     }

@@ -6,11 +6,15 @@
 //! copied everything. So if all keep up, the message goes through a few slots that stay in the
 //! cache. If some members have no core at the moment, the root runs ahead of them while there are
 //! free slots, through several messages.
+//!
+//! A member that expects another length than the root has goes through the root's pieces all the
+//! same, so that it stays in step, and ends with an error.
 
-use super::short::differing;
+use super::differing::{differing, of_other_length};
+use crate::coll::call::out_of_step;
 use crate::coll::execute::copy;
 use crate::error::{Error, Result};
-use verbena_channel::board::{Board, Clash};
+use verbena_channel::board::{ANY_BYTES, Announced, Board, Clash};
 use verbena_channel::mark::Mark;
 use verbena_memory::Buffer;
 
@@ -23,7 +27,8 @@ pub struct LongBcast<'a> {
     /// The call of this member, and the number of the collective.
     call: Mark,
     number: u64,
-    /// The number of bytes that were copied.
+    /// The number of bytes that the root has, as far as is known, and of those that were copied.
+    bytes: usize,
     done: usize,
     failure: Option<Error>,
 }
@@ -38,7 +43,7 @@ impl<'a> LongBcast<'a> {
         piece: usize,
     ) -> LongBcast<'a> {
         let (piece, number) = (piece.min(board.slot_bytes()), u64::from(number));
-        LongBcast { message, root, piece, call, number, done: 0, failure: None }
+        LongBcast { message, root, piece, call, number, bytes: message.len(), done: 0, failure: None }
     }
 
     /// Goes on until it would have to wait; `Ok(true)` when done, and not to be called again then.
@@ -46,17 +51,15 @@ impl<'a> LongBcast<'a> {
     /// # Errors
     /// The first one, when it has gone to its end for the sake of the other members.
     pub fn advance(&mut self, board: &mut dyn Board) -> Result<bool> {
-        while self.done < self.message.len() {
-            let bytes = self.piece.min(self.message.len() - self.done);
+        while self.done < self.bytes {
             let is_root = board.me() == self.root;
             let slot = match is_root {
                 true => board.free_slot(),
                 false => self.announced(board)?,
             };
             let Some(slot) = slot else { return Ok(false) };
-            let piece = self.message.part(self.done, bytes);
-            let room = Buffer::Contiguous(board.any_slot(slot).part(0, bytes));
-            let outcome = if is_root { copy(&piece, &room) } else { copy(&room, &piece) };
+            let bytes = self.piece.min(self.bytes - self.done);
+            let outcome = self.copy_piece(board, slot, bytes);
             self.failure = self.failure.take().or(outcome.err());
             if is_root {
                 board.announce(slot)
@@ -68,12 +71,37 @@ impl<'a> LongBcast<'a> {
         self.failure.take().map_or(Ok(true), Err)
     }
 
+    /// Copies the next piece to or from a slot, as much as the message has of it.
+    fn copy_piece(&self, board: &dyn Board, slot: usize, bytes: usize) -> Result<()> {
+        let bytes = bytes.min(self.message.len().saturating_sub(self.done));
+        let piece = self.message.part(self.done.min(self.message.len()), bytes);
+        let room = Buffer::Contiguous(board.any_slot(slot).part(0, bytes));
+        if board.me() == self.root { copy(&piece, &room) } else { copy(&room, &piece) }
+    }
+
     /// The slot that the root announced next; an error if it called something else.
-    fn announced(&self, board: &dyn Board) -> Result<Option<usize>> {
-        let Some((slot, theirs)) = board.announced(self.root) else { return Ok(None) };
+    fn announced(&mut self, board: &dyn Board) -> Result<Option<usize>> {
+        let Some(Announced { slot, number, call: theirs, bytes }) = board.announced(self.root) else {
+            return Ok(None);
+        };
+        let own = self.message.len() as u64;
+        let clash =
+            Clash { number: self.number, rank: self.root, mine: self.call, theirs, bytes: [own, bytes] };
+        if number != self.number as u32 {
+            board.give_up();
+            // It may have gone another way through this collective, and on.
+            return Err(match board.clash() {
+                Some(told) => differing(board, &told),
+                None => out_of_step(board.me(), self.number, &Clash { number: number.into(), ..clash }),
+            });
+        }
         if self.call.is_unlike(theirs) {
-            let clash = Clash { number: self.number, rank: self.root, mine: self.call, theirs };
+            board.give_up();
             return Err(differing(board, &clash));
+        }
+        if bytes != own && bytes != ANY_BYTES && self.failure.is_none() {
+            self.bytes = bytes as usize;
+            self.failure = Some(of_other_length(self.root, self.bytes, self.message.len()));
         }
         Ok(Some(slot))
     }

@@ -6,7 +6,8 @@
 //! is in another collective. The first half of the slots is used, as for the operands of direct
 //! reductions ([`super::operands`]).
 
-use super::short::{Exchange, Short, of_other_length};
+use super::differing::of_other_length;
+use super::short::{Exchange, Short};
 use crate::error::Result;
 use verbena_channel::board::Board;
 use verbena_memory::Region;
@@ -79,6 +80,8 @@ impl<E: Exchange> Filled<E> {
 }
 
 impl<E: Exchange> Exchange for Filled<E> {
+    const MEETS: bool = true;
+
     fn bytes(&self, _: usize) -> Option<usize> {
         Some(size_of::<u64>())
     }

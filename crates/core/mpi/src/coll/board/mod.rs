@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | `handle`, `agreement` | what a communicator holds of its board, and when it gets one |
 //! | `short` | short collectives: each member appends a record, the others read it |
+//! | `differing` | the errors of members whose calls or lengths do not match |
 //! | `exchanges` | what each short collective writes and reads |
 //! | `long_bcast` | long broadcasts through slots |
 //! | `long_exchange` | long exchanges of blocks through slots |
@@ -22,6 +23,7 @@
 mod addresses;
 mod agreement;
 pub mod blocking;
+pub(crate) mod differing;
 pub mod direct;
 pub mod exchanges;
 mod handle;

@@ -36,9 +36,9 @@ impl OperandSlots {
     /// Divides the slots for a vector of `bytes` bytes in pieces of `piece` bytes, which must fit a
     /// slot.
     ///
-    /// Two members with a core each are quickest without slots: each byte crosses once. More of
-    /// them are quickest with slots: a copy within a process costs less than a system call, and a
-    /// short operand is at hand in its owner's cache.
+    /// Two members, which come here with vectors that are too short to be reduced in place, do
+    /// without slots: each byte crosses once. More of them are quickest with slots: a copy within a
+    /// process costs less than a system call, and a short operand is at hand in its owner's cache.
     pub(super) fn new(board: &dyn Board, bytes: usize, piece: usize) -> OperandSlots {
         let (ranks, half, per_slot) = (board.ranks(), board.slots() / 2, board.slot_bytes() / piece);
         let parts = bytes.div_ceil(piece);

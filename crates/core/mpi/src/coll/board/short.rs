@@ -2,10 +2,10 @@
 //! that need it read it there. One cache line each way is enough for a few bytes, and a member that
 //! only writes does not wait.
 
-use crate::coll::call::{Members, mismatch, numbered, out_of_step};
+use super::differing::{differing, differing_ways, of_other_length};
+use crate::coll::call::out_of_step;
 use crate::error::{Error, Result};
-use crate::generated::constants::{MPI_ERR_COUNT, MPI_ERR_TRUNCATE};
-use verbena_channel::board::{Board, Clash, Look, Packing, Shape};
+use verbena_channel::board::{Board, Look, Packing, Shape};
 use verbena_memory::Region;
 
 /// The use that a collective makes of the logs. The values for all members must be the same on all
@@ -13,6 +13,8 @@ use verbena_memory::Region;
 pub trait Exchange {
     /// The packing of its records in the logs.
     const PACKING: Packing = Packing::Lines;
+    /// True if its records tell what is elsewhere: see [`Shape::meets`].
+    const MEETS: bool = false;
 
     /// Bytes of the record that `rank` appends; `None` if it appends none.
     fn bytes(&self, rank: usize) -> Option<usize>;
@@ -109,12 +111,26 @@ impl<E: Exchange> Short<E> {
         if self.exchange.reads(self.next) {
             match board.look(self.next, shape::<E>(bytes)) {
                 Look::Nothing => return Ok(false),
-                Look::Astray(clash) => return Err(out_of_step(board.me(), board.number(), &clash)),
-                Look::Unlike(clash) => return Err(differing(board, &clash)),
+                Look::Astray(clash) => {
+                    board.give_up();
+                    // It may have gone another way through this collective, and on.
+                    return Err(match board.clash() {
+                        Some(told) => differing(board, &told),
+                        None => out_of_step(board.me(), board.number(), &clash),
+                    });
+                }
+                Look::Unlike(clash) => {
+                    board.give_up();
+                    return Err(differing(board, &clash));
+                }
                 Look::Record(record) => {
                     passed = record.len();
                     let read = match passed == bytes {
                         true => self.exchange.read(self.next, record),
+                        false if E::MEETS => {
+                            board.give_up();
+                            return Err(differing_ways(board, self.next));
+                        }
                         false => Err(of_other_length(self.next, passed, bytes)),
                     };
                     self.note(read);
@@ -133,27 +149,7 @@ impl<E: Exchange> Short<E> {
     }
 }
 
-/// The error of two members whose calls do not match.
-#[cold]
-pub(super) fn differing(board: &dyn Board, clash: &Clash) -> Error {
-    // Blocking collectives have the even tags.
-    let tag = (clash.number.wrapping_sub(1) as i32 & ((1 << 29) - 1)) * 2;
-    let members = Members { me: board.me(), ranks: board.ranks(), is_first_group: None };
-    mismatch(&members, &format!("rank {}", clash.rank), [clash.mine, clash.theirs], &numbered(tag))
-}
-
 #[inline]
 fn shape<E: Exchange>(bytes: usize) -> Shape {
-    Shape { bytes, packing: E::PACKING }
-}
-
-#[cold]
-pub(super) fn of_other_length(rank: usize, sent: usize, expected: usize) -> Error {
-    Error::new(
-        if sent > expected { MPI_ERR_TRUNCATE } else { MPI_ERR_COUNT },
-        "the ranks of a communicator gave different lengths to a collective",
-        format!("{sent} bytes from rank {rank} of the communicator, {expected} here"),
-        "counts or datatypes of the ranks do not match",
-        "give counts and datatypes of the same total size on all ranks",
-    )
+    Shape { bytes, packing: E::PACKING, meets: E::MEETS }
 }

@@ -21,7 +21,7 @@ fn threshold(ways: [&'static str; 2], edge: Edge, counts: Counts) -> KnobKind {
 /// vectors come last: their limit depends on the best other way, and no other knob looks at vectors
 /// so short.
 pub(super) fn on_a_node() -> Vec<Knob> {
-    in_place().into_iter().chain(of_two()).chain(of_more()).chain(short()).collect()
+    in_place().into_iter().chain(of_vectors()).chain(of_more()).chain(short()).collect()
 }
 
 type Words = &'static str;
@@ -87,42 +87,28 @@ fn in_place() -> Vec<Knob> {
     ]
 }
 
-/// Returns the knobs of long allreduces of two ranks; those over the board remain without `cma`.
-fn of_two() -> Vec<Knob> {
-    let not_in_place = set("COLL_IN_PLACE_BYTES_MIN", NEVER);
-    let both = [set("CHANNELS", "shm,cma"), not_in_place.clone()];
-    let shm = [set("CHANNELS", "shm"), not_in_place.clone()];
-    let over_board = [shm[0].clone(), shm[1].clone(), set("COLL_BOARD_EXCHANGE_BYTES_MIN", 0)];
-    let directly = [both[0].clone(), not_in_place, set("COLL_DIRECT_SHARE_BYTES_MIN", 0)];
-    let exchanged = from(["by messages", "over the board"]);
+/// Returns the knobs of long allreduces of more than two ranks, which two do in place.
+fn of_vectors() -> Vec<Knob> {
+    let both = [set("CHANNELS", "shm,cma")];
+    let directly = [both[0].clone(), set("COLL_DIRECT_SHARE_BYTES_MIN", 0)];
     let directly_from = threshold(["through the board", "in each other's memory"], Edge::From, Counts::Share);
-    let pieces = KnobKind::Values(&["4096", "8192", "16384", "32768"]);
     let allreduce = Metric::Allreduce;
     vec![
         knob(
-            "COLL_BOARD_EXCHANGE_BYTES_MIN",
-            "allreduce of two ranks without cma: by messages, or over the board",
+            "COLL_BOARD_PARTS_PIECE_BYTES",
+            "the pieces of a vector of which each rank reduces a part over the board, without cma",
             allreduce,
-            sizes(14, 21),
-            2,
-            exchanged,
-            &shm,
-        ),
-        knob(
-            "COLL_BOARD_EXCHANGE_PIECE_BYTES",
-            "the pieces in which two ranks exchange long vectors over the board",
-            allreduce,
-            sizes(17, 21),
-            2,
+            sizes(16, 20),
+            FOUR,
             KnobKind::Values(&["8192", "16384", "32768", "65536"]),
-            &over_board,
+            &[set("CHANNELS", "shm")],
         ),
         knob(
             "COLL_DIRECT_SHARE_BYTES_MIN",
-            "allreduce of two ranks: through the board, or in each other's memory (the share of each counts)",
+            "allreduce on a node: through the board, or in each other's memory (the share of each counts)",
             allreduce,
             sizes(14, 20),
-            2,
+            FOUR,
             directly_from,
             &both,
         ),
@@ -130,17 +116,17 @@ fn of_two() -> Vec<Knob> {
             "COLL_DIRECT_PIECE_BYTES_MIN",
             "the smallest part of such a vector that one rank reduces at a time",
             allreduce,
-            sizes(14, 17),
-            2,
-            pieces,
+            sizes(15, 18),
+            FOUR,
+            KnobKind::Values(&["4096", "8192", "16384", "32768"]),
             &directly,
         ),
         knob(
             "COLL_DIRECT_PIECE_BYTES_MAX",
             "the largest part of such a vector that one rank reduces at a time",
             allreduce,
-            sizes(17, 21),
-            2,
+            sizes(18, 22),
+            FOUR,
             KnobKind::Values(&["16384", "32768", "65536"]),
             &directly,
         ),
@@ -148,19 +134,9 @@ fn of_two() -> Vec<Knob> {
 }
 
 fn of_more() -> Vec<Knob> {
-    let shm = [set("CHANNELS", "shm")];
     let slots = [set("CHANNELS", "shm,cma"), set("COLL_BOARD_BCAST_BYTES_MIN", 0)];
     let pieces = KnobKind::Values(&["8192", "16384", "32768", "65536"]);
     vec![
-        knob(
-            "COLL_BOARD_PARTS_PIECE_BYTES",
-            "the pieces of a vector of which each rank reduces a part over the board",
-            Metric::Allreduce,
-            sizes(16, 20),
-            FOUR,
-            pieces,
-            &shm,
-        ),
         knob(
             "COLL_BOARD_EXCHANGE_BYTES_MAX",
             "allgathers of a node: over the board, or by messages",

@@ -10,6 +10,7 @@
 //! touched later.
 
 use super::call::{Members, in_words, mismatch, numbered};
+use super::is_round_to_look;
 use super::schedule::{Schedule, Step, StepId};
 use crate::comm::{Comm, Traffic};
 use crate::datatype::Datatype;
@@ -92,6 +93,8 @@ pub struct Collective {
     members: Members,
     /// The number of rounds of waiting.
     rounds: u32,
+    /// The number of losses when this rank last looked for one.
+    losses: u64,
     /// True once the calls of the board's members were compared.
     compared: bool,
     next: usize,
@@ -117,6 +120,7 @@ impl Collective {
         collective.tag = tag;
         collective.call = Mark::NONE;
         collective.rounds = 0;
+        collective.losses = 0;
         collective.compared = false;
         collective
     }
@@ -157,6 +161,7 @@ impl Collective {
     pub fn rewind(&mut self) {
         assert!(self.under_way.is_empty(), "a collective that is under way cannot be started again");
         self.next = 0;
+        self.losses = 0;
         self.failure = None;
     }
 
@@ -226,11 +231,16 @@ impl Collective {
         in_words(self.context, self.tag, self.call)
     }
 
-    /// Looks, in some rounds of waiting, whether another rank called something else, so that what
-    /// this one waits for might never come.
+    /// Looks whether a member was lost, if there is news of one, and in some rounds whether another
+    /// rank called something else, so that what this one waits for might never come.
     #[inline]
     fn look_for_clash(&mut self, access: &mut impl Access) {
         self.rounds = self.rounds.wrapping_add(1);
+        let losses = access.look(|engine| engine.losses());
+        let is_news = std::mem::replace(&mut self.losses, losses) != losses;
+        if is_news && self.find_loss(access) {
+            return;
+        }
         if is_round_to_look(self.rounds) && !self.find_loss(access) && self.call != Mark::NONE {
             self.find_clash(access);
         }
@@ -392,7 +402,7 @@ impl Collective {
                 self.give_up(engine);
                 mismatch(&self.members, &sender, [mine, theirs], &numbered(self.tag))
             }
-            Failure::Channel(..) | Failure::Dead(_) | Failure::Revoked => {
+            Failure::Channel(..) | Failure::Dead(_) | Failure::InDoubt(_) | Failure::Revoked => {
                 self.give_up(engine);
                 failure_error(failure)
             }
@@ -465,13 +475,6 @@ fn copy_scattered(from: &Buffer, to: &Buffer, len: usize) {
         to.copy_in(offset, &piece[..bytes]);
         offset += bytes;
     }
-}
-
-/// Returns whether a wait looks in this round at what others call. It does so seldom, as that takes
-/// their cache lines.
-#[inline]
-pub(crate) fn is_round_to_look(round: u32) -> bool {
-    round >= 16 && (round.is_power_of_two() || round.is_multiple_of(256))
 }
 
 #[cold]

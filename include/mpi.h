@@ -1343,6 +1343,8 @@ int MPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp);
 int MPIX_Comm_iagree(MPI_Comm comm, int *flag, MPI_Request *request);
 /** Tells whether a communicator was revoked. No part of MPI-5.0 (ULFM). */
 int MPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
+/** Starts MPIX_Comm_shrink, with a request. No part of MPI-5.0 (ULFM). */
+int MPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
 /** Ends all that is under way on a communicator, on all its processes. No part of MPI-5.0 (ULFM). */
 int MPIX_Comm_revoke(MPI_Comm comm);
 /** Makes a communicator of the processes that live. No part of MPI-5.0 (ULFM). */
@@ -1354,6 +1356,7 @@ int PMPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failedgrp);
 int PMPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp);
 int PMPIX_Comm_iagree(MPI_Comm comm, int *flag, MPI_Request *request);
 int PMPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
+int PMPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
 int PMPIX_Comm_revoke(MPI_Comm comm);
 int PMPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm);
 

@@ -211,6 +211,20 @@ static void tags(void) {
     MPI_Comm_free(&comm);
 }
 
+/* Sends what nobody receives: short and long, to those that live, the dead one and itself. */
+static void send_in_vain(int seed) {
+    static char buffer[1 << 20];
+    for (int to = 0; to < size; to++)
+        for (int bytes = 1; bytes <= 1 << 20; bytes <<= 10) {
+            MPI_Request request;
+            if ((seed & 1) == 0)
+                MPI_Isend(buffer, bytes, MPI_CHAR, to, 77, MPI_COMM_WORLD, &request);
+            else
+                MPI_Issend(buffer, bytes, MPI_CHAR, to, 77, MPI_COMM_WORLD, &request);
+            MPI_Request_free(&request);
+        }
+}
+
 /* The last rank dies just when the others finalize, or the first one with the world revoked. */
 static void finalize(const char *way, int seed) {
     int count = 0;
@@ -227,7 +241,9 @@ static void finalize(const char *way, int seed) {
         usleep(seed * 37 % 1500);
         die(0);
     }
-    if (!strcmp(way, "noticed"))
+    if (!strcmp(way, "unreceived"))
+        send_in_vain(seed);
+    if (!strcmp(way, "noticed") || !strcmp(way, "unreceived"))
         while (count == 0)
             MPIX_Comm_ack_failed(MPI_COMM_WORLD, size, &count);
 }

@@ -64,6 +64,16 @@ fn programs_with_the_module_mpi_f08() {
     }
 }
 
+/// A program that names the functions about lost processes in Fortran alone goes on after a death.
+#[test]
+fn programs_go_on_without_a_rank_in_all_three_styles() {
+    for style in ["-DSTYLE_INCLUDE", "-DSTYLE_MPI", "-DSTYLE_F08"] {
+        let program = fortran("survive.F90", &format!("survive{style}"), &[style]);
+        let ended = run(job(4, &program), &program);
+        assert!(ended.stdout.contains("survive: ok with 3 ranks left"), "{style}: {ended:?}");
+    }
+}
+
 /// Fortran hands its handles and statuses to C code. The code is unmodified and uses functions of
 /// the standard's C interface that the ABI lacks and the header has, so the program runs on MPICH's
 /// library as well, which has no such functions.

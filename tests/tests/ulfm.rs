@@ -2,7 +2,7 @@
 
 use verbena_testing::{Lack, skip};
 use verbena_tests::cable::{NAMED, has_libfabric};
-use verbena_tests::{Ended, Job, job, program, staged};
+use verbena_tests::{Ended, Job, build_dir, compile, job, program, scratch, staged, top};
 
 fn run(ranks: u32, arguments: &[&str]) -> Ended {
     job(ranks, program("ulfm")).args(arguments).run()
@@ -56,6 +56,34 @@ fn a_program_can_finalize_after_a_death_and_after_its_world_was_revoked() {
     for seed in 0..10 {
         ends_well(4, &["finalize", "noticed", &seed.to_string()]);
     }
+}
+
+#[test]
+fn a_program_can_finalize_after_a_death_with_sends_that_nobody_received() {
+    for seed in 0..6 {
+        let ended = ends_well(4, &["finalize", "unreceived", &seed.to_string()]);
+        ended.complains("MPI_Finalize found messages that nobody received, and dropped them");
+    }
+}
+
+/// The ranks of `ulfm_requests` that are left find nothing wrong.
+#[track_caller]
+fn requests_end_well(way: &str) {
+    let ended = job(4, program("ulfm_requests")).arg(way).run().ok();
+    assert!(ended.stdout.contains("ulfm_requests: ok with "), "{way}: {ended:?}");
+}
+
+#[test]
+fn a_receive_from_any_source_is_in_doubt_until_the_loss_is_acknowledged() {
+    requests_end_well("pending");
+    requests_end_well("later");
+    requests_end_well("several");
+    requests_end_well("revoked");
+}
+
+#[test]
+fn a_shrunk_communicator_is_there_once_its_request_is_complete() {
+    requests_end_well("ishrink");
 }
 
 #[test]
@@ -154,9 +182,69 @@ fn a_program_that_knows_nothing_of_lost_processes_ends_with_one() {
     }
 }
 
+/// Has a program that names no function about lost processes run, linked with a library that does;
+/// `more` are options for that library's compiler.
+fn linked(name: &str, more: &[&str]) -> Ended {
+    let folder = build_dir();
+    let (library, program) = (folder.join(format!("lib{name}.so")), folder.join(name));
+    let source = |name: &str| top().join("tests/programs").join(name);
+    let compiler = staged("bin/mpicc");
+    let options = ["-shared", "-fPIC", "-Wl,-z,lazy"];
+    compile(&compiler, &source("linked_library.c"), &library, &[&options, more].concat());
+    let rpath = format!("-Wl,-rpath,{},--allow-shlib-undefined", folder.display());
+    let library = library.to_str().expect("a path of letters");
+    compile(&compiler, &source("linked.c"), &program, &[library, &rpath]);
+    job(3, program).run()
+}
+
+#[test]
+fn a_library_that_knows_of_lost_processes_speaks_for_its_program() {
+    let ended = linked("knows_by_library", &[]).ok();
+    assert!(ended.stdout.contains("linked: ok with 3 ranks"), "{ended:?}");
+    // A module for Python does not.
+    let ended = linked("knows_by_python", &["-DPYTHON"]);
+    assert_eq!(ended.code, 137, "{ended:?}");
+    ended.complains("Rank 2 was killed by signal 9 (SIGKILL); the job is ended.");
+}
+
+#[test]
+fn a_program_with_sessions_alone_goes_on_after_a_death() {
+    let ended = job(4, program("ulfm_sessions")).run().ok();
+    assert!(ended.stdout.contains("ulfm_sessions: ok with 4 ranks"), "{ended:?}");
+}
+
+/// The ranks of `ulfm_shared` that are left find nothing wrong, on one host and on several.
+#[track_caller]
+fn shared_ends_well(arguments: &[&str]) {
+    let hosts = ["--launcher", "fork", "-host", "a:2,localhost,b"];
+    for options in [&hosts[..], &[]] {
+        let job = Job::under(&staged("bin/mpiexec"), 4).args(options).arg(program("ulfm_shared"));
+        let ended = job.args(arguments).run().ok();
+        assert!(ended.stdout.contains("ulfm_shared: ok with "), "{options:?} {arguments:?}: {ended:?}");
+    }
+}
+
+#[test]
+fn operations_on_windows_with_a_dead_process_end_with_its_error() {
+    for way in ["fence", "start", "post", "operations"] {
+        shared_ends_well(&[way]);
+    }
+}
+
+#[test]
+fn collective_calls_on_files_end_with_the_error_of_a_death() {
+    let path = scratch("ulfm-file").join("file");
+    shared_ends_well(&["file", path.to_str().expect("a path of letters")]);
+}
+
+/// The runs with random deaths: as many as are asked for, or what `make test` has time for.
+fn random_runs() -> u32 {
+    std::env::var("VERBENA_DEATHS").map_or(30, |number| number.parse().expect("a number of runs"))
+}
+
 #[test]
 fn survivors_of_random_deaths_go_on_and_give_the_right_answer() {
-    for seed in 0..30_u32 {
+    for seed in 0..random_runs() {
         let victims = 1 + seed % 3;
         let ended = run(8, &[&victims.to_string(), &seed.to_string()]).ok();
         let said = format!("left: {} of 8 after {victims} deaths", 8 - victims);

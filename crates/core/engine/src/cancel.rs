@@ -8,8 +8,10 @@ use crate::request::{Request, State, not_done};
 use crate::slab::Id;
 use crate::state::EngineState;
 use crate::{RequestId, SendUnderWay};
+use std::collections::BTreeSet;
 use verbena_channel::Peer;
 use verbena_channel::packet::{Header, Kind};
+use verbena_fault::Fault;
 
 impl Engine {
     /// The sends that have not ended and that nobody asked to cancel, in no particular order.
@@ -23,6 +25,14 @@ impl Engine {
             (is_send && !cancelling).then_some(send)
         };
         self.state.requests.iter().filter_map(its_send).collect()
+    }
+
+    /// Gives up all peers with which an operation is under way, with these faults.
+    pub fn give_up_partners(&mut self, fault: impl Fn(Peer) -> Fault) {
+        let requests = self.state.requests.iter();
+        let under_way = requests.filter(|(_, request)| request.is_under_way());
+        let partners: BTreeSet<Peer> = under_way.map(|(_, request)| request.peer).collect();
+        partners.into_iter().for_each(|peer| self.give_up(peer, fault(peer)));
     }
 
     /// Asks to cancel a send whose request may be forgotten; the completion is kept all the same.

@@ -21,7 +21,8 @@ impl Engine {
         self.state.held
     }
 
-    /// The number of times that a peer was lost or a communicator revoked.
+    /// The number of times that a peer was lost, told dead, or found alive after all, or a
+    /// communicator revoked. While it stays the same there is no other [`Engine::loss`].
     #[inline]
     pub fn losses(&self) -> u64 {
         self.state.losses
@@ -88,10 +89,17 @@ impl Engine {
         self.state.requests.get(request.into()).is_some()
     }
 
-    /// Returns whether the request exists and has not ended.
+    /// Returns whether the request exists, has not ended, and is not in doubt.
     #[inline]
     pub fn is_pending(&self, request: RequestId) -> bool {
-        self.state.requests.get(request.into()).is_some_and(|request| !request.is_over())
+        let is_under_way = self.state.requests.get(request.into()).is_some_and(|request| !request.is_over());
+        is_under_way && !self.is_in_doubt(request)
+    }
+
+    /// Returns whether this is a receive that may wait for ever ([`crate::Failure::InDoubt`]).
+    #[inline]
+    pub fn is_in_doubt(&self, request: RequestId) -> bool {
+        self.state.doubt(request.into()).is_some()
     }
 
     /// The context of a message that was taken out of matching; `None` if there is none, or it was
@@ -100,13 +108,14 @@ impl Engine {
         self.state.messages.get(message.into()).map(|(key, _)| key.context)
     }
 
-    /// The completion, left where it is; `None` while the request is under way.
+    /// The completion, left where it is; `None` while the request is under way and not in doubt.
     pub fn peek(&self, request: RequestId) -> Option<Completion> {
-        let request = self.state.requests.get(request.into())?;
+        let id = request.into();
+        let request = self.state.requests.get(id)?;
         match &request.state {
             State::Received(bytes) => Some(sent(request.source, request.tag, *bytes)),
             State::Complete(completion) => Some(completion.clone()),
-            _ => None,
+            _ => self.state.doubt(id),
         }
     }
 

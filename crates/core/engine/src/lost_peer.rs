@@ -4,12 +4,17 @@
 //! MPI-5.0 leaves open what becomes of them (2.8, 9.1). They fail here: nobody can know that the
 //! message was not the lost process's to send, and a receive that waits for ever says nothing. Only
 //! the layer above knows which processes may send in a context.
+//!
+//! Where the owner goes on when peers die, a receive from any source does not fail because of a
+//! dead one. It stays posted, and is in doubt until the layer above says no more that the dead
+//! process may send to it. A channel may lose a peer before the owner hears that it is dead; until
+//! then the peer is a suspect.
 
-use crate::request::{NOBODY, State};
+use crate::request::{NOBODY, Request, State, not_done};
 use crate::revoke::LASTING_TAG;
 use crate::slab::Id;
 use crate::state::EngineState;
-use crate::{ANY_SOURCE, Engine, Failure, MaySend};
+use crate::{ANY_SOURCE, Completion, Engine, Failure, MaySend};
 use verbena_channel::Peer;
 use verbena_fault::Fault;
 
@@ -18,6 +23,12 @@ impl Engine {
     /// them is given up; without this they wait for the others.
     pub fn set_senders(&mut self, may_send: MaySend) {
         self.state.may_send = Some(may_send);
+    }
+
+    /// Makes a lost peer that is not dead count as one that has left properly, so that nobody waits
+    /// for its messages, whenever this function says so.
+    pub fn set_leaving(&mut self, may_have_left: fn() -> bool) {
+        self.state.may_have_left = Some(may_have_left);
     }
 
     /// The reason why nothing may come any more in this context: from this process, or from anyone
@@ -37,10 +48,61 @@ impl Engine {
             return Some(Failure::Revoked);
         }
         let lost = match peer {
-            None => self.state.lost_sender(context),
+            None => self.state.lost_sender(context, |_| true),
             Some(peer) => Some(peer).filter(|peer| self.state.is_broken(*peer)),
         };
         lost.map(|peer| self.state.failure_of(peer))
+    }
+
+    /// Like [`Engine::loss`], for a receive that is to be posted: one that will be in doubt is.
+    #[inline]
+    pub(crate) fn loss_of_receive(&self, context: u64, peer: Option<Peer>, tag: i32) -> Option<Failure> {
+        if !self.state.any_broken {
+            return None;
+        }
+        match peer {
+            None if self.state.goes_on => self.loss_for_good(context),
+            peer => self.loss_under(context, peer, tag),
+        }
+    }
+
+    #[cold]
+    fn loss_for_good(&self, context: u64) -> Option<Failure> {
+        if self.state.revoked.has(context) {
+            return Some(Failure::Revoked);
+        }
+        let EngineState { dead, suspects, .. } = &self.state;
+        let is_for_good = |peer: Peer| !dead.contains(&peer) && !suspects.contains(&peer);
+        let lost = self.state.lost_sender(context, is_for_good);
+        lost.map(|peer| self.state.failure_of(peer))
+    }
+
+    /// Says whether the owner goes on when peers die.
+    pub fn set_goes_on(&mut self, goes_on: bool) {
+        self.state.goes_on = goes_on;
+        while let Some(peer) = self.suspect().filter(|_| !goes_on) {
+            self.clear_suspect(peer);
+        }
+    }
+
+    /// A peer that is lost, and may be dead. The owner finds out, and calls [`Engine::bury`] or
+    /// [`Engine::clear_suspect`].
+    #[inline]
+    pub fn suspect(&self) -> Option<Peer> {
+        self.state.suspects.first().copied()
+    }
+
+    /// Returns whether this peer is lost, and may be dead.
+    pub fn is_suspect(&self, peer: Peer) -> bool {
+        self.state.suspects.contains(&peer)
+    }
+
+    /// Takes a lost peer for one that lives, as far as anyone knows.
+    pub fn clear_suspect(&mut self, peer: Peer) {
+        if self.state.is_suspect_no_more(peer) {
+            self.state.losses += 1;
+            self.state.fail_awaiting(peer);
+        }
     }
 }
 
@@ -49,7 +111,9 @@ impl Engine {
     pub fn bury(&mut self, peer: Peer, fault: Fault) {
         if !self.state.dead.contains(&peer) {
             self.state.dead.push(peer);
+            self.state.losses += 1;
         }
+        self.state.is_suspect_no_more(peer);
         self.give_up(peer, fault);
     }
 
@@ -60,19 +124,58 @@ impl Engine {
 }
 
 impl EngineState {
-    /// A process that was given up and may have been meant to send in this context.
+    /// A process of this sort that was given up and may have been meant to send in this context.
     #[cold]
-    pub(crate) fn lost_sender(&self, context: u64) -> Option<Peer> {
+    pub(crate) fn lost_sender(&self, context: u64, is_meant: impl Fn(Peer) -> bool) -> Option<Peer> {
         let may_send = self.may_send?;
-        (0..self.size).find(|peer| self.is_broken(*peer) && may_send(context, *peer))
+        let is_lost = |peer: &Peer| self.is_broken(*peer) && is_meant(*peer) && !self.has_left(*peer);
+        (0..self.size).find(|peer| is_lost(peer) && may_send(context, *peer))
     }
 
-    /// The process is given up: fails the receives from any source that might have been its.
+    /// Returns whether a lost peer counts as one that has left properly.
+    fn has_left(&self, peer: Peer) -> bool {
+        !self.dead.contains(&peer) && self.may_have_left.is_some_and(|may_have_left| may_have_left())
+    }
+
+    /// The process is given up: the receives from any source that might have been its fail, unless
+    /// the owner goes on when it is dead.
     #[cold]
-    pub(crate) fn fail_awaiting(&mut self, peer: Peer) {
-        let Some(may_send) = self.may_send else { return };
+    pub(crate) fn suspect(&mut self, peer: Peer) {
+        match self.goes_on {
+            false => self.fail_awaiting(peer),
+            true if self.dead.contains(&peer) => {}
+            true => self.suspects.push(peer),
+        }
+    }
+
+    /// Returns whether the peer was a suspect, which it is no more.
+    fn is_suspect_no_more(&mut self, peer: Peer) -> bool {
+        let before = self.suspects.len();
+        self.suspects.retain(|suspect| *suspect != peer);
+        self.suspects.len() < before
+    }
+
+    /// The completion of a receive that may wait for ever, if this is one.
+    #[inline]
+    pub(crate) fn doubt(&self, id: Id) -> Option<Completion> {
+        if self.any_broken { self.find_doubt(id) } else { None }
+    }
+
+    #[cold]
+    fn find_doubt(&self, id: Id) -> Option<Completion> {
+        let may_send = self.may_send?;
+        let request = self.requests.get(id).filter(|request| awaits_any(request))?;
+        let dead = self.dead.iter().find(|peer| may_send(request.context, **peer))?;
+        let fault = self.peers.look(*dead)?.broken.clone()?;
+        Some(not_done(request.source, request.tag, Some(Failure::InDoubt(fault))))
+    }
+
+    /// Fails the receives from any source that might have been this process's.
+    #[cold]
+    fn fail_awaiting(&mut self, peer: Peer) {
+        let Some(may_send) = self.may_send.filter(|_| !self.has_left(peer)) else { return };
         let concerned: Vec<Id> = (self.requests.iter())
-            .filter(|(_, r)| r.peer == NOBODY && r.source == ANY_SOURCE && matches!(r.state, State::Posted))
+            .filter(|(_, request)| awaits_any(request))
             .filter(|(_, r)| may_send(r.context, peer))
             .map(|(id, _)| id)
             .collect();
@@ -81,4 +184,9 @@ impl EngineState {
             self.fail(id);
         }
     }
+}
+
+/// Returns whether this is a receive from any source that waits.
+fn awaits_any(request: &Request) -> bool {
+    request.peer == NOBODY && request.source == ANY_SOURCE && matches!(request.state, State::Posted)
 }

@@ -135,6 +135,12 @@ impl Completion {
     pub(crate) fn is_plain(&self) -> bool {
         self.failure.is_none() && !self.cancelled
     }
+
+    /// Returns whether the operation is not over, but may wait for ever.
+    #[inline]
+    pub fn is_in_doubt(&self) -> bool {
+        matches!(self.failure, Some(Failure::InDoubt(_)))
+    }
 }
 
 /// Tells whether `peer` may send messages in `context`.
@@ -163,6 +169,9 @@ pub enum Failure {
     },
     /// The peer is dead, or counts as dead.
     Dead(Box<Fault>),
+    /// A receive from any source may wait for ever, since a process that may send to it is dead. It
+    /// is not over: it stays posted, and its request is still valid.
+    InDoubt(Box<Fault>),
     /// The communicator was revoked.
     Revoked,
     /// The channel to this peer failed (boxed: failures are rare, completions are not).

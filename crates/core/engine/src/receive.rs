@@ -23,7 +23,7 @@ impl Engine {
         }
         let lost = match peer {
             None if receive.source != ANY_SOURCE => None,
-            peer => self.loss_under(receive.context, peer, receive.tag),
+            peer => self.loss_of_receive(receive.context, peer, receive.tag),
         };
         match lost {
             Some(failure) => Posted::Done(not_done(receive.source, receive.tag, Some(failure))),

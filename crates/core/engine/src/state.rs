@@ -49,12 +49,18 @@ pub(crate) struct EngineState {
     pub under_way: usize,
     /// True if any peer was given up: then a receive that names its sender is not simply posted.
     pub any_broken: bool,
-    /// The number of times that a peer was lost or a communicator revoked.
+    /// The number of changes that may be another loss.
     pub losses: u64,
     /// The processes that may send in each context, if the owner says.
     pub may_send: Option<crate::MaySend>,
     /// The peers that are dead, by the owner's word.
     pub dead: Vec<Peer>,
+    /// Tells whether a lost peer may have left properly, if the owner says.
+    pub may_have_left: Option<fn() -> bool>,
+    /// Set while the owner goes on when peers die.
+    pub goes_on: bool,
+    /// The peers that are lost, and may be dead: the owner has yet to say.
+    pub suspects: Vec<Peer>,
     /// The communicators that were revoked.
     pub revoked: Revoked,
     pub tally: Vec<ChannelCounters>,
@@ -90,6 +96,9 @@ impl EngineState {
             losses: 0,
             may_send: None,
             dead: Vec::new(),
+            may_have_left: None,
+            goes_on: false,
+            suspects: Vec::new(),
             revoked: Revoked::default(),
             tally: names.map(|name| ChannelCounters { name, ..Default::default() }).collect(),
             counts: Counters::default(),
@@ -202,7 +211,7 @@ impl EngineState {
         let concerned: Vec<Id> =
             self.requests.iter().filter(|(_, r)| r.peer == peer && !r.is_over()).map(|(id, _)| id).collect();
         concerned.into_iter().for_each(|id| self.fail(id));
-        self.fail_awaiting(peer);
+        self.suspect(peer);
     }
 
     /// Fails a request of a broken peer, unless a transfer still touches its memory: then the

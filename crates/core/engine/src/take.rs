@@ -2,7 +2,7 @@
 
 use crate::request::State;
 use crate::slab::Id;
-use crate::{Completion, Engine, RequestId};
+use crate::{Completion, Engine, Failure, RequestId};
 use verbena_channel::trace::{self, messages};
 
 /// The result of [`Engine::take_known`].
@@ -35,17 +35,38 @@ pub enum Plain {
 }
 
 impl Engine {
-    /// Hands out the completion and forgets the request; `None` while it is under way.
+    /// Hands out the completion and forgets the request; `None` while it is under way. The
+    /// completion of a receive that is [in doubt](crate::Failure::InDoubt) says so, and is handed
+    /// out until the doubt is gone.
     #[inline]
     pub fn take(&mut self, request: RequestId) -> Option<Completion> {
         let id: Id = request.into();
         if !self.state.requests.get(id)?.is_over() {
-            return None;
+            return self.state.doubt(id);
         }
         if trace::is_on() {
             messages::completed(id.number());
         }
         self.state.requests.remove(id)?.into_completion()
+    }
+
+    /// Like [`Engine::take`], for a call that waits for the request alone: a receive that is in
+    /// doubt fails.
+    #[inline]
+    pub fn take_for_good(&mut self, request: RequestId) -> Option<Completion> {
+        let completion = self.take(request)?;
+        Some(if completion.is_in_doubt() { self.end_doubt(request.into(), completion) } else { completion })
+    }
+
+    #[cold]
+    fn end_doubt(&mut self, id: Id, completion: Completion) -> Completion {
+        let failure = match completion.failure {
+            Some(Failure::InDoubt(fault)) => Some(Failure::Dead(fault)),
+            other => other,
+        };
+        self.state.requests.unpost(id.index).1.state = State::Received(0);
+        self.state.requests.remove(id);
+        Completion { failure, ..completion }
     }
 
     /// Like [`Engine::take`], for a request that may not exist.

@@ -64,7 +64,7 @@ impl Active {
         }
     }
 
-    /// Returns how it ended, if it has.
+    /// Returns how it ended, if it has, or that it is in doubt.
     pub fn poll(&self, process: &Process) -> Option<Outcome> {
         match self {
             Active::Engine(direction, id) => poll_engine(process, *direction, *id),
@@ -95,6 +95,9 @@ impl Both {
     fn poll(&mut self, process: &Process) -> Option<Outcome> {
         let sent = settle(&mut self.send, process);
         let received = settle(&mut self.receive, process)?;
+        if received.is_in_doubt() {
+            return Some(received);
+        }
         Some(Outcome { error: received.error.clone().or(sent?.error), ..received })
     }
 }
@@ -102,7 +105,9 @@ impl Both {
 /// Polls a part. Once it has ended it stays so.
 fn settle(part: &mut Active, process: &Process) -> Option<Outcome> {
     let outcome = part.poll(process)?;
-    *part = Active::Done(outcome.clone());
+    if !outcome.is_in_doubt() {
+        *part = Active::Done(outcome.clone());
+    }
     Some(outcome)
 }
 

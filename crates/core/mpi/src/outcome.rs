@@ -43,6 +43,13 @@ impl Outcome {
         context: 0,
     };
 
+    /// Returns whether the operation is not over: a receive from any source that may wait for ever
+    /// (`MPIX_ERR_PROC_FAILED_PENDING`). Its request is still valid.
+    #[inline]
+    pub fn is_in_doubt(&self) -> bool {
+        self.error.as_ref().is_some_and(|error| error.class == mpi::MPIX_ERR_PROC_FAILED_PENDING)
+    }
+
     /// The outcome of an operation of this direction, from its completion.
     pub fn of(direction: Direction, completion: Completion) -> Outcome {
         match direction {

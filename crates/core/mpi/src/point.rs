@@ -114,6 +114,8 @@ pub fn exchange(
 pub fn wait(process: &Process, active: &Active) -> Outcome {
     match active {
         Active::Done(outcome) => outcome.clone(),
+        // One that is in doubt fails.
+        Active::Engine(direction, id) => Outcome::of(*direction, process.finish_request(*id)),
         other => process.wait_for(|process| awaited(process, other), |process| other.poll(process)),
     }
 }

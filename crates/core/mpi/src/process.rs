@@ -175,9 +175,13 @@ impl Process {
         self
     }
 
-    /// Makes receives from any source fail if a process that may send to them is lost.
-    pub fn with_senders(self, may_send: MaySend) -> Process {
-        self.engine.lock().set_senders(may_send);
+    /// Makes receives from any source fail if a process that may send to them is lost, unless it
+    /// may have left properly.
+    pub fn with_senders(self, may_send: MaySend, may_have_left: fn() -> bool) -> Process {
+        let mut engine = self.engine.lock();
+        engine.set_senders(may_send);
+        engine.set_leaving(may_have_left);
+        drop(engine);
         self
     }
 
@@ -223,6 +227,7 @@ impl Process {
     pub fn set_goes_on(&self, goes_on: bool) {
         self.goes_on.store(goes_on, Ordering::Relaxed);
         self.polls_with_care.store(goes_on || self.shares_cores(), Ordering::Relaxed);
+        self.command(|engine| engine.set_goes_on(goes_on));
     }
 
     /// Returns whether this process goes on when others die.
@@ -330,6 +335,7 @@ impl Process {
     fn polled(&self, mut moved: bool) -> bool {
         if self.goes_on() {
             self.note_deaths();
+            self.clear_suspects();
         }
         let vain = self.polled_in_vain.load(Ordering::Relaxed);
         if !moved && vain >= VAIN_POLLS && (self.shares_cores() || threads::several()) {
@@ -425,8 +431,8 @@ impl Process {
         }
     }
 
-    /// Wakes the progress thread.
-    pub fn wake_progress_thread(&self) {
+    /// Wakes all threads that sleep in MPI, the progress thread too.
+    pub fn wake_sleepers(&self) {
         self.waiter.get().ring_self();
     }
 }

@@ -55,6 +55,8 @@ pub enum Look {
     Inactive,
     /// Ended now.
     Ended(Outcome),
+    /// Under way, and may be so for ever ([`Outcome::is_in_doubt`]).
+    InDoubt(Outcome),
 }
 
 impl Request {
@@ -174,6 +176,7 @@ impl Request {
         let Some(operation) = active.as_ref() else { return Look::Inactive };
         match operation.poll(process) {
             None => Look::Pending,
+            Some(outcome) if outcome.is_in_doubt() => Look::InDoubt(outcome),
             Some(outcome) => {
                 *active = (!take).then(|| Active::Done(outcome.clone()));
                 Look::Ended(outcome)
@@ -188,8 +191,8 @@ impl Request {
         operations.unwrap_or_else(|| vec![verbena_hang::Operation::Other])
     }
 
-    /// Returns whether it has ended or is inactive. Calls no callback and changes nothing that the
-    /// program sees.
+    /// Returns whether it has ended, is inactive, or is in doubt. Calls no callback and changes
+    /// nothing that the program sees.
     pub fn is_ready(&self, process: &Process) -> bool {
         match &self.kind {
             Kind::Generalized { complete, .. } => complete.load(Ordering::Acquire),

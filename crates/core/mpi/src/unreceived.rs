@@ -3,7 +3,9 @@
 
 use crate::comm::Traffic;
 use crate::process::Process;
+use verbena_channel::Peer;
 use verbena_engine::SendUnderWay;
+use verbena_fault::Fault;
 
 /// Takes back the point-to-point sends in the contexts that `is_meant` accepts, and returns those
 /// that were not received.
@@ -18,4 +20,32 @@ pub fn take_back(process: &Process, is_meant: impl Fn(u64) -> bool) -> Vec<SendU
     process.command(|engine| sends.iter().for_each(|send| engine.take_back(send.request)));
     sends.retain(|send| process.finish_known(send.request).is_some_and(|(ended, _)| ended.cancelled));
     sends
+}
+
+/// Waits until no send waits for room in a channel.
+pub fn let_leave(process: &Process) {
+    let is_gone = |sends: Vec<SendUnderWay>| sends.iter().all(|send| !send.is_queued);
+    process.wait(|process| is_gone(process.look(|engine| engine.sends_under_way())).then_some(()));
+}
+
+/// Gives up all processes with which something is under way, each of which has said that it is
+/// done, and returns the sends among it.
+pub fn drop_all(process: &Process) -> Vec<SendUnderWay> {
+    // What was answered before they said so is not under way.
+    let _ = (0..ROUNDS_MAX).find(|_| !process.progress());
+    let sends = process.look(|engine| engine.sends_under_way());
+    process.command(|engine| engine.give_up_partners(|peer| has_left(process.me(), peer)));
+    sends
+}
+
+/// The most rounds of progress in which old answers are taken in.
+const ROUNDS_MAX: u32 = 10_000;
+
+fn has_left(me: Peer, peer: Peer) -> Fault {
+    Fault::new(
+        "a process has left MPI and receives nothing any more",
+        format!("process {peer} of the job, seen by process {me}"),
+        "it has called MPI_Finalize, as all others that live",
+        "receive every message before MPI_Finalize (MPI-5.0, 11.2.2)",
+    )
 }

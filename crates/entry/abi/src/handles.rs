@@ -5,7 +5,7 @@
 //! of `MPI_Comm_toint` and its like (MPI-5.0, 20.3.4).
 
 pub use crate::table::Ref;
-use crate::table::{Place, Table};
+use crate::table::{Place, Reserved, Table};
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -149,6 +149,17 @@ impl<T, const NULL: usize, const N: usize> Registry<T, NULL, N> {
     /// Makes a handle for an object.
     pub fn insert(&self, object: Arc<T>) -> usize {
         encode(self.kind, self.table.insert(object))
+    }
+
+    /// Makes a handle for an object that is not there yet: see [`Registry::insert_at`].
+    pub fn reserve(&self) -> (usize, Reserved) {
+        let reserved = self.table.reserve();
+        (encode(self.kind, reserved.place()), reserved)
+    }
+
+    /// Makes the handle valid that [`Registry::reserve`] gave.
+    pub fn insert_at(&self, reserved: Reserved, object: Arc<T>) {
+        self.table.insert_at(reserved, object);
     }
 
     /// Frees a handle that the program made and returns its object; a predefined handle is an

@@ -26,6 +26,7 @@ pub mod handles;
 mod host;
 mod info_env;
 mod last_errors;
+mod news;
 mod owner;
 mod panic;
 pub mod predefined;

@@ -104,14 +104,14 @@ pub(crate) fn stop() {
 fn end(thread: &mut Option<JoinHandle<()>>) {
     if let Some(thread) = thread.take() {
         STOP.store(true, SeqCst);
-        state::process().wake_progress_thread();
+        state::process().wake_sleepers();
         // The thread panics only because of a defect, which it has reported itself.
         let _ = thread.join();
     }
 }
 
 /// Blocks all signals: the program's handlers run on the program's threads.
-fn block_signals() {
+pub(crate) fn block_signals() {
     // SAFETY: the set is filled in before it is used; the call concerns this thread only.
     unsafe {
         let mut all = std::mem::zeroed();

@@ -42,6 +42,20 @@ pub enum State {
     Inactive,
     /// Ended.
     Ended(Outcome),
+    /// Under way, and may be so for ever ([`Outcome::is_in_doubt`]).
+    InDoubt(Outcome),
+}
+
+impl State {
+    /// The state of an engine's operation.
+    #[inline]
+    fn of(outcome: Option<Outcome>) -> State {
+        match outcome {
+            None => State::Pending,
+            Some(outcome) if outcome.is_in_doubt() => State::InDoubt(outcome),
+            Some(outcome) => State::Ended(outcome),
+        }
+    }
 }
 
 /// Starts a send of the engine and returns its handle.
@@ -132,19 +146,19 @@ impl Pending {
         match self {
             Pending::Null => State::Inactive,
             Pending::Sent => State::Ended(Outcome::EMPTY),
-            Pending::Engine(direction, id) if take => {
-                poll_engine(process, *direction, *id).map_or(State::Pending, State::Ended)
-            }
+            Pending::Engine(direction, id) if take => State::of(poll_engine(process, *direction, *id)),
             Pending::Engine(direction, id) => look_engine(process, *direction, *id),
             Pending::Object(request) => match request.look(process, take) {
                 Look::Pending => State::Pending,
                 Look::Inactive => State::Inactive,
                 Look::Ended(outcome) => State::Ended(outcome),
+                Look::InDoubt(outcome) => State::InDoubt(outcome),
             },
         }
     }
 
-    /// Returns whether there is nothing to wait for. Calls no callback and changes nothing.
+    /// Returns whether there is nothing to wait for, or it is in doubt. Calls no callback and
+    /// changes nothing.
     pub fn is_ready(&self, process: &Process) -> bool {
         match self {
             Pending::Null | Pending::Sent => true,
@@ -186,8 +200,8 @@ impl Pending {
 
 /// Looks at an engine's request and leaves its completion there.
 fn look_engine(process: &Process, direction: Direction, id: RequestId) -> State {
-    let completion = process.look(|engine| engine.peek(id));
-    completion.map_or(State::Pending, |completion| State::Ended(Outcome::of(direction, completion)))
+    let found = process.look(|engine| Some((engine.context(id)?, engine.peek(id)?)));
+    State::of(found.map(|(context, completion)| Outcome { context, ..Outcome::of(direction, completion) }))
 }
 
 /// Retires an ended request: a persistent one lives on, others become `MPI_REQUEST_NULL`.
@@ -244,6 +258,10 @@ fn finish_any(
     if let Some((kind, id)) = decode_request(*handle)
         && let Some((completion, context)) = process.finish_known(id)
     {
+        if completion.is_in_doubt() {
+            store(Some(Status::EMPTY));
+            return Err(failed_in(context, &completion));
+        }
         *handle = mpi::MPI_REQUEST_NULL;
         store(Some(match kind {
             Kind::EngineSend => Status::EMPTY.with_cancelled(completion.cancelled),
@@ -273,24 +291,23 @@ fn finish_object(
     store: impl FnOnce(Option<Status>),
 ) -> std::result::Result<(), Failed> {
     let pending = resolve(*handle)?;
-    let outcome = finish(process, handle)?;
+    let outcome = finish(process, handle, &pending)?;
     store(outcome.as_ref().map(status_of));
     outcome.and_then(|outcome| failed(&pending, &outcome)).map_or(Ok(()), Err)
 }
 
-/// Waits for one request and retires it. `None` if it was null or inactive.
-fn finish(process: &Process, handle: &mut MPI_Request) -> std::result::Result<Option<Outcome>, Failed> {
-    let pending = resolve(*handle)?;
+/// Waits for one request and retires it, unless it is in doubt. `None` if it was null or inactive.
+fn finish(process: &Process, handle: &mut MPI_Request, pending: &Pending) -> Result<Option<Outcome>> {
     let outcome = process.wait_for(
         |process| Awaited::All(pending.operations(process)),
         |process| match pending.look(process, true) {
             State::Pending => None,
             State::Inactive => Some(None),
-            State::Ended(outcome) => Some(Some(outcome)),
+            State::Ended(outcome) | State::InDoubt(outcome) => Some(Some(outcome)),
         },
     );
-    if outcome.is_some() {
-        retire(process, handle, &pending)?;
+    if outcome.as_ref().is_some_and(|outcome| !outcome.is_in_doubt()) {
+        retire(process, handle, pending)?;
     }
     Ok(outcome)
 }

@@ -8,7 +8,8 @@
 use crate::handles::{COMMS, FILES, WINS};
 use crate::owner::{Owner, on_comm};
 use crate::tool::clock_ns;
-use crate::{alone, crash, panic, progress_thread, state, unreceived, watch, whereabouts};
+use crate::{alone, crash, news, panic, progress_thread, state, unreceived, watch, whereabouts};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use verbena_channel::{Peer, trace};
 use verbena_mpi::comm::{Traffic, world};
@@ -21,6 +22,8 @@ use verbena_waiting::lock;
 static LAUNCH: OnceLock<Launch> = OnceLock::new();
 /// The handle of the intercommunicator with the program that spawned this one.
 static PARENT: OnceLock<usize> = OnceLock::new();
+/// Set once the world model has ended without a meeting.
+static IS_APART: AtomicBool = AtomicBool::new(false);
 /// The number of users that hold the library open: the world model and each session.
 static USERS: Mutex<usize> = Mutex::new(0);
 
@@ -71,7 +74,9 @@ fn make_process() -> Result<()> {
     COMMS.define(mpi::MPI_COMM_SELF, Arc::new(world::own(&process)));
     crate::predefined::learn_element_bytes();
     let watcher = watch::launcher().or_else(|| alone::watcher(process.me(), process.size()));
-    state::set_process(process.with_senders(may_send).with_on_revoke(on_revoke).with_watch(watcher));
+    state::set_process(
+        process.with_senders(may_send, may_have_left).with_on_revoke(on_revoke).with_watch(watcher),
+    );
     tool::event::attach(state::process(), clock_ns);
     log::started(state::process(), launch.launcher, &launch.job);
     // Set only here, under the lock of `USERS`.
@@ -82,13 +87,18 @@ fn make_process() -> Result<()> {
 }
 
 /// Returns whether a receive from any source in this context might have been for a message of this
-/// peer. A process of the world model cannot leave while this one is in MPI (`MPI_Finalize` is
-/// collective), so a lost one has died; a process that has only sessions may have left properly.
+/// peer.
 fn may_send(context: u64, peer: Peer) -> bool {
-    state::world() == state::World::Running
-        && (COMMS.find(|comm| comm.may_hear(context, peer)).is_some()
-            || WINS.find(|win| win.may_hear(context, peer)).is_some()
-            || FILES.find(|file| file.may_hear(context, peer)).is_some())
+    COMMS.find(|comm| comm.may_hear(context, peer)).is_some()
+        || WINS.find(|win| win.may_hear(context, peer)).is_some()
+        || FILES.find(|file| file.may_hear(context, peer)).is_some()
+}
+
+/// Returns whether a peer that is lost, and not known to be dead, may have left properly. A process
+/// of the world model cannot while this one is in MPI (`MPI_Finalize` is collective); one that has
+/// only sessions may.
+fn may_have_left() -> bool {
+    state::world() != state::World::Running
 }
 
 /// Notes that the communicator with this context was revoked: its calls fail from now on. Returns
@@ -114,8 +124,13 @@ pub fn leave() -> Result<()> {
     if *users > 0 {
         return Ok(());
     }
+    let parted = match IS_APART.load(Ordering::Relaxed) {
+        true => leave_apart(state::process()),
+        false => Ok(()),
+    };
     drain(state::process());
     progress_thread::stop();
+    news::stop();
     log::ended(state::process());
     state::process().wait(|process| process.look(|engine| engine.farewell()).then_some(()));
     state::set_open(false);
@@ -126,7 +141,7 @@ pub fn leave() -> Result<()> {
     if state::world() == state::World::Finalized {
         launch().map_or(Ok(()), Launch::finalize)?;
     }
-    traced
+    parted.and(traced)
 }
 
 /// Waits until nothing needs this process's progress any more.
@@ -165,14 +180,27 @@ fn is_apart(process: &Process, world: &Comm) -> bool {
     world.is_revoked() || process.look(|engine| !engine.dead().is_empty())
 }
 
+/// Ends the world model without a meeting. Sessions that go on may still send and receive: the last
+/// one does the rest.
+fn part(process: &Process, has_sessions: bool) -> Result<()> {
+    IS_APART.store(true, Ordering::Relaxed);
+    if has_sessions { Ok(()) } else { leave_apart(process) }
+}
+
 /// Leaves without a meeting. Only the launcher knows who is left: this process tells it that it is
 /// ready, and serves the others until all are. Under other launchers than ours, where no death is
-/// survived, and with sessions that go on, it waits for nobody.
-fn part(process: &Process, has_sessions: bool) -> Result<()> {
-    drain(process);
-    let Some(place) = watch::place().filter(|_| !has_sessions) else { return Ok(()) };
+/// survived, it waits for those alone that have yet to receive something from it.
+fn leave_apart(process: &Process) -> Result<()> {
+    let Some(place) = watch::place() else {
+        drain(process);
+        return Ok(());
+    };
+    // Another one may need what waits here for room in a channel.
+    unreceived::let_leave(process);
     launch().map_or(Ok(()), Launch::finalize)?;
     process.wait(|_| place.is_parted().then_some(()));
+    // All that live are here, or have left: whatever was not received never will be.
+    unreceived::drop_all(process);
     Ok(())
 }
 

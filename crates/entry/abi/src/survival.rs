@@ -4,7 +4,7 @@
 mod linked;
 
 use crate::handles::COMMS;
-use crate::{process, state, watch};
+use crate::{news, process, state, watch};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use verbena_mpi::Comm;
@@ -30,6 +30,9 @@ pub(crate) fn judge() {
     let goes_on = !process.is_abroad() && COMMS.find(is_tolerant).is_some() && knows();
     process.set_goes_on(goes_on);
     place.go_on(goes_on);
+    if goes_on {
+        news::start();
+    }
 }
 
 /// Judges anew if a communicator that is new, or whose error handler is, may change anything.

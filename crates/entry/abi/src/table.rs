@@ -33,6 +33,17 @@ pub struct Place {
     pub generation: u32,
 }
 
+/// A place that was set aside for an object.
+#[derive(Debug)]
+pub struct Reserved(Place);
+
+impl Reserved {
+    /// The place.
+    pub fn place(&self) -> Place {
+        self.0
+    }
+}
+
 /// A table of objects of one kind. Usable from any thread, and as a static.
 pub struct Table<T> {
     chunks: [OnceLock<Box<[Slot<T>]>>; CHUNKS],
@@ -93,11 +104,35 @@ impl<T> Table<T> {
     /// If [`SLOTS_MAX`] objects are alive.
     pub fn insert(&self, value: Arc<T>) -> Place {
         let index = self.vacant();
-        let slot = self.slot_or_grow(index);
         // SAFETY: the index came from the free list, or is new.
-        let generation = unsafe { slot.fill(value) };
+        unsafe { self.fill(index, value) }
+    }
+
+    /// Puts an object into the slot of this index.
+    ///
+    /// # Safety
+    /// The slot is vacant, and the caller's.
+    unsafe fn fill(&self, index: u32, value: Arc<T>) -> Place {
+        // SAFETY: the caller's promise.
+        let generation = unsafe { self.slot_or_grow(index).fill(value) };
         self.live.fetch_add(1, Ordering::Relaxed);
         Place { index, generation }
+    }
+
+    /// Sets a place aside for an object that is not there yet. Until then nothing is found there.
+    ///
+    /// # Panics
+    /// As [`Table::insert`].
+    pub fn reserve(&self) -> Reserved {
+        let index = self.vacant();
+        Reserved(Place { index, generation: self.slot_or_grow(index).next_generation() })
+    }
+
+    /// Puts an object at the place that was set aside for it in this table.
+    pub fn insert_at(&self, Reserved(place): Reserved, value: Arc<T>) {
+        // SAFETY: the index came from the free list, or was new, and nobody else has this value.
+        let filled = unsafe { self.fill(place.index, value) };
+        debug_assert_eq!(filled, place);
     }
 
     /// The object at `place`; `None` if there is none or it was freed.
@@ -255,6 +290,20 @@ mod tests {
         assert_eq!(Arc::strong_count(&value), 2);
         drop(pinned);
         assert_eq!(Arc::strong_count(&value), 1);
+    }
+
+    #[test]
+    fn nothing_is_found_at_a_reserved_place_until_its_object_is_there() {
+        let table = Table::new();
+        let old = table.insert(Arc::new(1));
+        table.remove(old);
+        let reserved = table.reserve();
+        let (place, other) = (reserved.place(), table.insert(Arc::new(3)));
+        assert!(place.index == old.index && place.index != other.index);
+        assert!(table.get(place).is_none() && table.remove(place).is_none() && table.live() == 1);
+        table.insert_at(reserved, Arc::new(2));
+        assert_eq!((**table.get(place).unwrap(), table.live()), (2, 2));
+        assert!(table.get(old).is_none());
     }
 
     #[test]

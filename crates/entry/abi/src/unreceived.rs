@@ -13,7 +13,23 @@ use verbena_mpi::{Comm, Process, unreceived};
 pub(crate) fn take_back(process: &Process, has_sessions: bool) {
     let is_meant =
         |context| of_comm(context, |comm| comm.group().session().is_none()).unwrap_or(!has_sessions);
-    let left = unreceived::take_back(process, is_meant);
+    warn(process, &unreceived::take_back(process, is_meant));
+}
+
+/// Lets the messages that wait for room in a channel go.
+pub(crate) fn let_leave(process: &Process) {
+    unreceived::let_leave(process);
+}
+
+/// Drops the sends that no receive matched, now that no process receives any more, and warns of
+/// those of the program.
+pub(crate) fn drop_all(process: &Process) {
+    let mut left = unreceived::drop_all(process);
+    left.retain(|send| send.context & 3 == Traffic::Point as u64);
+    warn(process, &left);
+}
+
+fn warn(process: &Process, left: &[SendUnderWay]) {
     if let Some((first, others)) = left.split_first() {
         let (me, size) = (process.me(), process.size());
         eprintln!("verbena: process {me} of {size}: warning: {}", fault(first, others.len()));

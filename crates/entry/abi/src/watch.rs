@@ -7,6 +7,7 @@ use crate::handles::{COMMS, WINS};
 use crate::python;
 use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 use verbena_boot::status::{self, BYTES_MAX, StatusPlace};
 use verbena_channel::Peer;
 use verbena_hang::{Awaited, Communicator, HeldLock, Operation, Snapshot, Wait};
@@ -55,6 +56,14 @@ impl Watch for Launcher {
 
     fn dead(&self) -> Vec<Peer> {
         self.place.dead()
+    }
+
+    fn news(&self) -> u64 {
+        self.place.news()
+    }
+
+    fn await_news(&self, known: u64, at_most: Duration) {
+        self.place.await_news(known, at_most);
     }
 
     fn goes_on(&self) -> bool {

@@ -33,6 +33,7 @@ pub mod arrays;
 pub mod calls;
 pub mod descriptor;
 pub mod dimension;
+mod extension;
 /// The Fortran entry points, and C's functions, types and constants, which the build script makes
 /// from the API table.
 // Raw pointers are what Fortran passes: the safety of all entry points is MPI's own rules.

@@ -10,7 +10,7 @@ use std::process::Command;
 const STANDARD: &str = include_str!("../../abi/tests/mpi50-symbols.txt");
 
 /// Further functions that MPICH 5.0.2 exports with an `MPI_` or `MPIX_` name and a twin for tools.
-const MORE: [&str; 51] = [
+const MORE: [&str; 52] = [
     "MPIX_Comm_ack_failed",
     "MPIX_Comm_agree",
     "MPIX_Comm_failure_ack",
@@ -18,6 +18,7 @@ const MORE: [&str; 51] = [
     "MPIX_Comm_get_failed",
     "MPIX_Comm_iagree",
     "MPIX_Comm_is_revoked",
+    "MPIX_Comm_ishrink",
     "MPIX_Comm_revoke",
     "MPIX_Comm_shrink",
     "MPIX_GPU_query_support",

@@ -27,6 +27,8 @@ pub mod calls;
 pub mod descriptor;
 #[path = "../../fortran/src/dimension.rs"]
 pub mod dimension;
+#[path = "../../fortran/src/extension.rs"]
+mod extension;
 /// The Fortran entry points, and C's functions, types and constants, which the build script makes
 /// from the API table.
 // Raw pointers are what Fortran passes: the safety of all entry points is MPI's own rules.

@@ -7,7 +7,7 @@
 //!
 //! | block | words |
 //! | --- | --- |
-//! | the first | a mark that tells our memory; the number of the launcher's last question; the number of ranks that have died, and of those whose death was acknowledged; whether all may leave; a bit for each dead rank, and for each that was acknowledged |
+//! | the first | a mark that tells our memory; the number of the launcher's last question; the number of ranks that have died, and of those whose death was acknowledged; whether all may leave; the number of such news; a bit for each dead rank, and for each that was acknowledged |
 //! | one for each rank | process id; beats; waits; version; length; the question answered; the signal of a crash; whether it tells its frames; the bytes; the frames; whether it wants to go on without others |
 //!
 //! The bytes of a rank are behind a version that is odd while they are written. Nobody waits for
@@ -17,6 +17,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::time::Duration;
 
 /// The variable that tells a rank the memory and its place there: `FD:INODE:PLACE`.
 pub const VARIABLE: &str = "VERBENA_STATUS";
@@ -32,6 +33,8 @@ const QUESTION_AT: usize = 8;
 const DEATHS_AT: usize = 16;
 const ACKNOWLEDGED_AT: usize = 17;
 const PARTED_AT: usize = 18;
+/// Counts what the launcher has told. Ranks sleep on its lower half.
+const NEWS_AT: usize = 19;
 /// A bit for each rank of the job that has died.
 const DEAD_BITS_AT: usize = 24;
 /// A bit for each rank whose death another one has acknowledged.
@@ -57,6 +60,8 @@ pub const FRAMES_MAX: usize = 48;
 const BYTES_AT: usize = 8;
 /// The most bytes that a rank can say.
 pub const BYTES_MAX: usize = (FRAMES_AT - BYTES_AT) * WORD_BYTES;
+/// The longest sleep until there is news, in seconds.
+const LIMIT_SECONDS_MAX: u64 = 3600;
 /// The number of times that a reader tries again.
 const READS_MAX: u32 = 100;
 
@@ -112,6 +117,28 @@ impl Words {
         if self.word(word).fetch_or(bit, Ordering::Release) & bit == 0 {
             self.word(count).fetch_add(1, Ordering::Release);
         }
+    }
+
+    /// The half of a word on which the system lets threads sleep: the lower one.
+    fn half(&self, at: usize) -> *const u32 {
+        let half = if cfg!(target_endian = "little") { 0 } else { 1 };
+        self.word(at).as_ptr().cast::<u32>().cast_const().wrapping_add(half)
+    }
+
+    /// Wakes all threads that sleep on the word.
+    fn wake(&self, at: usize) {
+        // SAFETY: the system uses the address, which is within the mapping, as a name only.
+        unsafe { libc::syscall(libc::SYS_futex, self.half(at), libc::FUTEX_WAKE, i32::MAX) };
+    }
+
+    /// Sleeps while the lower half of the word has this value, until woken, for so long at most.
+    fn sleep(&self, at: usize, value: u32, at_most: Duration) {
+        let limit = libc::timespec {
+            tv_sec: at_most.as_secs().min(LIMIT_SECONDS_MAX) as libc::time_t,
+            tv_nsec: at_most.subsec_nanos().into(),
+        };
+        // SAFETY: the word is within the mapping; the system reads it and the limit.
+        unsafe { libc::syscall(libc::SYS_futex, self.half(at), libc::FUTEX_WAIT, value, &limit) };
     }
 
     /// The ranks of the set at `bits`.
@@ -209,8 +236,15 @@ impl StatusMemory {
         let has_bit = (rank as usize) < RANKS_MAX;
         if has_bit {
             self.words.add(rank, DEAD_BITS_AT, DEATHS_AT);
+            self.tell_news();
         }
         has_bit
+    }
+
+    /// Wakes all ranks that sleep until there is news.
+    fn tell_news(&self) {
+        self.words.word(NEWS_AT).fetch_add(1, Ordering::Release);
+        self.words.wake(NEWS_AT);
     }
 
     /// The number of ranks whose death some rank of the host has acknowledged.
@@ -226,6 +260,7 @@ impl StatusMemory {
     /// Tells all ranks of the host that every rank of the job has left MPI, or is dead.
     pub fn part(&self) {
         self.words.word(PARTED_AT).store(1, Ordering::Release);
+        self.tell_news();
     }
 
     /// The signs of life of the rank at this place.
@@ -365,6 +400,22 @@ impl StatusPlace {
     #[inline]
     pub fn deaths(&self) -> u64 {
         self.words.word(DEATHS_AT).load(Ordering::Acquire)
+    }
+
+    /// Changes whenever the launcher tells of another death, or that all may leave.
+    #[inline]
+    pub fn news(&self) -> u64 {
+        self.words.word(NEWS_AT).load(Ordering::Acquire)
+    }
+
+    /// Sleeps until there is other news than `known`, for so long at most, or less.
+    pub fn await_news(&self, known: u64, at_most: Duration) {
+        self.words.sleep(NEWS_AT, known as u32, at_most);
+    }
+
+    /// Ends the sleep of all that await news.
+    pub fn wake_all(&self) {
+        self.words.wake(NEWS_AT);
     }
 
     /// The ranks of the job that have died.

@@ -176,7 +176,7 @@ impl Function {
     }
 
     /// The beginning of its C names: that of the standard, or that of extensions.
-    fn prefix(&self) -> &'static str {
+    pub(crate) fn prefix(&self) -> &'static str {
         if self.extension { "MPIX" } else { "MPI" }
     }
 

@@ -12,6 +12,7 @@
 mod trouble;
 
 use super::call::{Members, in_words, mismatch, numbered};
+use super::is_round_to_look;
 use super::schedule::{Schedule, Step, StepId};
 use crate::comm::{Comm, Traffic};
 use crate::datatype::Datatype;
@@ -102,6 +103,8 @@ pub struct Collective {
     rounds: u32,
     /// The number of times that the calls of the board's members were compared.
     compared: u8,
+    /// The number of losses when this rank last looked for one.
+    losses: u64,
     next: usize,
     under_way: Vec<UnderWay>,
     /// The one under way that is looked at next, besides the last one.
@@ -126,6 +129,7 @@ impl Collective {
         collective.call = Mark::NONE;
         collective.rounds = 0;
         collective.compared = 0;
+        collective.losses = 0;
         collective
     }
 
@@ -165,6 +169,7 @@ impl Collective {
     pub fn rewind(&mut self) {
         assert!(self.under_way.is_empty(), "a collective that is under way cannot be started again");
         self.next = 0;
+        self.losses = 0;
         self.failure = None;
     }
 
@@ -354,7 +359,7 @@ impl Collective {
                 let error = mismatch(&self.members, &sender, [mine, theirs], &numbered(self.tag));
                 return self.give_up_unmatched(engine, error);
             }
-            Failure::Channel(..) | Failure::Dead(_) | Failure::Revoked => {
+            Failure::Channel(..) | Failure::Dead(_) | Failure::InDoubt(_) | Failure::Revoked => {
                 self.give_up(engine);
                 failure_error(failure)
             }
@@ -429,13 +434,6 @@ fn copy_scattered(from: &Buffer, to: &Buffer, len: usize) {
         to.copy_in(offset, &piece[..bytes]);
         offset += bytes;
     }
-}
-
-/// Returns whether a wait looks in this round at what others call. It does so seldom, as that takes
-/// their cache lines.
-#[inline]
-pub(crate) fn is_round_to_look(round: u32) -> bool {
-    round >= 16 && (round.is_power_of_two() || round.is_multiple_of(256))
 }
 
 #[cold]

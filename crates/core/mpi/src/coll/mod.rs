@@ -25,5 +25,11 @@ pub mod unreceived;
 pub use blocks::{Blocks, Counts};
 pub use call::{Call, Kind};
 pub use exchange::Making;
-pub(crate) use execute::is_round_to_look;
 pub use execute::{Collective, Reduction};
+
+/// Returns whether a wait looks in this round at what others call. It does so seldom, as that takes
+/// their cache lines.
+#[inline]
+pub(crate) fn is_round_to_look(round: u32) -> bool {
+    round >= 16 && (round.is_power_of_two() || round.is_multiple_of(256))
+}

@@ -5,6 +5,7 @@ use crate::datatype::sort;
 use crate::error::{Error, Result};
 use verbena_channel::mark::Mark;
 use verbena_engine::{Completion, Failure};
+use verbena_fault::Fault;
 
 /// The error of a failure whose message is not known.
 #[cold]
@@ -21,7 +22,9 @@ pub fn completion_error(completion: &Completion) -> Option<Error> {
 
 #[cold]
 fn error_of(failure: Failure, message: Option<(i32, i32)>) -> Error {
-    use crate::generated::constants::{MPI_ERR_TRUNCATE, MPI_ERR_TYPE, MPIX_ERR_PROC_FAILED};
+    use crate::generated::constants::{
+        MPI_ERR_TRUNCATE, MPI_ERR_TYPE, MPIX_ERR_PROC_FAILED, MPIX_ERR_PROC_FAILED_PENDING,
+    };
     let whence =
         message.map_or(String::new(), |(source, tag)| format!(", from rank {source} with tag {tag}"));
     match failure {
@@ -29,6 +32,16 @@ fn error_of(failure: Failure, message: Option<(i32, i32)>) -> Error {
         Failure::Channel(peer, fault) if is_told_dead(peer) => Error { class: MPIX_ERR_PROC_FAILED, fault },
         Failure::Channel(_, fault) => Error::channel(*fault),
         Failure::Dead(fault) => Error { class: MPIX_ERR_PROC_FAILED, fault },
+        Failure::InDoubt(fault) => Error {
+            class: MPIX_ERR_PROC_FAILED_PENDING,
+            fault: Box::new(Fault {
+                what: "a receive from any source may wait for ever: a process has failed".into(),
+                remedy:
+                    "call MPIX_Comm_ack_failed and wait again for what others send, or cancel the receive"
+                        .into(),
+                ..*fault
+            }),
+        },
         Failure::Revoked => revoked(),
         Failure::Truncated { sent, room } => Error::new(
             MPI_ERR_TRUNCATE,

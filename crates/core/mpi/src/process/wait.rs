@@ -73,11 +73,17 @@ impl Process {
     fn wait_longer(&self, request: RequestId) -> Option<(i32, i32, u64)> {
         self.wait_for(
             |process| process.awaited(request),
-            |process| by_state(process.look(|engine| engine.take_plain(request)), Some, || None),
+            |process| {
+                let found = process.look(|engine| engine.take_plain(request));
+                // One that is in doubt does not end as usual.
+                let doubt = || process.look(|engine| engine.is_in_doubt(request)).then_some(None);
+                by_state(found, Some, doubt)
+            },
         )
     }
 
     /// Waits for a request; `None` if it does not exist. The completion comes with its context.
+    /// That of a receive that is in doubt says so, and the request stays.
     #[inline]
     pub fn finish_known(&self, request: RequestId) -> Option<(Completion, u64)> {
         match self.look(|engine| engine.take_known(request)) {
@@ -94,9 +100,12 @@ impl Process {
         }
     }
 
-    /// Waits for a pending request and takes its completion.
+    /// Waits for a pending request and takes its completion. A receive that is in doubt fails.
     pub fn finish_request(&self, request: RequestId) -> Completion {
-        self.wait_for(|process| process.awaited(request), |process| process.engine.lock().take(request))
+        self.wait_for(
+            |process| process.awaited(request),
+            |process| process.engine.lock().take_for_good(request),
+        )
     }
 
     /// Passes an idle round as the waiter says; breaks with the value if it turned up.
@@ -169,6 +178,10 @@ impl Process {
         // Counted before the last look: a thread that completes our request after it will ring.
         self.sleepers.fetch_add(1, Ordering::SeqCst);
         let longest = self.engine.lock().arm();
+        if self.goes_on() {
+            // The bell for news rings only from now on.
+            self.note_deaths();
+        }
         let mut moved = self.progress();
         let value = done(self);
         if moved || value.is_some() {

@@ -4,6 +4,7 @@
 //! lasted for a moment is counted; its words are found only when somebody asks.
 
 use super::Process;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
@@ -21,8 +22,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The launcher's word that a process is dead comes within this time after a channel to it has
 /// broken, if it is dead.
 pub const NEWS_TIME_MAX: Duration = Duration::from_secs(1);
-/// The time between two looks for that word.
-const NEWS_LOOK_EVERY: Duration = Duration::from_millis(1);
 
 /// The watcher of this program's process.
 static WATCHER: OnceLock<Arc<dyn Watch>> = OnceLock::new();
@@ -43,6 +42,14 @@ pub trait Watch: Send + Sync {
     /// These processes.
     fn dead(&self) -> Vec<Peer> {
         Vec::new()
+    }
+    /// Changes whenever the watcher tells something new about other processes.
+    fn news(&self) -> u64 {
+        0
+    }
+    /// Sleeps until there is other news than `known`, for so long at most.
+    fn await_news(&self, _known: u64, at_most: Duration) {
+        std::thread::sleep(at_most);
     }
     /// Returns whether this process goes on when others die.
     fn goes_on(&self) -> bool {
@@ -114,6 +121,22 @@ impl Process {
             watch.beat();
             self.answer();
             self.note_deaths();
+            self.clear_suspects();
+        }
+    }
+
+    /// Finds out whether the peers that a channel has lost are dead. Nobody waits for longer than
+    /// the launcher's word takes, and for one that lives [`NEWS_TIME_MAX`] once.
+    pub(super) fn clear_suspects(&self) {
+        while self.goes_on()
+            && let Some(peer) = self.look(|engine| engine.suspect())
+        {
+            if is_told_dead(peer) {
+                self.note_deaths();
+            } else {
+                self.command(|engine| engine.clear_suspect(peer));
+                self.notify();
+            }
         }
     }
 
@@ -155,7 +178,8 @@ impl Process {
             self.note_deaths();
             look()
         };
-        if self.goes_on() { await_news(noted) } else { None }
+        let watch = self.watched.watch.as_deref().filter(|_| self.goes_on())?;
+        await_news(watch, Instant::now() + NEWS_TIME_MAX, noted)
     }
 
     /// Answers if somebody asks.
@@ -211,11 +235,18 @@ impl Process {
     }
 }
 
-/// Returns whether the launcher says now, or within [`NEWS_TIME_MAX`], that this process is dead.
-/// No time is lost where a death ends the job.
+/// Returns whether the launcher says now, or within [`NEWS_TIME_MAX`] since this was first asked of
+/// the process, that it is dead. No time is lost where a death ends the job.
 pub(super) fn is_told_dead(peer: Peer) -> bool {
     let Some(watch) = WATCHER.get().filter(|watch| watch.goes_on()) else { return false };
-    await_news(|| watch.dead().contains(&peer).then_some(())).is_some()
+    let until = *lost_until().entry(peer).or_insert_with(|| Instant::now() + NEWS_TIME_MAX);
+    await_news(watch.as_ref(), until, || watch.dead().contains(&peer).then_some(())).is_some()
+}
+
+/// The processes that a channel has lost, and until when the launcher's word of each is awaited.
+fn lost_until() -> MutexGuard<'static, HashMap<Peer, Instant>> {
+    static UNTIL: OnceLock<Mutex<HashMap<Peer, Instant>>> = OnceLock::new();
+    UNTIL.get_or_init(Mutex::default).lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// Returns whether the launcher has said that this process is dead, and the job goes on.
@@ -224,15 +255,15 @@ pub fn is_known_dead(peer: Peer) -> bool {
     WATCHER.get().filter(|watch| watch.goes_on()).is_some_and(|watch| watch.dead().contains(&peer))
 }
 
-/// Looks for news until there are some, for [`NEWS_TIME_MAX`] at most.
-fn await_news<T>(look: impl Fn() -> Option<T>) -> Option<T> {
-    let until = Instant::now() + NEWS_TIME_MAX;
+/// Looks whenever the launcher tells something new, and at the end of the time.
+fn await_news<T>(watch: &dyn Watch, until: Instant, look: impl Fn() -> Option<T>) -> Option<T> {
     loop {
-        let news = look();
-        if news.is_some() || Instant::now() >= until {
-            return news;
+        let (news, found) = (watch.news(), look());
+        let left = until.saturating_duration_since(Instant::now());
+        if found.is_some() || left.is_zero() {
+            return found;
         }
-        std::thread::sleep(NEWS_LOOK_EVERY);
+        watch.await_news(news, left);
     }
 }
 
@@ -277,6 +308,7 @@ impl<'p> LongWait<'p> {
     pub(super) fn look(&mut self, awaited: &impl Fn(&Process) -> Awaited) {
         let Some(watch) = &self.process.watched.watch else { return };
         self.process.note_deaths();
+        self.process.clear_suspects();
         let now = Instant::now();
         if now < self.next_look {
             return;

@@ -290,7 +290,7 @@ impl Win {
             return Ok(());
         }
         words.await_turn(ticket, self.rank());
-        let (mut rounds, since) = (0_u32, Instant::now());
+        let (mut rounds, mut losses, since) = (0_u32, 0, Instant::now());
         let next = process.wait_for(
             |_| self.awaited_lock(rank, kind),
             |process| match lock.try_enter(ticket, kind) {
@@ -302,11 +302,16 @@ impl Win {
                         return Some(Err(error));
                     }
                     if let Some(holder) = words.dead_holder() {
-                        return Some(Err(dead_holder(holder, rank as i32)));
+                        return Some(Err(dead_holder(holder, rank as i32, process.goes_on())));
                     }
                     rounds = rounds.wrapping_add(1);
+                    let known = process.look(|engine| engine.losses());
+                    let is_news = std::mem::replace(&mut losses, known) != known;
                     // All that wait behind this place see the death too.
-                    is_round_to_look(rounds).then(|| self.dead_member(process)).flatten().map(Err)
+                    (is_news || is_round_to_look(rounds))
+                        .then(|| self.dead_member(process))
+                        .flatten()
+                        .map(Err)
                 }
                 Attempt::Entered { next } => Some(Ok(next)),
             },

@@ -22,15 +22,20 @@ pub(super) fn making(kind: Kind) -> Making<'static> {
 /// Makes a handle of a communicator for the program.
 pub(super) fn publish(comm: Arc<Comm>, handle: Out<'_, MPI_Comm>) -> Result<()> {
     let number = COMMS.insert(comm.clone());
-    comm.set_handle(number);
     handle.set(number);
+    published(&comm, number);
+    Ok(())
+}
+
+/// Does what is due once a communicator has a handle.
+pub(super) fn published(comm: &Comm, number: usize) {
+    comm.set_handle(number);
     // Another member may have revoked it before it was ready here.
     let context = comm.context(Traffic::Point);
     if process().look(|engine| engine.is_revoked(context)) {
         process().command(|engine| engine.recall_revoked(context));
     }
-    survival::note(&comm);
-    Ok(())
+    survival::note(comm);
 }
 
 /// Makes a handle as [`publish`] does; `MPI_COMM_NULL` if the caller is no member.

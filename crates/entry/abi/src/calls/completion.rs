@@ -7,14 +7,13 @@ use crate::report::Failed;
 use crate::requests::{
     Pending, State, all_under_way, failed, finish_into, in_status, resolve, retire, status_of,
 };
-use crate::status::Status;
 use std::ffi::c_int;
 use verbena_hang::Awaited;
 use verbena_mpi::Process;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::request::Outcome;
 
-type Outcomes = std::result::Result<(), Failed>;
+pub(super) type Outcomes = std::result::Result<(), Failed>;
 
 /// `MPI_Wait`.
 #[inline]
@@ -58,6 +57,10 @@ pub fn test(request: InOut<MPI_Request>, flag: OutFlag, status: StatusOut) -> Ou
         }
         State::Inactive => None,
         State::Ended(outcome) => Some(outcome),
+        State::InDoubt(outcome) => {
+            flag.set(false);
+            return Err(doubt(&pending, &outcome));
+        }
     };
     flag.set(true);
     if outcome.is_some() {
@@ -68,9 +71,15 @@ pub fn test(request: InOut<MPI_Request>, flag: OutFlag, status: StatusOut) -> Ou
     conclude(&pending, outcome, status)
 }
 
+/// The error of an operation that is in doubt.
+#[cold]
+pub(super) fn doubt(pending: &Pending, outcome: &Outcome) -> Failed {
+    failed(pending, outcome).expect("a doubt is an error")
+}
+
 /// Looks, and if the request is pending looks again after a round of progress.
 #[inline]
-fn look_twice(process: &Process, mut look: impl FnMut() -> State) -> State {
+pub(super) fn look_twice(process: &Process, mut look: impl FnMut() -> State) -> State {
     match look() {
         State::Pending => {
             process.poll();
@@ -156,14 +165,18 @@ pub fn testall(_count: i32, requests: &mut [MPI_Request], flag: OutFlag, statuse
     }
     let pending = resolve_all(requests)?;
     let ready = pending.iter().all(|pending| pending.is_ready(process()));
-    flag.set(ready);
+    let doubts = doubts(&pending);
+    flag.set(ready && doubts.is_empty());
+    if !doubts.is_empty() {
+        return tell_doubts(&pending, doubts, statuses);
+    }
     if !ready {
         return Ok(());
     }
     let mut several = Several::new(statuses);
     for (place, (handle, pending)) in requests.iter_mut().zip(&pending).enumerate() {
         let outcome = match pending.look(process(), true) {
-            State::Ended(outcome) => Some(outcome),
+            State::Ended(outcome) | State::InDoubt(outcome) => Some(outcome),
             State::Pending | State::Inactive => None,
         };
         if outcome.is_some() {
@@ -174,6 +187,38 @@ pub fn testall(_count: i32, requests: &mut [MPI_Request], flag: OutFlag, statuse
     several.conclude(requests.len())
 }
 
+/// The places and outcomes of the requests that are in doubt.
+pub(super) fn doubts(pending: &[Pending]) -> Vec<(usize, Outcome)> {
+    let in_doubt = |(place, pending): (usize, &Pending)| match pending {
+        Pending::Null | Pending::Sent => None,
+        _ => match pending.look(process(), false) {
+            State::InDoubt(outcome) => Some((place, outcome)),
+            _ => None,
+        },
+    };
+    // Without a death there are none.
+    if !process().goes_on() {
+        return Vec::new();
+    }
+    pending.iter().enumerate().filter_map(in_doubt).collect()
+}
+
+/// Tells which of the requests are in doubt; all stay as they are.
+#[cold]
+pub(super) fn tell_doubts(
+    pending: &[Pending],
+    doubts: Vec<(usize, Outcome)>,
+    mut statuses: StatusesOut,
+) -> Outcomes {
+    let (first, outcome) = doubts.first().expect("there are some");
+    let error = in_status(doubt(&pending[*first], outcome));
+    (0..pending.len()).for_each(|place| statuses.set_error(place, mpi::MPI_ERR_PENDING));
+    for (place, _) in doubts {
+        statuses.set_error(place, mpi::MPIX_ERR_PROC_FAILED_PENDING);
+    }
+    Err(error)
+}
+
 /// The result of a look over several requests.
 enum Found {
     /// Some are under way, and none has ended.
@@ -182,19 +227,26 @@ enum Found {
     NoneActive,
     /// The one at this place has ended.
     Ended(usize, Outcome),
+    /// None has ended, and the one at this place is in doubt.
+    InDoubt(usize, Outcome),
 }
 
 /// The first of the requests that has ended.
 fn find_ended(process: &Process, pending: &[Pending]) -> Found {
-    let mut active = false;
+    let (mut active, mut doubt) = (false, None);
     for (place, pending) in pending.iter().enumerate() {
         match pending.look(process, true) {
             State::Inactive => (),
             State::Pending => active = true,
             State::Ended(outcome) => return Found::Ended(place, outcome),
+            State::InDoubt(outcome) => _ = doubt.get_or_insert((place, outcome)),
         }
     }
-    if active { Found::Nothing } else { Found::NoneActive }
+    match doubt {
+        Some((place, outcome)) => Found::InDoubt(place, outcome),
+        None if active => Found::Nothing,
+        None => Found::NoneActive,
+    }
 }
 
 /// Waits until one of the requests has ended, if any is active.
@@ -208,11 +260,12 @@ fn wait_for_one(process: &Process, pending: &[Pending]) -> Found {
     })
 }
 
-fn resolve_all(requests: &[MPI_Request]) -> verbena_mpi::Result<Vec<Pending>> {
+pub(super) fn resolve_all(requests: &[MPI_Request]) -> verbena_mpi::Result<Vec<Pending>> {
     requests.iter().map(|&handle| resolve(handle)).collect()
 }
 
 /// Sets index and status for what [`find_ended`] found. Returns false if there was nothing to tell.
+/// One that is in doubt is an error, and stays as it is.
 fn conclude_any(
     requests: &mut [MPI_Request],
     pending: &[Pending],
@@ -234,6 +287,10 @@ fn conclude_any(
             index.set(place as c_int);
             retire(process(), &mut requests[place], &pending[place])?;
             conclude(&pending[place], Some(outcome), status).map(|()| true)
+        }
+        Found::InDoubt(place, outcome) => {
+            index.set(place as c_int);
+            Err(doubt(&pending[place], &outcome))
         }
     }
 }
@@ -261,11 +318,12 @@ pub fn testany(
     }
     let pending = resolve_all(requests)?;
     let found = find_ended(process(), &pending);
-    flag.set(!matches!(found, Found::Nothing));
+    flag.set(matches!(found, Found::NoneActive | Found::Ended(..)));
     conclude_any(requests, &pending, found, index, status).map(drop)
 }
 
-/// Retires every request that has ended, from the one at `first` (already looked at) on.
+/// Retires every request that has ended, from the one at `first` (already looked at) on, and tells
+/// of those that are in doubt.
 fn collect_some(
     requests: &mut [MPI_Request],
     pending: &[Pending],
@@ -279,13 +337,15 @@ fn collect_some(
         let ended = match next.take_if(|(at, _)| *at == place) {
             Some((_, outcome)) => Some(outcome),
             None => match pending[place].look(process(), true) {
-                State::Ended(outcome) => Some(outcome),
+                State::Ended(outcome) | State::InDoubt(outcome) => Some(outcome),
                 _ => None,
             },
         };
         if let Some(outcome) = ended {
             indices[count] = place as c_int;
-            retire(process(), &mut requests[place], &pending[place])?;
+            if !outcome.is_in_doubt() {
+                retire(process(), &mut requests[place], &pending[place])?;
+            }
             several.ended(count, &pending[place], Some(outcome));
             count += 1;
         }
@@ -333,7 +393,9 @@ fn some(
     out: (Out<c_int>, &mut [c_int], StatusesOut),
 ) -> Outcomes {
     match found {
-        Found::Ended(place, outcome) => collect_some(requests, pending, Some((place, outcome)), out),
+        Found::Ended(place, outcome) | Found::InDoubt(place, outcome) => {
+            collect_some(requests, pending, Some((place, outcome)), out)
+        }
         Found::NoneActive => {
             out.0.set(mpi::MPI_UNDEFINED);
             Ok(())
@@ -343,98 +405,4 @@ fn some(
             Ok(())
         }
     }
-}
-
-/// `MPI_Request_get_status` (3.7.6): a test that leaves the request as it is.
-pub fn request_get_status(request: MPI_Request, flag: OutFlag, status: StatusOut) -> Outcomes {
-    let pending = resolve(request)?;
-    match look_twice(process(), || pending.look(process(), false)) {
-        State::Pending => flag.set(false),
-        State::Inactive => {
-            flag.set(true);
-            status.set_empty();
-        }
-        State::Ended(outcome) => {
-            flag.set(true);
-            status.set(status_of(&outcome));
-        }
-    }
-    Ok(())
-}
-
-/// `MPI_Request_get_status_all` (3.7.6).
-pub fn request_get_status_all(
-    _count: i32,
-    requests: &[MPI_Request],
-    flag: OutFlag,
-    mut statuses: StatusesOut,
-) -> Outcomes {
-    process().poll();
-    let pending = resolve_all(requests)?;
-    let ready = pending.iter().all(|pending| pending.is_ready(process()));
-    flag.set(ready);
-    if ready {
-        for (place, pending) in pending.iter().enumerate() {
-            statuses.set(place, peeked(pending));
-        }
-    }
-    Ok(())
-}
-
-/// The status of an ended request, which stays as it is.
-fn peeked(pending: &Pending) -> Status {
-    match pending.look(process(), false) {
-        State::Ended(outcome) => status_of(&outcome),
-        State::Pending | State::Inactive => Status::EMPTY,
-    }
-}
-
-/// `MPI_Request_get_status_any` (3.7.6).
-pub fn request_get_status_any(
-    _count: i32,
-    requests: &[MPI_Request],
-    index: Out<c_int>,
-    flag: OutFlag,
-    status: StatusOut,
-) -> Outcomes {
-    process().poll();
-    let pending = resolve_all(requests)?;
-    let active = |pending: &&Pending| !matches!(pending.look(process(), false), State::Inactive);
-    let ended = pending.iter().position(|pending| matches!(pending.look(process(), false), State::Ended(_)));
-    index.set(ended.map_or(mpi::MPI_UNDEFINED, |place| place as c_int));
-    let idle = pending.iter().find(active).is_none();
-    flag.set(ended.is_some() || idle);
-    match ended {
-        Some(place) => status.set(peeked(&pending[place])),
-        None if idle => status.set_empty(),
-        None => (),
-    }
-    Ok(())
-}
-
-/// `MPI_Request_get_status_some` (3.7.6).
-pub fn request_get_status_some(
-    _incount: i32,
-    requests: &[MPI_Request],
-    outcount: Out<c_int>,
-    indices: &mut [c_int],
-    mut statuses: StatusesOut,
-) -> Outcomes {
-    process().poll();
-    let pending = resolve_all(requests)?;
-    let (mut count, mut active) = (0, false);
-    for (place, pending) in pending.iter().enumerate() {
-        match pending.look(process(), false) {
-            State::Inactive => (),
-            State::Pending => active = true,
-            State::Ended(outcome) => {
-                active = true;
-                indices[count] = place as c_int;
-                statuses.set(count, status_of(&outcome));
-                count += 1;
-            }
-        }
-    }
-    outcount.set(if active { count as c_int } else { mpi::MPI_UNDEFINED });
-    Ok(())
 }

@@ -1,7 +1,7 @@
 //! Lost processes: ULFM, which is no part of MPI-5.0 (`MPIX_`).
 
 use crate::args::{InOut, Out, OutFlag};
-use crate::calls::comm::publish;
+use crate::calls::comm::{publish, published};
 use crate::generated::types::{MPI_Comm, MPI_Group, MPI_Request};
 use crate::handles::{COMMS, GROUPS};
 use crate::report::fatal_text;
@@ -109,4 +109,26 @@ pub fn comm_shrink(comm: &Arc<Comm>, newcomm: Out<'_, MPI_Comm>) -> Result<()> {
     let new = comm.shrunk(&agreed)?;
     tell_acknowledged(comm.learn_failed(process(), &agreed));
     publish(Arc::new(new), newcomm)
+}
+
+/// `MPIX_Comm_ishrink`. The handle is there at once, and valid once the request is complete.
+pub fn comm_ishrink(
+    comm: &Arc<Comm>,
+    newcomm: Out<'_, MPI_Comm>,
+    request: Out<'_, MPI_Request>,
+) -> Result<()> {
+    learn();
+    let (agreement, own) = (comm.begin_shrink(process()), comm.clone());
+    let (handle, reserved) = COMMS.reserve();
+    newcomm.set(handle);
+    let active = agreement.then(move |agreed| {
+        let agreed = decided("MPIX_Comm_ishrink", agreed.clone());
+        let new = Arc::new(own.shrunk(&agreed)?);
+        tell_acknowledged(own.learn_failed(process(), &agreed));
+        COMMS.insert_at(reserved, new.clone());
+        published(&new, handle);
+        Ok(())
+    });
+    request.set(handle_of_object(Some(comm), active));
+    Ok(())
 }

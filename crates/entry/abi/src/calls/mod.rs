@@ -23,6 +23,7 @@ pub mod dynamic;
 pub mod elements;
 pub mod envelope;
 pub mod extent;
+pub mod get_status;
 pub mod handle;
 pub mod hardware;
 pub mod init;

@@ -277,6 +277,7 @@ pub const FUNCTIONS: Functions = unsafe { Functions {
     MPIX_Comm_get_failed: transmute(super::fault::PMPIX_Comm_get_failed as *const ()),
     MPIX_Comm_iagree: transmute(super::fault::PMPIX_Comm_iagree as *const ()),
     MPIX_Comm_is_revoked: transmute(super::fault::PMPIX_Comm_is_revoked as *const ()),
+    MPIX_Comm_ishrink: transmute(super::fault::PMPIX_Comm_ishrink as *const ()),
     MPIX_Comm_revoke: transmute(super::fault::PMPIX_Comm_revoke as *const ()),
     MPIX_Comm_shrink: transmute(super::fault::PMPIX_Comm_shrink as *const ()),
     MPI_File_call_errhandler: transmute(super::file::PMPI_File_call_errhandler as *const ()),

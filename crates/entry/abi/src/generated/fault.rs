@@ -78,6 +78,17 @@ entry! {
 }
 
 entry! {
+    MPIX_Comm_ishrink PMPIX_Comm_ishrink(comm: MPI_Comm, newcomm: *mut MPI_Comm, request: *mut MPI_Request)
+    Owner::Comm(comm) => {
+        state::running()?;
+        let comm = handles::COMMS.get(comm)?;
+        let newcomm = Out::new(newcomm)?;
+        let request = Out::new(request)?;
+        calls::fault::comm_ishrink(&comm, newcomm, request)?
+    }
+}
+
+entry! {
     MPIX_Comm_revoke PMPIX_Comm_revoke(comm: MPI_Comm)
     Owner::Comm(comm) => {
         state::running()?;

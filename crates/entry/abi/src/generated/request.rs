@@ -48,7 +48,7 @@ entry! {
         state::running()?;
         let flag = OutFlag::new(flag)?;
         let status = StatusOut::new(status);
-        calls::completion::request_get_status(request, flag, status)?
+        calls::get_status::request_get_status(request, flag, status)?
     }
 }
 
@@ -60,7 +60,7 @@ entry! {
         let flag = OutFlag::new(flag)?;
         let array_of_requests = args::slice(array_of_requests, i64::from(count))?;
         let array_of_statuses = StatusesOut::new(array_of_statuses, i64::from(count));
-        calls::completion::request_get_status_all(count, array_of_requests, flag, array_of_statuses)?
+        calls::get_status::request_get_status_all(count, array_of_requests, flag, array_of_statuses)?
     }
 }
 
@@ -73,7 +73,7 @@ entry! {
         let flag = OutFlag::new(flag)?;
         let status = StatusOut::new(status);
         let array_of_requests = args::slice(array_of_requests, i64::from(count))?;
-        calls::completion::request_get_status_any(count, array_of_requests, indx, flag, status)?
+        calls::get_status::request_get_status_any(count, array_of_requests, indx, flag, status)?
     }
 }
 
@@ -86,7 +86,7 @@ entry! {
         let array_of_requests = args::slice(array_of_requests, i64::from(incount))?;
         let array_of_indices = args::slice_mut(array_of_indices, i64::from(incount))?;
         let array_of_statuses = StatusesOut::new(array_of_statuses, i64::from(incount));
-        calls::completion::request_get_status_some(incount, array_of_requests, outcount, array_of_indices, array_of_statuses)?
+        calls::get_status::request_get_status_some(incount, array_of_requests, outcount, array_of_indices, array_of_statuses)?
     }
 }
 

@@ -7,8 +7,8 @@
 
 use std::ffi::{CStr, c_int, c_void};
 
-/// The functions, without `MPIX_Comm_`.
-const FUNCTIONS: [&[u8]; 9] = [
+/// The functions, without `MPIX_Comm_`. Fortran has them as `mpix_comm_..._`, or `..._f08_`.
+const FUNCTIONS: [&[u8]; 10] = [
     b"ack_failed",
     b"agree",
     b"failure_ack",
@@ -16,6 +16,7 @@ const FUNCTIONS: [&[u8]; 9] = [
     b"get_failed",
     b"iagree",
     b"is_revoked",
+    b"ishrink",
     b"revoke",
     b"shrink",
 ];
@@ -157,8 +158,35 @@ impl Object {
             if name.starts_with(b"PyModule") {
                 return false;
             }
-            found |= name.strip_prefix(b"MPIX_Comm_").is_some_and(|name| FUNCTIONS.contains(&name));
+            found |= is_one(name);
         }
         found
+    }
+}
+
+/// Returns whether this symbol is one of the functions.
+fn is_one(symbol: &[u8]) -> bool {
+    let of_fortran = || {
+        let name = symbol.strip_prefix(b"mpix_comm_")?.strip_suffix(b"_")?;
+        Some(name.strip_suffix(b"_f08").unwrap_or(name))
+    };
+    let name = symbol.strip_prefix(b"MPIX_Comm_").or_else(of_fortran);
+    name.is_some_and(|name| FUNCTIONS.contains(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_functions_are_known_in_c_and_fortran() {
+        for name in ["MPIX_Comm_agree", "mpix_comm_ishrink_", "mpix_comm_failure_get_acked_f08_"] {
+            assert!(is_one(name.as_bytes()), "{name}");
+        }
+        for name in
+            ["MPI_Comm_agree", "PMPIX_Comm_agree", "MPIX_Comm_agreed", "mpix_comm_agree", "mpi_comm_free_"]
+        {
+            assert!(!is_one(name.as_bytes()), "{name}");
+        }
     }
 }

@@ -113,6 +113,11 @@ impl<T, W: Word, R: Room<T>> Slot<T, W, R> {
         generation(self.state.set(LIVE | FILLED))
     }
 
+    /// The generation that its next object will have.
+    pub(super) fn next_generation(&self) -> u32 {
+        generation(self.state.load())
+    }
+
     /// Adds a pin, which the caller takes away by [`Slot::unpin`] in any case. Returns whether the
     /// object is live in this generation; if so, it stays until then.
     #[inline(always)]

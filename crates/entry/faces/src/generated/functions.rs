@@ -322,6 +322,7 @@ pub struct Functions {
     pub MPIX_Comm_get_failed: unsafe extern "C" fn(MPI_Comm, *mut MPI_Group) -> c_int,
     pub MPIX_Comm_iagree: unsafe extern "C" fn(MPI_Comm, *mut c_int, *mut MPI_Request) -> c_int,
     pub MPIX_Comm_is_revoked: unsafe extern "C" fn(MPI_Comm, *mut c_int) -> c_int,
+    pub MPIX_Comm_ishrink: unsafe extern "C" fn(MPI_Comm, *mut MPI_Comm, *mut MPI_Request) -> c_int,
     pub MPIX_Comm_revoke: unsafe extern "C" fn(MPI_Comm) -> c_int,
     pub MPIX_Comm_shrink: unsafe extern "C" fn(MPI_Comm, *mut MPI_Comm) -> c_int,
     pub MPI_File_call_errhandler: unsafe extern "C" fn(MPI_File, c_int) -> c_int,

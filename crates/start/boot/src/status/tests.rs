@@ -65,6 +65,32 @@ fn deaths_are_told_once_and_to_all() {
 }
 
 #[test]
+fn who_awaits_news_is_woken_by_it() {
+    let memory = StatusMemory::create(2).expect("memory");
+    let own = place(&memory, 1).expect("a place");
+    // Without the bell this would last for hours.
+    let hours = Duration::from_secs(7200);
+    let await_change = |known: u64| {
+        while own.news() == known {
+            own.await_news(known, hours);
+        }
+        own.news()
+    };
+    std::thread::scope(|scope| {
+        let known = own.news();
+        let waiting = scope.spawn(move || await_change(known));
+        std::thread::sleep(Duration::from_millis(20));
+        assert!(memory.bury(0));
+        let known = waiting.join().expect("no panic");
+        assert_eq!(own.dead(), [0]);
+        let waiting = scope.spawn(move || await_change(known));
+        std::thread::sleep(Duration::from_millis(20));
+        memory.part();
+        assert!(waiting.join().expect("no panic") > known && own.is_parted());
+    });
+}
+
+#[test]
 fn all_ranks_hear_that_nobody_is_left_in_mpi() {
     let memory = StatusMemory::create(2).expect("memory");
     let all = [0, 1].map(|at| place(&memory, at).expect("a place"));

@@ -100,9 +100,9 @@ pub(super) struct Binding<'a> {
     pub family: &'a str,
     /// True for the large form.
     pub large: bool,
-    /// The C name without `MPI_`.
+    /// The C name without `MPI_` (or `MPIX_`).
     pub name: String,
-    /// The C function that it calls, without `MPI_`.
+    /// The C function that it calls, without that.
     pub of_c: String,
     /// Fortran's parameters without IERROR; C's that Fortran lacks are left out.
     pub parameters: Vec<Parameter>,
@@ -111,6 +111,11 @@ pub(super) struct Binding<'a> {
 }
 
 impl Binding<'_> {
+    /// The name with its beginning.
+    pub(super) fn whole_name(&self) -> String {
+        format!("{}_{}", self.function.prefix(), self.name)
+    }
+
     /// Returns whether `mpi_f08` passes something in another way than `mpi`.
     pub(super) fn differs(&self) -> bool {
         self.parameters.iter().any(|p| matches!(p.what, What::Buffer(_) | What::Detached))
@@ -143,7 +148,8 @@ pub(super) fn all<'a>(
                     parameters.iter_mut().for_each(Parameter::narrow);
                 }
                 let old = family.removed || function.deprecated.as_deref() == Some("2.0");
-                let name = name.trim_start_matches("MPI_").to_string();
+                let prefix = format!("{}_", function.prefix());
+                let name = name.trim_start_matches(&prefix).to_string();
                 let of_c = facts.instead(&name).map_or(name.clone(), String::from);
                 bindings.push(Binding { function, family: &family.name, large, name, of_c, parameters, old });
             }

@@ -100,7 +100,7 @@ const EXTRA: &str = "
 ";
 
 fn specific(binding: &Binding<'_>) -> String {
-    format!("MPI_{}{}", binding.name, ending(binding))
+    format!("{}{}", binding.whole_name(), ending(binding))
 }
 
 fn symbol(prefix: &str, name: &str) -> String {
@@ -162,7 +162,7 @@ fn generics(bindings: &[&Binding<'_>], facts: &Facts) -> String {
         for prefix in ["", "P"] {
             let mut names = vec![format!("{prefix}{}", specific(binding))];
             names.extend(large.map(|large| format!("{prefix}{}", specific(large))));
-            let generic = format!("{prefix}MPI_{}", binding.name);
+            let generic = format!("{prefix}{}", binding.whole_name());
             let procedures = list(4, "procedure ", &names, "");
             text += &format!("\n  interface {generic}\n{procedures}  end interface\n");
         }

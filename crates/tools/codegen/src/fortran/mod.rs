@@ -41,7 +41,7 @@ pub(crate) const SOURCES: [&str; 3] = ["api", BODIES, OF_C];
 pub(crate) fn names(root: &Path, table: &Table, of_c: &Bodies) -> Result<BTreeSet<String>> {
     let facts = Facts::load(&root.join("api/fortran.toml"))?;
     let bindings = binding::all(table, &facts, |function| !waits_for_c(function, of_c))?;
-    Ok(bindings.iter().map(|binding| format!("MPI_{}", binding.name)).collect())
+    Ok(bindings.iter().map(Binding::whole_name).collect())
 }
 
 /// Makes the files of the build. Over the MPICH ABI there are no modules: programs were built with

@@ -96,7 +96,7 @@ fn write_types(text: &mut String, table: &Table) -> std::fmt::Result {
 }
 
 fn interface(binding: &Binding<'_>, prefix: &str) -> String {
-    let name = format!("{prefix}MPI_{}", binding.name);
+    let name = format!("{prefix}{}", binding.whole_name());
     let mut names: Vec<String> = binding.parameters.iter().map(|p| p.name.clone()).collect();
     let sort = match binding.function.returns.as_ref().map(|kind| kind.base.as_str()) {
         Some("double") => "double precision function",

@@ -40,13 +40,16 @@ pub(super) fn write_family(
 /// forms.
 fn sides(binding: &Binding<'_>, face: Face) -> Vec<(Side, Vec<String>)> {
     let name = binding.name.to_lowercase();
-    let both = |tools: &str, name: &str| vec![format!("mpi_{name}_"), format!("{tools}_{name}_")];
-    let old = if binding.large { vec![] } else { both("pmpi", &name) };
+    let prefix = binding.function.prefix().to_lowercase();
+    let both = |tools: &str, name: &str| vec![format!("{prefix}_{name}_"), format!("{tools}_{name}_")];
+    let of_tools = format!("p{prefix}");
+    let old = if binding.large { vec![] } else { both(&of_tools, &name) };
     let of_f08 = match binding.old {
         true => vec![],
         false => face.names_of_f08(&name, ending(binding), binding.large),
     };
-    let new: Vec<String> = of_f08.iter().flat_map(|name| both(face.tools_of_f08(), name)).collect();
+    let of_tools = if binding.function.extension { &of_tools } else { face.tools_of_f08() };
+    let new: Vec<String> = of_f08.iter().flat_map(|name| both(of_tools, name)).collect();
     let sides = match binding.differs() {
         true => vec![(Side::Old, old), (face.new_side(), new)],
         false => vec![(Side::Old, [old, new].concat())],
@@ -69,8 +72,9 @@ fn entry(binding: &Binding<'_>, side: Side, symbols: &[String], bodies: &Bodies)
         None => generated(binding, side),
     };
     let of_c = |symbol: &String| if symbol.starts_with('p') { "P" } else { "" };
+    let prefix = binding.function.prefix();
     let names: Vec<String> =
-        symbols.iter().map(|symbol| format!("{symbol} {}MPI_{}", of_c(symbol), binding.of_c)).collect();
+        symbols.iter().map(|symbol| format!("{symbol} {}{prefix}_{}", of_c(symbol), binding.of_c)).collect();
     let parameters: Vec<String> =
         binding.parameters.iter().map(|p| format!("{}: {}", p.name, piece(p, binding, side).takes)).collect();
     Ok(format!(

@@ -9,11 +9,16 @@ use verbena_channel::mark::Mark;
 use verbena_engine::{Engine, Failure};
 
 impl Collective {
-    /// Looks, in some rounds of waiting, whether another rank called something else, so that what
-    /// this one waits for might never come.
+    /// Looks whether a member was lost, if there is news of one, and in some rounds whether another
+    /// rank called something else, so that what this one waits for might never come.
     #[inline]
     pub(super) fn look_for_clash(&mut self, access: &mut impl Access) {
         self.rounds = self.rounds.wrapping_add(1);
+        let losses = access.look(|engine| engine.losses());
+        let is_news = std::mem::replace(&mut self.losses, losses) != losses;
+        if is_news && self.find_loss(access) {
+            return;
+        }
         if is_round_to_look(self.rounds) {
             self.find_trouble(access);
         }

@@ -79,11 +79,11 @@ pub(super) fn lock_state(is_held: bool) -> Error {
     sync(mpi::MPI_ERR_RMA_SYNC, what, on)
 }
 
-/// The error of a lock whose holder has died.
+/// The error of a lock whose holder has died: as the launcher says, or lost at least.
 #[cold]
-pub(in crate::window) fn dead_holder(holder: i32, target: i32) -> Error {
+pub(in crate::window) fn dead_holder(holder: i32, target: i32, is_told: bool) -> Error {
     Error::new(
-        mpi::MPI_ERR_PROC_ABORTED,
+        if is_told { mpi::MPIX_ERR_PROC_FAILED } else { mpi::MPI_ERR_PROC_ABORTED },
         "a lock of a window will never be free: the rank that holds it has died",
         format!("the lock of rank {target}, held by rank {holder}"),
         "the process was killed, or its node is gone; what it changed may be half done",

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use verbena_channel::mark::Mark;
-use verbena_engine::{ANY_SOURCE, Engine, Posted};
+use verbena_engine::{ANY_SOURCE, Engine, Failure, Posted};
 use verbena_memory::{Buffer, Owned};
 
 /// The most requests that a step takes from the engine.
@@ -148,11 +148,15 @@ impl Target {
             return false;
         }
         let Addresses { requests, group, rank, .. } = &*self.addresses;
-        let is_lost =
-            |origin: &i32| access.look(|engine| engine.loss(*requests, Some(group.peer(*origin)))).is_some();
-        let Some(holder) = self.locks.holders().find(is_lost) else { return false };
+        let loss = |origin: i32| {
+            let peer = group.peer(origin);
+            let loss =
+                |engine: &mut Engine| engine.loss(*requests, Some(peer)).filter(|_| !engine.is_suspect(peer));
+            Some((origin, access.look(loss)?))
+        };
+        let Some((holder, loss)) = self.locks.holders().find_map(loss) else { return false };
         exposed.note_dead_holder(holder);
-        let error = error::dead_holder(holder, *rank);
+        let error = error::dead_holder(holder, *rank, matches!(loss, Failure::Dead(_)));
         let waiting = self.locks.take_waiting();
         let told = waiting.len();
         for waiter in waiting {

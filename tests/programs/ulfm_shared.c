@@ -1,0 +1,132 @@
+/* Windows and files in a job that loses a process (ULFM). The argument says what is tried; the last
+   rank dies. */
+#include "check.h"
+#include <signal.h>
+#include <unistd.h>
+
+static int rank, size, victim;
+
+static int is(int code, int class) {
+    return class_of(code) == class;
+}
+
+static MPI_Win window(int **memory) {
+    MPI_Win win;
+    CHECK(MPI_Win_allocate(4096, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, memory, &win) == MPI_SUCCESS);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    return win;
+}
+
+static void let_die(void) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == victim)
+        kill(getpid(), SIGKILL);
+}
+
+/* Waits until the death is known, so that what follows meets a process that is known to be dead. */
+static void hear(void) {
+    int count = 0;
+    while (count == 0)
+        CHECK(MPIX_Comm_ack_failed(MPI_COMM_WORLD, size, &count) == MPI_SUCCESS);
+}
+
+static void fence(void) {
+    int *memory;
+    MPI_Win win = window(&memory);
+    CHECK(MPI_Win_fence(0, win) == MPI_SUCCESS);
+    let_die();
+    CHECK(is(MPI_Win_fence(0, win), MPIX_ERR_PROC_FAILED));
+    hear();
+    /* Again, now that it is known, and freeing is collective as well. */
+    CHECK(is(MPI_Win_fence(0, win), MPIX_ERR_PROC_FAILED));
+    CHECK(is(MPI_Win_free(&win), MPIX_ERR_PROC_FAILED));
+}
+
+static void pscw(int accesses) {
+    int *memory, ends[1] = {victim};
+    MPI_Win win = window(&memory);
+    MPI_Group world, dead;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_incl(world, 1, ends, &dead);
+    let_die();
+    int code;
+    if (accesses) {
+        code = MPI_Win_start(dead, 0, win);
+        if (code == MPI_SUCCESS)
+            code = MPI_Win_complete(win);
+    } else {
+        code = MPI_Win_post(dead, 0, win);
+        if (code == MPI_SUCCESS)
+            code = MPI_Win_wait(win);
+    }
+    CHECK(is(code, MPIX_ERR_PROC_FAILED));
+    MPI_Group_free(&world);
+    MPI_Group_free(&dead);
+    hear();
+}
+
+/* Operations on the dead one's memory either end well, where it can be reached, or with the class
+   of its death; those on the others end well. */
+static void operations(void) {
+    int *memory, value = 1, got = -1, next = (rank + 1) % victim;
+    MPI_Win win = window(&memory);
+    let_die();
+    hear();
+    int code = MPI_Win_lock_all(0, win);
+    CHECK(code == MPI_SUCCESS || is(code, MPIX_ERR_PROC_FAILED));
+    if (code != MPI_SUCCESS)
+        return;
+    CHECK(MPI_Put(&value, 1, MPI_INT, next, 0, 1, MPI_INT, win) == MPI_SUCCESS);
+    CHECK(MPI_Win_flush(next, win) == MPI_SUCCESS);
+    code = MPI_Get(&got, 1, MPI_INT, victim, 0, 1, MPI_INT, win);
+    if (code == MPI_SUCCESS)
+        code = MPI_Win_flush(victim, win);
+    CHECK(code == MPI_SUCCESS || is(code, MPIX_ERR_PROC_FAILED));
+    code = MPI_Accumulate(&value, 1, MPI_INT, victim, 1, 1, MPI_INT, MPI_SUM, win);
+    if (code == MPI_SUCCESS)
+        code = MPI_Win_flush(victim, win);
+    CHECK(code == MPI_SUCCESS || is(code, MPIX_ERR_PROC_FAILED));
+    code = MPI_Win_unlock_all(win);
+    CHECK(code == MPI_SUCCESS || is(code, MPIX_ERR_PROC_FAILED));
+}
+
+/* Collective calls on a file end with the class; those of one process go on. */
+static void file(const char *path) {
+    MPI_File file;
+    int value = rank, got = -1;
+    MPI_Offset at = (MPI_Offset)rank * (MPI_Offset)sizeof value;
+    CHECK(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                        &file) == MPI_SUCCESS);
+    CHECK(MPI_File_write_at_all(file, at, &value, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    let_die();
+    CHECK(is(MPI_File_write_at_all(file, at, &value, 1, MPI_INT, MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED));
+    hear();
+    CHECK(is(MPI_File_read_at_all(file, at, &got, 1, MPI_INT, MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED));
+    CHECK(is(MPI_File_set_size(file, 100), MPIX_ERR_PROC_FAILED));
+    CHECK(MPI_File_read_at(file, at, &got, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS && got == rank);
+    CHECK(is(MPI_File_close(&file), MPIX_ERR_PROC_FAILED));
+}
+
+int main(int argc, char **argv) {
+    const char *way = argc > 1 ? argv[1] : "";
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    victim = size - 1;
+    if (!strcmp(way, "fence"))
+        fence();
+    else if (!strcmp(way, "start"))
+        pscw(1);
+    else if (!strcmp(way, "post"))
+        pscw(0);
+    else if (!strcmp(way, "operations"))
+        operations();
+    else if (!strcmp(way, "file"))
+        file(argv[2]);
+    else
+        CHECK(!"a way that is known");
+    report("ulfm_shared", rank, size);
+    MPI_Finalize();
+    return 0;
+}

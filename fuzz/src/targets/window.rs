@@ -125,6 +125,8 @@ impl Exposed for Window {
         Ok(())
     }
 
+    fn note_dead_holder(&self, _: i32) {}
+
     fn wake_waiting(&self, _: lock::Ticket) {}
 }
 

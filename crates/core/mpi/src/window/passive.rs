@@ -163,12 +163,15 @@ impl Win {
     /// Finishes everything and gives the locks back (`MPI_Win_unlock_all`).
     pub fn unlock_all(&self, process: &Process) -> Result<()> {
         let locked = self.epochs.lock().locked_by_all()?;
-        let mut members: BTreeMap<usize, Then> = BTreeMap::new();
-        if self.serving.is_some() {
-            members.extend(self.unfinished().into_iter().map(|rank| (rank, Then::Nothing)));
-        }
-        members.extend(locked.into_iter().map(|rank| (rank as usize, Then::Unlock(Kind::Reader))));
-        let outcome = self.finish_each(process, members.into_iter());
+        let locked = locked.into_iter().map(|rank| (rank as usize, Then::Unlock(Kind::Reader)));
+        let outcome = match self.serving {
+            None => self.finish_each(process, locked),
+            Some(_) => {
+                let others = self.unfinished().into_iter().map(|rank| (rank, Then::Nothing));
+                let members: BTreeMap<usize, Then> = others.chain(locked).collect();
+                self.finish_each(process, members.into_iter())
+            }
+        };
         self.epochs.lock().unlocked_all();
         self.make_progress(process);
         outcome

@@ -97,7 +97,7 @@ fn a_window_may_reach_over_nodes_whose_ranks_share_memory() {
     }
     let run = |device: &str, program: &Path, argument: &str| {
         let options = ["--launcher", NAMED, "-host", "a:2,b:2"];
-        let job = Job::under(&staged("bin/mpiexec"), 4).args(options).arg(program);
+        let job = Job::limited(&staged("bin/mpiexec"), 4, 180).args(options).arg(program);
         let job = if argument.is_empty() { job } else { job.arg(argument) };
         job.env("VERBENA_WINDOW_DEVICE", device).run().ok().stdout
     };

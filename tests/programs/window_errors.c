@@ -35,6 +35,7 @@ static void of_arguments(MPI_Win win) {
     int number = 1, other = 2, result = 3;
     MPI_Datatype pairs, open;
     MPI_Op own;
+    MPI_Request request;
     MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);
     CHECK_CLASS(MPI_Put(&number, 1, MPI_INT, size, 0, 1, MPI_INT, win), MPI_ERR_RANK);
     CHECK_CLASS(MPI_Put(&number, 1, MPI_INT, -7, 0, 1, MPI_INT, win), MPI_ERR_RANK);
@@ -50,6 +51,8 @@ static void of_arguments(MPI_Win win) {
     CHECK_CLASS(MPI_Accumulate(&number, 1, MPI_INT, rank, 0, 1, MPI_INT, MPI_MAXLOC, win), MPI_ERR_OP);
     CHECK_CLASS(MPI_Accumulate(&number, 1, MPI_FLOAT, rank, 0, 1, MPI_FLOAT, MPI_BAND, win), MPI_ERR_OP);
     CHECK_CLASS(MPI_Accumulate(&number, 1, MPI_INT, rank, 0, 1, MPI_INT, MPI_OP_NULL, win), MPI_ERR_OP);
+    CHECK_CLASS(MPI_Accumulate(&number, 1, MPI_INT, rank, 0, 1, MPI_INT, MPI_NO_OP, win), MPI_ERR_OP);
+    CHECK_CLASS(MPI_Raccumulate(&number, 1, MPI_INT, rank, 0, 1, MPI_INT, MPI_NO_OP, win, &request), MPI_ERR_OP);
     CHECK_CLASS(MPI_Accumulate(&number, 1, MPI_INT, rank, 0, 1, MPI_FLOAT, MPI_SUM, win), MPI_ERR_TYPE);
     MPI_Op_create(never, 1, &own);
     CHECK_CLASS(MPI_Accumulate(&number, 1, MPI_INT, rank, 0, 1, MPI_INT, own, win), MPI_ERR_OP);
@@ -157,8 +160,8 @@ static void of_epochs(MPI_Win win, MPI_Group all) {
 }
 
 /* Memory is not locked and exposed at once. Rank 0 exposes its memory to all, and all but the last
-   complete. Where its control words are not mapped, nobody else can tell that it is exposed. */
-static void of_exposure(MPI_Win win, MPI_Group all, int is_mapped) {
+   complete. Then it has locked the memory of the last, which exposes it. */
+static void of_exposure(MPI_Win win, MPI_Group all) {
     MPI_Group zero;
     int last = size - 1;
     MPI_Group_incl(all, 1, (int[]){0}, &zero);
@@ -178,7 +181,7 @@ static void of_exposure(MPI_Win win, MPI_Group all, int is_mapped) {
     if (rank != last) {
         CHECK(MPI_Win_start(zero, 0, win) == MPI_SUCCESS);
         CHECK(MPI_Win_complete(win) == MPI_SUCCESS);
-    } else if (is_mapped && last > 0)
+    } else if (last > 0)
         CHECK_CLASS(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win), MPI_ERR_RMA_SYNC);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == last) {
@@ -190,6 +193,29 @@ static void of_exposure(MPI_Win win, MPI_Group all, int is_mapped) {
     MPI_Barrier(MPI_COMM_WORLD);
     CHECK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win) == MPI_SUCCESS);
     CHECK(MPI_Win_unlock(0, win) == MPI_SUCCESS);
+    for (int lock_type = 0; last > 0 && lock_type < 2; lock_type++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == 0)
+            CHECK(MPI_Win_lock(lock_type ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, last, 0, win) == MPI_SUCCESS);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == last)
+            CHECK_CLASS(MPI_Win_post(zero, 0, win), MPI_ERR_RMA_SYNC);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == 0)
+            CHECK(MPI_Win_unlock(last, win) == MPI_SUCCESS);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == last)
+            CHECK(MPI_Win_post(zero, 0, win) == MPI_SUCCESS);
+        if (rank == 0) {
+            MPI_Group at;
+            MPI_Group_incl(all, 1, &last, &at);
+            CHECK(MPI_Win_start(at, 0, win) == MPI_SUCCESS);
+            CHECK(MPI_Win_complete(win) == MPI_SUCCESS);
+            MPI_Group_free(&at);
+        }
+        if (rank == last)
+            CHECK(MPI_Win_wait(win) == MPI_SUCCESS);
+    }
     MPI_Group_free(&zero);
 }
 
@@ -322,7 +348,7 @@ int main(int argc, char **argv) {
     of_arguments(win);
     of_range(win, memory);
     of_epochs(win, all);
-    of_exposure(win, all, argc < 2);
+    of_exposure(win, all);
     of_requests(win);
     MPI_Group_free(&all);
     CHECK(MPI_Win_free(&win) == MPI_SUCCESS);

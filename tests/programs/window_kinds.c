@@ -111,7 +111,32 @@ static void check_exchange(MPI_Win win, int *mine, const MPI_Aint *places) {
     MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
 }
 
-static void created(void) {
+/* Claims are told if they are so. */
+static void claimed(void) {
+    static const char *claims[] = {"same_size", "same_disp_unit"};
+    int memory[4];
+    for (int unlike = 0; unlike < 2; unlike++) {
+        MPI_Win win;
+        MPI_Info info;
+        int differs = unlike && size > 1;
+        MPI_Info_create(&info);
+        for (int i = 0; i < 2; i++)
+            MPI_Info_set(info, claims[i], "true");
+        MPI_Win_create(memory, differs && rank == 0 ? 8 : 16, differs && rank == 0 ? 4 : 8, info, MPI_COMM_WORLD, &win);
+        for (int i = 0; i < 2; i++)
+            check_hint(win, claims[i], differs ? "false" : "true");
+        MPI_Info_set(info, "alloc_shared_noncontig", "true");
+        MPI_Win_set_info(win, info);
+        for (int i = 0; i < 2; i++)
+            check_hint(win, claims[i], differs ? "false" : "true");
+        check_hint(win, "alloc_shared_noncontig", "false");
+        MPI_Info_free(&info);
+        MPI_Win_free(&win);
+    }
+}
+
+/* `is_shared` says that the ranks have a heap in common, if there are several. */
+static void created(int is_shared) {
     MPI_Win win;
     MPI_Info info;
     int memory[64];
@@ -126,7 +151,8 @@ static void created(void) {
     check_hint(win, "no_locks", "true");
     check_hint(win, "accumulate_ordering", "rar,raw,war,waw");
     check_hint(win, "same_size", "false");
-    check_hint(win, "verbena_atomicity", "processor");
+    if (is_shared && !getenv("VERBENA_WINDOW_HEAP"))
+        check_hint(win, "verbena_atomicity", size > 1 ? "locked" : "processor");
     check_hint(win, "verbena_unknown", NULL);
     check_exchange(win, memory, NULL);
     /* The first part, of which the others know nothing that they could load. */
@@ -169,6 +195,7 @@ static void allocated(void) {
         CHECK(code == MPI_SUCCESS);
         MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
         check_attributes(win, memory, 4 * (64 + rank), 4, MPI_WIN_FLAVOR_ALLOCATE);
+        check_hint(win, "verbena_atomicity", "processor");
         check_objects(win);
         check_exchange(win, memory, NULL);
         MPI_Win_free(&win);
@@ -314,10 +341,11 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     CHECK(MPI_Win_get_name(MPI_WIN_NULL, name, &length) == MPI_SUCCESS && strcmp(name, "MPI_WIN_NULL") == 0);
-    created();
+    int has_shared = argc < 2 || strcmp(argv[1], "apart") != 0;
+    created(has_shared);
+    claimed();
     created_on_allocated();
     allocated();
-    int has_shared = argc < 2 || strcmp(argv[1], "apart") != 0;
     if (has_shared) {
         shared(0);
         shared(1);

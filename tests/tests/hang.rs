@@ -244,6 +244,17 @@ fn a_lock_that_is_never_freed() {
     );
 }
 
+/// One by messages, which the target carries out.
+#[test]
+fn a_flush_to_a_target_that_was_stopped() {
+    let program = program("flush_stopped");
+    let job = Job::under(&staged("bin/mpiexec"), 2).args(TIMEOUT).arg(program);
+    let job = job.env("VERBENA_WINDOW_HEAP", "0").env("VERBENA_CMA", "0");
+    let ended = job.env("VERBENA_HANG_SECONDS", HANG_SECONDS).run();
+    let words = "rank 0 waits in MPI_Win_flush for one-sided operations on window table at rank 1";
+    says(&ended, &[words, "rank 1 is stopped"]);
+}
+
 #[test]
 fn a_target_that_never_posts() {
     hangs(

@@ -2,7 +2,9 @@
 //! another name, which share the network, or network namespaces joined by a virtual cable (as
 //! root).
 
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::Stdio;
 use verbena_testing::{Lack, skip};
 use verbena_tests::cable::{self, Cable, NAMED};
 use verbena_tests::{Ended, Job, count_of, job, program, staged, venv};
@@ -83,6 +85,66 @@ fn programs_of_windows_pass_over_libfabric_alone() {
             let job = job(2, program(name)).env("VERBENA_CHANNELS", ALONE);
             says_ok(job.env("VERBENA_WINDOW_DEVICE", device).run());
         }
+    }
+}
+
+/// One window, of which some members have each other's memory mapped, and libfabric leads to the
+/// others.
+#[test]
+fn a_window_may_reach_over_nodes_whose_ranks_share_memory() {
+    if !has_libfabric() {
+        return;
+    }
+    let run = |device: &str, program: &Path, argument: &str| {
+        let options = ["--launcher", NAMED, "-host", "a:2,b:2"];
+        let job = Job::limited(&staged("bin/mpiexec"), 4, 180).args(options).arg(program);
+        let job = if argument.is_empty() { job } else { job.arg(argument) };
+        job.env("VERBENA_WINDOW_DEVICE", device).run().ok().stdout
+    };
+    for device in ["1", "0"] {
+        let said = run(device, &program("window_mixed"), "");
+        assert!(said.contains("window_mixed: ok with 4 ranks"), "{said}");
+        // Each rank puts to itself and its neighbour 60 times each, and to two others.
+        assert!(count_of(&said, "puts_mapped") >= 120, "{said}");
+        let by_device = count_of(&said, "puts_by_device");
+        assert!(if device == "1" { by_device > 60 } else { by_device == 0 }, "{said}");
+        for name in ["window_kinds", "window_synchronize", "window_operations", "window_errors"] {
+            let said = run(device, &program(name), "apart");
+            assert!(said.contains(&format!("{name}: ok with 4 ranks")), "{said}");
+        }
+    }
+}
+
+/// A connection that is cut while the provider moves puts and gets: the job ends in words, and
+/// nothing that was flushed is wrong before that.
+#[test]
+fn a_window_over_a_cut_connection_ends_in_words() {
+    let Some(cable) = has_libfabric().then(cable).flatten() else { return };
+    let launcher = cable.launcher();
+    let job = Job::under(&staged("bin/mpiexec"), 4).args(["--timeout", "120"]);
+    let mut job = job.args(["--launcher", &launcher, "-host", "a:2,b:2"]);
+    let command = job.command().arg(program("window_mixed")).arg("loop");
+    let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut mpiexec = piped.spawn().expect("mpiexec starts");
+    let mut lines = BufReader::new(mpiexec.stdout.take().expect("a pipe")).lines();
+    let begun = lines.next().expect("a line").expect("text");
+    let by_device =
+        begun.strip_prefix("it loops, ").and_then(|rest| rest.split(' ').next()?.parse::<u64>().ok());
+    assert!(by_device.is_some(), "{begun}");
+    // Nothing but libfabric has connections between the ends of the cable.
+    let cut = cable.cut();
+    if cut == 0 {
+        mpiexec.kill().expect("it runs");
+        mpiexec.wait().expect("it ends");
+        return skip(Lack::Rights, "the kernel cuts no connections (ss --kill)");
+    }
+    drop(lines);
+    let ended = mpiexec.wait_with_output().expect("mpiexec ends");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(!ended.status.success() && ended.status.code() != Some(124), "{said}");
+    assert!(!said.contains("window_mixed.c:"), "what was flushed is wrong: {said}");
+    for part in ["likely cause:", "what to do:"] {
+        assert!(said.contains(part), "{said}");
     }
 }
 

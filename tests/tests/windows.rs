@@ -81,6 +81,26 @@ fn a_rank_may_be_killed_that_libfabric_reaches() {
     }
 }
 
+/// A call that closes epochs at several targets waits for all of them at once, also where messages
+/// carry everything. A stopped target holds up no other one.
+#[test]
+fn targets_hear_of_the_end_of_an_epoch_as_soon_as_they_have_finished() {
+    let program = program("window_closes");
+    for settings in [WAYS[0], WAYS[2]] {
+        for what in ["complete", "all", "posts"] {
+            says_ok(with(job(3, &program).arg(what), settings).run(), "window_closes", 3);
+        }
+    }
+    says_ok(with(job(3, &program).arg("unlock"), WAYS[2]).run(), "window_closes", 3);
+}
+
+#[test]
+fn memory_that_a_target_has_unmapped_is_an_error_of_windows() {
+    for ranks in [2, 3] {
+        says_ok(job(ranks, program("window_gone")).run(), "window_gone", ranks);
+    }
+}
+
 /// Programs of windows, with single copy refused from the beginning to all ranks or to some.
 #[test]
 fn single_copy_may_be_refused_to_windows() {

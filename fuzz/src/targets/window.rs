@@ -248,7 +248,8 @@ fn sound(input: &mut Unstructured<'_>) -> Result<Vec<u8>> {
         bytes,
         piece: if input.ratio(1, 8)? { input.int_in_range(0..=100)? } else { 0 },
         is_within,
-        datatype: &described,
+        kept: if input.ratio(1, 4)? { input.int_in_range(1..=4)? } else { 0 },
+        datatype: if input.ratio(1, 8)? { &[] } else { &described },
     };
     let op = input.int_in_range(0..=BUILTINS.len() - 1)?;
     let action = match input.int_in_range(0..=7)? {

@@ -221,6 +221,12 @@ impl Offer {
         unsafe { (*self.info().tx_attr).inject_size }
     }
 
+    /// Returns the longest message, and the longest access to remote memory, in bytes.
+    pub fn transfer_bytes_max(&self) -> usize {
+        // SAFETY: an offer has all its parts.
+        unsafe { (*self.info().ep_attr).max_msg_size }
+    }
+
     /// Returns how many operations may be under way in each direction.
     pub fn operations_max(&self) -> (usize, usize) {
         // SAFETY: an offer has all its parts.

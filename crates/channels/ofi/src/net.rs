@@ -11,7 +11,9 @@ use verbena_fault::Fault;
 use verbena_machine::random;
 use verbena_memory::Region;
 
-/// The completions that the queue has room for: more than can be under way.
+/// The completions that the queue has room for. More operations may be under way at many peers: the
+/// provider, which manages its resources (`FI_RM_ENABLED`), takes no other one then, and is asked
+/// again later.
 const QUEUE_SIZE: usize = 4096;
 
 /// The endpoint and what it needs. The fields are dropped in this order.

@@ -45,7 +45,7 @@ impl Settings {
             send_buffers_max: table::OFI_SEND_BUFFERS_MAX.get(),
             window: table::OFI_WINDOW.get(),
             memory_bytes_min: table::OFI_MEMORY_BYTES_MIN.get().unwrap_or(copied + 1),
-            piece_bytes: table::OFI_PIECE_BYTES.get(),
+            piece_bytes: piece_bytes(table::OFI_PIECE_BYTES.get(), offer.transfer_bytes_max()),
             cost: Cost {
                 start_ns: table::OFI_START_NS.get() as u32,
                 byte_ps: table::OFI_BYTE_PS.get() as u32,
@@ -71,8 +71,24 @@ impl Settings {
     }
 }
 
+/// The longest piece that is moved at a time: as wanted, if the provider can. One that names no
+/// limit says 0.
+fn piece_bytes(wanted: usize, provider_max: usize) -> usize {
+    if provider_max == 0 { wanted } else { wanted.min(provider_max) }
+}
+
 /// The names in a list with commas.
 pub(crate) fn names(list: Option<String>) -> Vec<String> {
     let list = list.unwrap_or_default();
     list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::piece_bytes;
+
+    #[test]
+    fn no_piece_is_longer_than_the_provider_takes() {
+        assert_eq!([1 << 20, 1 << 10, 0].map(|most| piece_bytes(1 << 16, most)), [1 << 16, 1 << 10, 1 << 16]);
+    }
 }

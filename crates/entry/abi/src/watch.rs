@@ -116,7 +116,9 @@ fn contexts(snapshot: &Snapshot) -> Vec<u64> {
             Awaited::All(all) | Awaited::Any(all) => all.iter().filter_map(of_operation).collect(),
             Awaited::Collective(collective) => vec![collective.context],
             Awaited::Probe(message) => vec![message.communicator()],
-            Awaited::Lock(_) | Awaited::Epoch { .. } | Awaited::Other => Vec::new(),
+            Awaited::Lock(_) | Awaited::Epoch { .. } | Awaited::OneSided { .. } | Awaited::Other => {
+                Vec::new()
+            }
         }
     };
     let queues = [&snapshot.arrived, &snapshot.sends, &snapshot.posted];

@@ -64,6 +64,13 @@ pub enum Awaited {
         /// The processes.
         processes: Vec<u32>,
     },
+    /// These processes, or the devices between, have to carry out one-sided operations.
+    OneSided {
+        /// The window's name.
+        window: String,
+        /// The processes.
+        processes: Vec<u32>,
+    },
     /// Something else.
     Other,
 }

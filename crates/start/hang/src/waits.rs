@@ -45,6 +45,8 @@ pub enum Why {
     Lock,
     /// The other has not opened or closed an epoch of a window.
     Epoch,
+    /// The other has not carried out operations on its part of a window.
+    OneSided,
     /// The other has not called `MPI_Init`.
     Start,
 }
@@ -188,6 +190,12 @@ impl<'a> Scene<'a> {
             Awaited::Epoch { processes, .. } => {
                 processes.iter().map(|&rank| Blocker { rank, why: Why::Epoch }).collect()
             }
+            // Whoever waits inside MPI carries them out meanwhile.
+            Awaited::OneSided { processes, .. } => {
+                let is_away = |rank: u32| !matches!(self.doing(rank), Doing::Waiting(_));
+                let away = processes.iter().filter(|&&rank| rank != number && is_away(rank));
+                away.map(|&rank| Blocker { rank, why: Why::OneSided }).collect()
+            }
             Awaited::Other => Vec::new(),
         }
     }
@@ -301,6 +309,14 @@ mod tests {
         assert_eq!(scene.blockers(0), [Blocker { rank: 1, why: Why::Receive }]);
         assert_eq!(scene.blockers(1), [Blocker { rank: 2, why: Why::Send }]);
         assert_eq!((scene.blockers(2).len(), scene.doing(2)), (0, Doing::Outside));
+    }
+
+    #[test]
+    fn operations_wait_for_those_who_do_not_wait_in_mpi() {
+        let one_sided = Awaited::OneSided { window: "w".into(), processes: vec![0, 1, 2] };
+        let cast = Cast::new(3).waits(0, ("MPI_Win_flush_all", one_sided)).waits(1, receive(0, 7)).outside(2);
+        let scene = Scene::new(cast.ranks());
+        assert_eq!(scene.blockers(0), [Blocker { rank: 2, why: Why::OneSided }]);
     }
 
     #[test]

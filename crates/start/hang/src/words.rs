@@ -174,6 +174,10 @@ pub fn wait(scene: &Scene<'_>, number: u32, wait: &Wait) -> String {
         Awaited::Epoch { window: name, processes } => {
             format!("{} at {}", peers(scene, processes), window(name))
         }
+        Awaited::OneSided { processes, .. } if processes.is_empty() => return format!("waits in {call}"),
+        Awaited::OneSided { window: name, processes } => {
+            format!("one-sided operations on {} at {}", window(name), peers(scene, processes))
+        }
         Awaited::Other => return format!("waits in {call}"),
     };
     format!("waits in {call} for {what}")
@@ -317,6 +321,8 @@ mod tests {
         );
         cast.wait(0).awaited = Awaited::Epoch { window: "w".into(), processes: vec![1, 2, 3] };
         assert_eq!(said(&cast, 0), "waits in MPI_Send for rank 1 and 2 processes of another job at window w");
+        cast.wait(0).awaited = Awaited::OneSided { window: "w".into(), processes: vec![1] };
+        assert_eq!(said(&cast, 0), "waits in MPI_Send for one-sided operations on window w at rank 1");
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use super::copy::{self, Verb};
 use super::{Way, failed, probe};
+use std::io::Error;
 use std::sync::Arc;
 use verbena_channel::Peer;
-use verbena_channel::neighbor::{Neighbor, Neighbors};
-use verbena_fault::Fault;
+use verbena_channel::neighbor::{Neighbor, Neighbors, Refusal};
 use verbena_memory::Region;
 
 /// The processes of the job that were known at connect to be reachable or not.
@@ -39,33 +39,38 @@ struct Process {
 }
 
 impl Process {
-    fn transfer(&self, verb: Verb, local: Region, address: u64) -> Result<(), Fault> {
+    fn transfer(&self, verb: Verb, local: Region, address: u64) -> Result<(), Refusal> {
         copy::transfer(verb, self.pid, local, address)
-            .map_err(|error| failed(verb, self.peer, self.me, local.len(), &error))
+            .map_err(|error| self.refusal(verb, local.len(), &error))
     }
 
-    fn transfer_lists(&self, verb: Verb, ours: &[Region], theirs: &[(u64, usize)]) -> Result<(), Fault> {
+    fn transfer_lists(&self, verb: Verb, ours: &[Region], theirs: &[(u64, usize)]) -> Result<(), Refusal> {
         let bytes: usize = ours.iter().map(Region::len).sum();
         assert_eq!(bytes, theirs.iter().map(|run| run.1).sum::<usize>(), "lists of as many bytes");
-        copy::transfer_lists(verb, self.pid, ours, theirs)
-            .map_err(|error| failed(verb, self.peer, self.me, bytes, &error))
+        copy::transfer_lists(verb, self.pid, ours, theirs).map_err(|error| self.refusal(verb, bytes, &error))
+    }
+
+    #[cold]
+    fn refusal(&self, verb: Verb, bytes: usize, error: &Error) -> Refusal {
+        let is_gone = error.raw_os_error() == Some(libc::EFAULT);
+        Refusal { is_gone, fault: failed(verb, self.peer, self.me, bytes, error) }
     }
 }
 
 impl Neighbor for Process {
-    fn read(&self, address: u64, into: Region) -> Result<(), Fault> {
+    fn read(&self, address: u64, into: Region) -> Result<(), Refusal> {
         self.transfer(Verb::Read, into, address)
     }
 
-    fn write(&self, from: Region, address: u64) -> Result<(), Fault> {
+    fn write(&self, from: Region, address: u64) -> Result<(), Refusal> {
         self.transfer(Verb::Write, from, address)
     }
 
-    fn read_list(&self, theirs: &[(u64, usize)], ours: &[Region]) -> Result<(), Fault> {
+    fn read_list(&self, theirs: &[(u64, usize)], ours: &[Region]) -> Result<(), Refusal> {
         self.transfer_lists(Verb::Read, ours, theirs)
     }
 
-    fn write_list(&self, ours: &[Region], theirs: &[(u64, usize)]) -> Result<(), Fault> {
+    fn write_list(&self, ours: &[Region], theirs: &[(u64, usize)]) -> Result<(), Refusal> {
         self.transfer_lists(Verb::Write, ours, theirs)
     }
 }

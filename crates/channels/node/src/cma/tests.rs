@@ -4,6 +4,7 @@
 use super::*;
 use std::sync::atomic::Ordering::*;
 use verbena_channel::conformance;
+use verbena_channel::neighbor::Refusal;
 use verbena_testing::refusal::{Call, refuse};
 
 const BOTH: [Call; 2] = [Call::any(libc::SYS_process_vm_readv), Call::any(libc::SYS_process_vm_writev)];
@@ -165,8 +166,8 @@ fn a_list_that_leads_nowhere_is_a_fault() {
     let neighbor = a.shared().neighbors.unwrap().neighbor(1).unwrap();
     let (mut theirs, mut ours) = ([1u8; 64], [0u8; 128]);
     let runs = [(region(&mut theirs).address(), 64), (8, 64)];
-    let fault = neighbor.read_list(&runs, &[region(&mut ours)]).unwrap_err();
-    assert!(fault.what.contains("reading 128 bytes") && fault.cause.contains("freed"), "{fault}");
+    let Refusal { is_gone, fault } = neighbor.read_list(&runs, &[region(&mut ours)]).unwrap_err();
+    assert!(is_gone && fault.what.contains("reading 128 bytes") && fault.cause.contains("freed"), "{fault}");
     assert_eq!(ours[..64], [1; 64]);
 }
 

@@ -49,11 +49,11 @@ pub fn encode(datatype: &Arc<Datatype>) -> Result<Vec<u8>> {
 ///
 /// # Errors
 /// The error of [`encode`].
-pub fn description(datatype: &Arc<Datatype>) -> Result<&[u8]> {
+pub fn description(datatype: &Arc<Datatype>) -> Result<&Arc<[u8]>> {
     let kept = &datatype.identity.description;
     match kept.get() {
         Some(bytes) => Ok(bytes),
-        None => encode(datatype).map(|bytes| &**kept.get_or_init(|| bytes.into())),
+        None => encode(datatype).map(|bytes| kept.get_or_init(|| bytes.into())),
     }
 }
 

@@ -4,10 +4,10 @@ use super::apply::{self, Domain, Guard, TargetMemory};
 use super::counts::{self, Kind, Way};
 use super::operate::{COMPLETE, Call};
 use super::place::{Place, Remote};
-use super::stripe::{Stripes, yield_core};
+use super::stripe::Stripes;
 use super::{Win, error};
 use crate::datatype::Datatype;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::op::{Builtin, Op};
 use crate::process::Process;
 use crate::request::Active;
@@ -30,16 +30,17 @@ pub struct Swap {
 /// The elements of an origin: none for `MPI_NO_OP`.
 pub type Source<'a> = Option<(&'a Buffer, &'a Arc<Datatype>)>;
 
-/// Memory of another process of the node. Its places are addresses of that process.
-struct Other<'a>(&'a dyn Neighbor);
+/// Memory of another process of the node, the target of this rank. Its places are addresses of that
+/// process.
+struct Other<'a>(&'a dyn Neighbor, i32);
 
 impl TargetMemory for Other<'_> {
     fn read(&self, at: u64, into: Region) -> Result<()> {
-        self.0.read(at, into).map_err(Error::channel)
+        self.0.read(at, into).map_err(|refusal| error::refused(self.1, refusal))
     }
 
     fn write(&self, at: u64, from: Region) -> Result<()> {
-        self.0.write(from, at).map_err(Error::channel)
+        self.0.write(from, at).map_err(|refusal| error::refused(self.1, refusal))
     }
 
     fn region(&self) -> Option<Region> {
@@ -49,6 +50,7 @@ impl TargetMemory for Other<'_> {
 
 impl Win {
     /// Combines the origin's elements into the target's (`MPI_Accumulate`, `MPI_Raccumulate`).
+    /// `MPI_ERR_OP` for `MPI_NO_OP`.
     pub fn accumulate(
         &self,
         process: &Process,
@@ -58,6 +60,9 @@ impl Win {
         request: bool,
     ) -> Result<Active> {
         let call = Call::of(Kind::Accumulate, ["MPI_Accumulate", "MPI_Raccumulate"], request);
+        if op.builtin() == Some(Builtin::NoOp) {
+            return Err(error::no_op(call.name));
+        }
         self.combine(process, Some(source), None, remote, op, call)
     }
 
@@ -136,7 +141,7 @@ impl Win {
         let source = source.map(|(buffer, _)| Packed::of(buffer, true));
         let packed = former.map(|former| Packed::of(former, false));
         let operands = [source.as_ref(), packed.as_ref()].map(|packed| packed.map(Packed::region));
-        at_place(&place, |memory, at| {
+        at_place((&place, remote.rank), |memory, at| {
             let count = remote.count as usize;
             let target = apply::Target { memory, at, count, datatype: remote.datatype, guard: &guard };
             apply::accumulate(op, &target, operands[0], operands[1])
@@ -161,7 +166,7 @@ impl Win {
             return self.service.compare_and_swap(process, swap, &remote);
         };
         place.count(call.kind);
-        at_place(&place, |memory, at| {
+        at_place((&place, remote.rank), |memory, at| {
             let Swap { origin, compare, result } = swap;
             apply::compare_and_swap(memory, at, remote.datatype, origin, compare, result, &guard)
         })?;
@@ -169,14 +174,14 @@ impl Win {
     }
 
     /// The means to change elements at a place here; `None` if messages must do it.
-    fn guard_at(&self, process: &Process, rank: usize, place: &Place) -> Option<Guard<'static>> {
+    fn guard_at<'a>(&self, process: &'a Process, rank: usize, place: &Place) -> Option<Guard<'a>> {
         self.guard(process, rank).filter(|guard| changes_here(place, guard.domain))
     }
 
     /// The means to keep changes of a member's elements apart, if this process has them.
-    fn guard(&self, process: &Process, rank: usize) -> Option<Guard<'static>> {
+    fn guard<'a>(&self, process: &'a Process, rank: usize) -> Option<Guard<'a>> {
         let target = self.target(process, rank);
-        let stripes = Stripes::new(target.words?.stripes(), process.me(), &yield_core);
+        let stripes = Stripes::new(target.words?.stripes(), process.me(), process);
         Some(Guard { domain: target.part.domain(self.flavor), stripes })
     }
 }
@@ -219,11 +224,11 @@ impl Packed {
     }
 }
 
-/// Calls `act` with the memory of a place and the place in it.
-fn at_place<R>(place: &Place, act: impl FnOnce(&dyn TargetMemory, i64) -> R) -> R {
+/// Calls `act` with the memory of a place at the target of this rank, and the place in it.
+fn at_place<R>((place, rank): (&Place, i32), act: impl FnOnce(&dyn TargetMemory, i64) -> R) -> R {
     match place {
         Place::Mapped(region, at) => act(region, *at),
-        Place::Neighbor(neighbor, address) => act(&Other(&**neighbor), *address as i64),
+        Place::Neighbor(neighbor, address) => act(&Other(&**neighbor, rank), *address as i64),
         Place::Messages => unreachable!("messages were taken before"),
     }
 }
@@ -268,24 +273,24 @@ fn check_swappable(datatype: &Datatype) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use verbena_fault::Fault;
+    use verbena_channel::neighbor::Refusal;
 
     struct Nobody;
 
     impl Neighbor for Nobody {
-        fn read(&self, _: u64, _: Region) -> std::result::Result<(), Fault> {
+        fn read(&self, _: u64, _: Region) -> std::result::Result<(), Refusal> {
             Ok(())
         }
 
-        fn write(&self, _: Region, _: u64) -> std::result::Result<(), Fault> {
+        fn write(&self, _: Region, _: u64) -> std::result::Result<(), Refusal> {
             Ok(())
         }
 
-        fn read_list(&self, _: &[(u64, usize)], _: &[Region]) -> std::result::Result<(), Fault> {
+        fn read_list(&self, _: &[(u64, usize)], _: &[Region]) -> std::result::Result<(), Refusal> {
             Ok(())
         }
 
-        fn write_list(&self, _: &[Region], _: &[(u64, usize)]) -> std::result::Result<(), Fault> {
+        fn write_list(&self, _: &[Region], _: &[(u64, usize)]) -> std::result::Result<(), Refusal> {
             Ok(())
         }
     }

@@ -1,99 +1,107 @@
 //! Memory that the program attached to a dynamic window (MPI-5.0, 12.2.5).
 
+use super::chunks::{Change, Chunks};
 use super::service::Place;
 use super::table::{self, Attached, SHORT_MAX, Table};
 use super::{Flavor, Win, error};
 use crate::error::Result;
 use crate::process::Process;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use verbena_channel::heap::{Block, Heap};
 use verbena_memory::Region;
 
+/// The chunks of the first block of the table.
+const FIRST_CHUNKS: usize = 4;
+
 /// The attached memory of this process.
 #[derive(Default)]
 pub(super) struct Attachments {
-    /// The pieces by address; no two overlap.
-    pieces: Vec<Attached>,
-    /// The addresses of pieces without bytes.
-    empty: Vec<u64>,
+    pieces: Chunks,
+    /// The addresses of pieces without bytes, with how often each is attached.
+    empty: BTreeMap<u64, usize>,
     /// The blocks that the table has had, each twice as long as the one before. Other processes may
     /// read an old one still.
     blocks: Vec<Block>,
 }
 
 impl Attachments {
-    /// The number of the new piece among all.
-    fn attach(&mut self, new: Attached) -> Result<usize> {
-        let at = self.pieces.partition_point(|old| old.address < new.address);
-        let before = at.checked_sub(1).is_some_and(|i| self.pieces[i].end() > new.address);
-        let after = self.pieces.get(at).is_some_and(|old| new.end() > old.address);
-        if before || after {
-            return Err(error::attach(
+    /// Adds a piece. With a `heap`, other processes read of it in the table. `MPI_ERR_RMA_ATTACH`
+    /// if it overlaps another, or if the heap has no room for the table.
+    fn attach(&mut self, new: Attached, told: Option<(Table, &Arc<dyn Heap>)>) -> Result<()> {
+        if let Some((table, heap)) = told {
+            self.make_room(table, heap)?;
+        }
+        let change = self.pieces.insert(new).ok_or_else(|| {
+            error::attach(
                 "memory was attached that overlaps attached memory",
                 new.address,
                 new.bytes,
                 "it, or a part of it, is attached to the window already",
-            ));
-        }
-        self.pieces.insert(at, new);
-        Ok(at)
+            )
+        })?;
+        self.tell(&change, told.map(|told| told.0));
+        Ok(())
     }
 
-    /// The number that the piece had among all; `None` for one without bytes.
-    fn detach(&mut self, address: u64) -> Result<Option<usize>> {
-        if let Ok(at) = self.pieces.binary_search_by_key(&address, |old| old.address) {
-            self.pieces.remove(at);
-            return Ok(Some(at));
+    /// Removes the piece of this address, one without bytes if there is no other.
+    fn detach(&mut self, address: u64, told: Option<Table>) -> Result<()> {
+        if let Some(change) = self.pieces.remove(address) {
+            self.tell(&change, told);
+            return Ok(());
         }
-        let empty = self.empty.iter().position(|&old| old == address);
-        let empty = empty.ok_or_else(|| {
-            error::attach(
+        match self.empty.get_mut(&address) {
+            None => Err(error::attach(
                 "memory cannot be detached: none is attached at this address",
                 address,
                 0,
                 "it was detached already, or the address is not that of the attach call",
-            )
-        })?;
-        self.empty.swap_remove(empty);
-        Ok(None)
+            )),
+            Some(1) => {
+                self.empty.remove(&address);
+                Ok(())
+            }
+            Some(count) => {
+                *count -= 1;
+                Ok(())
+            }
+        }
     }
 
-    /// Tells other processes of the pieces from number `from` on. `MPI_ERR_RMA_ATTACH` if the heap
-    /// has no room for the table.
-    fn tell(&mut self, table: Table, heap: &Arc<dyn Heap>, from: usize) -> Result<()> {
-        let room = match self.blocks.last() {
-            Some(block) => table::block_pieces(block.region().len()),
-            None => SHORT_MAX,
+    /// Sees that the table has room for one piece more, wherever it goes.
+    fn make_room(&mut self, table: Table, heap: &Arc<dyn Heap>) -> Result<()> {
+        let chunks = match self.blocks.last() {
+            None if self.pieces.len() < SHORT_MAX => return Ok(()),
+            None => FIRST_CHUNKS,
+            Some(block) => match table::block_chunks(block.region().len()) {
+                room if self.pieces.slots() < room => return Ok(()),
+                room => 2 * room,
+            },
         };
-        let is_full = self.pieces.len() > room;
-        if is_full {
-            self.blocks.push(heap.allocate(table::block_bytes(2 * room)).map_err(error::no_table)?);
-        }
-        let block = self.blocks.last().map(|block| (block.region(), block.ticket()));
-        table.tell(&self.pieces, if is_full { 0 } else { from }, block);
+        let block = heap.allocate(table::block_bytes(chunks)).map_err(error::no_table)?;
+        // A block may be longer than what was asked for.
+        table.move_to(&self.pieces, (block.region(), block.ticket()));
+        self.blocks.push(block);
         Ok(())
     }
 
-    /// The memory with the bytes from `low` to `high`: a piece, or several side by side.
-    fn find(&self, low: u64, high: u64) -> Option<Attached> {
-        let at = self.pieces.partition_point(|old| old.address <= low);
-        let (first, rest) = self.pieces.get(at.checked_sub(1)?..)?.split_first()?;
-        let mut found = *first;
-        for next in rest {
-            if high <= found.end() {
-                break;
+    /// Tells other processes what has changed.
+    fn tell(&self, change: &Change, table: Option<Table>) {
+        let Some(table) = table else { return };
+        match self.blocks.last() {
+            Some(block) => table.tell(&self.pieces, change, block.region()),
+            None => {
+                let all = self.pieces.all().first().map_or(&[][..], |chunk| &chunk.pieces);
+                table.tell_short(all, change.pieces.map_or(0, |(_, from)| from))
             }
-            let region = found.region.joined(next.region).filter(|_| found.end() == next.address)?;
-            found = Attached { bytes: found.bytes + next.bytes, region, ..found };
-        }
-        (high <= found.end()).then_some(found)
+        };
     }
 
     /// The place of an access whose bytes lie within `span` of an address.
     pub(super) fn place(&self, address: i64, span: (i64, i64)) -> Option<Place> {
         let address = address as u64;
         let (low, high) = (address.checked_add_signed(span.0)?, address.checked_add_signed(span.1)?);
-        let piece = self.find(low, high)?;
+        let piece = self.pieces.find(low, high)?;
         Some(Place { region: piece.region, at: address.wrapping_sub(piece.address) as i64 })
     }
 }
@@ -106,28 +114,22 @@ impl Win {
         self.check_dynamic("MPI_Win_attach")?;
         let mut attachments = self.local.attachments.lock();
         if region.is_empty() {
-            attachments.empty.push(address);
+            *attachments.empty.entry(address).or_default() += 1;
             return Ok(());
         }
         let heap = process.heap();
         let ticket = heap.and_then(|heap| heap.find(address, region.len()));
-        let at = attachments.attach(Attached { address, bytes: region.len() as u64, ticket, region })?;
+        let new = Attached { address, bytes: region.len() as u64, ticket, region };
         // Without a heap nobody else reads the table.
-        let Some(heap) = heap else { return Ok(()) };
-        let told = attachments.tell(self.local.control.words().table(), heap, at);
-        if told.is_err() {
-            attachments.pieces.remove(at);
-        }
-        told
+        attachments.attach(new, heap.map(|heap| (self.local.control.words().table(), heap)))
     }
 
     /// Detaches the memory that was attached at this address (`MPI_Win_detach`). Errors as
     /// [`Win::attach`].
     pub fn detach(&self, process: &Process, address: u64) -> Result<()> {
         self.check_dynamic("MPI_Win_detach")?;
-        let mut attachments = self.local.attachments.lock();
-        let (Some(at), Some(heap)) = (attachments.detach(address)?, process.heap()) else { return Ok(()) };
-        attachments.tell(self.local.control.words().table(), heap, at)
+        let table = process.heap().map(|_| self.local.control.words().table());
+        self.local.attachments.lock().detach(address, table)
     }
 
     fn check_dynamic(&self, call: &str) -> Result<()> {
@@ -145,13 +147,13 @@ mod tests {
         let mut attachments = Attachments::default();
         let piece = |address, bytes| Attached::told(address, bytes, None);
         for (address, bytes) in [(300, 50), (100, 50), (200, 50), (150, 50)] {
-            attachments.attach(piece(address, bytes)).unwrap();
+            attachments.attach(piece(address, bytes), None).unwrap();
         }
         for (address, bytes) in [(120, 1), (99, 2), (349, 1), (250, 51), (0, 1000)] {
-            let error = attachments.attach(piece(address, bytes)).unwrap_err();
+            let error = attachments.attach(piece(address, bytes), None).unwrap_err();
             assert_eq!(error.class, MPI_ERR_RMA_ATTACH, "{address}");
         }
-        let found = |low, high| attachments.find(low, high).map(|piece| piece.address);
+        let found = |low, high| attachments.pieces.find(low, high).map(|piece| piece.address);
         assert_eq!([found(100, 150), found(149, 150), found(249, 251)], [Some(100), Some(100), None]);
         assert_eq!([found(99, 100), found(350, 351), found(300, 350)], [None, None, Some(300)]);
     }
@@ -161,7 +163,7 @@ mod tests {
         let (owned, mut attachments) = (verbena_memory::Owned::zeroed(100), Attachments::default());
         let whole = owned.lend();
         for (first, len) in [(40, 20), (0, 40), (70, 30)] {
-            attachments.attach(Attached::of(whole.part(first, len))).unwrap();
+            attachments.attach(Attached::of(whole.part(first, len)), None).unwrap();
         }
         let place = |at: i64, len| attachments.place(whole.address() as i64 + at, (0, len));
         let both = place(30, 25).unwrap();
@@ -172,23 +174,24 @@ mod tests {
     #[test]
     fn pieces_are_detached_by_their_first_address() {
         let mut attachments = Attachments::default();
-        attachments.attach(Attached::told(100, 50, None)).unwrap();
-        assert_eq!(attachments.detach(101).unwrap_err().class, MPI_ERR_RMA_ATTACH);
-        attachments.detach(100).unwrap();
-        assert!(attachments.find(100, 101).is_none());
-        assert_eq!(attachments.detach(100).unwrap_err().class, MPI_ERR_RMA_ATTACH);
+        attachments.attach(Attached::told(100, 50, None), None).unwrap();
+        assert_eq!(attachments.detach(101, None).unwrap_err().class, MPI_ERR_RMA_ATTACH);
+        attachments.detach(100, None).unwrap();
+        assert!(attachments.pieces.find(100, 101).is_none());
+        assert_eq!(attachments.detach(100, None).unwrap_err().class, MPI_ERR_RMA_ATTACH);
     }
 
     #[test]
     fn pieces_without_bytes_are_detached_as_often_as_attached() {
         let mut attachments = Attachments::default();
-        attachments.attach(Attached::told(100, 50, None)).unwrap();
-        attachments.empty.extend([100, 7, 7]);
-        assert_eq!(attachments.detach(100).unwrap(), Some(0));
+        attachments.attach(Attached::told(100, 50, None), None).unwrap();
+        attachments.empty.extend([(100, 1), (7, 2)]);
+        attachments.detach(100, None).unwrap();
         for address in [100, 7, 7] {
-            assert_eq!(attachments.detach(address).unwrap(), None);
-            assert!(attachments.find(address, address + 1).is_none());
+            assert!(attachments.pieces.find(100, 101).is_none());
+            attachments.detach(address, None).unwrap();
+            assert!(attachments.pieces.find(address, address + 1).is_none());
         }
-        assert_eq!(attachments.detach(7).unwrap_err().class, MPI_ERR_RMA_ATTACH);
+        assert_eq!(attachments.detach(7, None).unwrap_err().class, MPI_ERR_RMA_ATTACH);
     }
 }

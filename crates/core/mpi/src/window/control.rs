@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | 0 | the lock |
 //! | 1 | how many origins have completed their access to the exposure that is open |
-//! | 2 | to how many of those origins the memory is exposed that complete in these words |
+//! | 2 | to how many origins the memory is exposed |
 //! | 3 | the rank, plus 1, that has died with the lock |
 //! | 8 to 135 | the stripes, each on a line of its own |
 //! | 136 on | the table of attached memory ([`Table`]) |
@@ -155,7 +155,7 @@ impl Words {
         false
     }
 
-    /// Notes to how many origins the memory is exposed that complete here; 0 when that ends.
+    /// Notes to how many origins the memory is exposed; 0 when that ends.
     pub(super) fn expose(&self, origins: u64) {
         self.0.word_store(EXPOSED, origins);
     }

@@ -145,7 +145,7 @@ impl Win {
         let making = Making::new(process, comm, Flavor::Shared, wanted.info, means)?;
         let bytes = checked.and_then(|()| wanted.checked());
         let bytes = bytes.and_then(|bytes| making.check_united().map(|()| bytes));
-        if info::is_set(&making.hints, "alloc_shared_noncontig") {
+        if info::is_set(&making.hints, info::APART) {
             let memory = bytes.and_then(|bytes| making.allocate(bytes));
             return making.with_memory(memory, None, wanted.unit);
         }
@@ -296,7 +296,7 @@ impl<'a> Making<'a> {
     /// Tells the others of this process's part. Returns what all agree on, and all parts.
     fn tell(&self, own: Result<Part>) -> Result<(Agreed, Box<[Part]>)> {
         let context = self.means.exchange.new_context();
-        let is_apart = info::is_set(&self.hints, "alloc_shared_noncontig");
+        let is_apart = info::is_set(&self.hints, info::APART);
         let alike = Said::alike(self.flavor, is_apart && self.flavor == Flavor::Shared);
         let own = own.map(|part| Said { context, part, alike, copies: self.copies() }.pack());
         let told = self.agree(own)?;
@@ -344,6 +344,8 @@ impl<'a> Making<'a> {
 
     /// The window of these parts, which all members know alike.
     fn window(self, agreed: Agreed, parts: Box<[Part]>, own: Memory, control: Control) -> Result<Win> {
+        let truths = info::Truths::of(&parts, &self.hints);
+        info::decide(&self.hints, &parts, self.flavor, &truths)?;
         let is_reached = self.is_reached(agreed, &parts);
         let needs_messages = parts.len() > 1 && (!is_reached || self.flavor == Flavor::Dynamic);
         let allows_locks = !info::is_set(&self.hints, "no_locks");
@@ -397,6 +399,7 @@ impl<'a> Making<'a> {
             epochs: Lock::new(Epochs::default()),
             meetings: Lock::new(Meetings::default()),
             hints: self.hints,
+            truths,
             name: Mutex::default(),
             errhandling: Handling::new(predefined::are_fatal()),
             attributes: Attributes::default(),

@@ -3,6 +3,8 @@
 use super::part::Part;
 use crate::error::{Class, Error};
 use crate::generated::constants as mpi;
+use verbena_channel::neighbor::Refusal;
+use verbena_fault::Fault;
 
 /// The epochs that are open when a call fails.
 #[derive(Clone, Debug, Default)]
@@ -221,6 +223,33 @@ pub(super) fn user_op(call: &str) -> Error {
     )
 }
 
+/// The error of an accumulate that would change nothing and fetch nothing.
+#[cold]
+pub(super) fn no_op(call: &str) -> Error {
+    Error::new(
+        mpi::MPI_ERR_OP,
+        format!("{call} does not take MPI_NO_OP"),
+        "an accumulate that changes nothing and fetches nothing",
+        "MPI_NO_OP is for calls that fetch what is there (MPI-5.0, 12.3.4)",
+        "use MPI_Get_accumulate, MPI_Rget_accumulate or MPI_Fetch_and_op",
+    )
+}
+
+/// The error of memory of a target that the kernel does not copy.
+#[cold]
+pub(super) fn refused(rank: i32, Refusal { is_gone, fault }: Refusal) -> Error {
+    if !is_gone {
+        return Error::channel(fault);
+    }
+    Error::new(
+        mpi::MPI_ERR_RMA_RANGE,
+        format!("the memory of a window of rank {rank} is not there: {}", fault.what),
+        fault.on,
+        "the program there has freed, unmapped or protected it before MPI_Win_free, or the origin its own",
+        "keep the memory of a window until MPI_Win_free has returned",
+    )
+}
+
 /// The error of a call that this flavor of window does not have.
 #[cold]
 pub(super) fn flavor(call: &str) -> Error {
@@ -269,6 +298,18 @@ pub(super) fn exposed(rank: i32) -> Error {
     )
 }
 
+/// The error of an exposure of memory that is locked.
+#[cold]
+pub(super) fn locked_by_others(rank: i32) -> Error {
+    Error::new(
+        mpi::MPI_ERR_RMA_SYNC,
+        "MPI_Win_post came while another process has locked the memory of this one",
+        format!("the part of rank {rank}, which calls MPI_Win_post"),
+        "MPI-5.0, 12.5.3 forbids to expose a window that is locked",
+        "post after MPI_Win_unlock or MPI_Win_unlock_all there: a message or a barrier can tell when that is over",
+    )
+}
+
 /// The error of memory that cannot be attached.
 #[cold]
 pub(super) fn attach(what: &str, address: u64, bytes: u64, cause: &str) -> Error {
@@ -283,7 +324,7 @@ pub(super) fn attach(what: &str, address: u64, bytes: u64, cause: &str) -> Error
 
 /// The error of memory that is attached, and nobody can be told.
 #[cold]
-pub(super) fn no_table(fault: verbena_fault::Fault) -> Error {
+pub(super) fn no_table(fault: Fault) -> Error {
     Error { class: mpi::MPI_ERR_RMA_ATTACH, fault: Box::new(fault) }
 }
 

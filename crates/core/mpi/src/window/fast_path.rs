@@ -7,9 +7,10 @@
 use super::Win;
 use super::apply::{self, Domain, Guard};
 use super::counts::{self, Kind, Way};
-use super::stripe::{Stripes, yield_core};
+use super::stripe::Stripes;
+use super::target::Target;
 use crate::datatype::Datatype;
-use crate::op::Op;
+use crate::op::{Builtin, Op};
 use crate::process::Process;
 use verbena_memory::Region;
 use verbena_memory::atomic::full_fence;
@@ -36,18 +37,24 @@ impl Win {
         bytes: usize,
         act: impl FnOnce(Region, usize) -> bool,
     ) -> bool {
-        // A rank that the window does not have finds nothing.
-        let rank = spot.rank as usize;
-        let Some(target) = self.targets.get(rank).and_then(|target| target.get()) else { return false };
-        let Some(region) = target.mapped() else { return false };
-        let Some(at) = target.part.offset(spot.displacement, (0, bytes as i64)) else { return false };
+        let Some((_, region, at)) = self.bytes_at(spot, bytes) else { return false };
         let mut epochs = self.epochs.lock_alone(alone);
-        if !epochs.is_open_to(spot.rank) || !act(region, at as usize) {
+        if !epochs.is_open_to(spot.rank) || !act(region, at) {
             return false;
         }
         epochs.used();
         counts::operation(kind, Way::Mapped);
         true
+    }
+
+    /// A target whose memory is mapped here, that memory, and the offset of these bytes there.
+    #[inline(always)]
+    fn bytes_at(&self, spot: Spot, bytes: usize) -> Option<(&Target, Region, usize)> {
+        // A rank that the window does not have finds nothing.
+        let target: &Target = self.targets.get(spot.rank as usize)?.get()?;
+        let region = target.mapped()?;
+        let at = target.part.offset(spot.displacement, (0, bytes as i64))?;
+        Some((target, region, at as usize))
     }
 
     /// Copies from the origin to the target (`MPI_Put`).
@@ -108,13 +115,23 @@ impl Win {
         spot: Spot,
     ) -> bool {
         let Some(basic) = datatype.as_basic() else { return false };
-        self.at_once(alone, Kind::Accumulate, spot, origin.len(), |region, at| {
-            let Some(target) = self.targets[spot.rank as usize].get() else { return false };
-            let Some(words) = target.words else { return false };
-            let stripes = Stripes::new(words.stripes(), process.me(), &yield_core);
-            let guard = Guard { domain: target.part.domain(self.flavor), stripes };
-            apply::accumulate_row(op, (region, at), (count, basic), (Some(origin), None), &guard)
-        })
+        if op.builtin() == Some(Builtin::NoOp) {
+            return false;
+        }
+        let Some((target, region, at)) = self.bytes_at(spot, origin.len()) else { return false };
+        let Some(words) = target.words else { return false };
+        if !self.epochs.lock_alone(alone).is_open_to(spot.rank) {
+            return false;
+        }
+        // The wait for a stripe may be a long one: it must find the epochs free.
+        let stripes = Stripes::new(words.stripes(), process.me(), process);
+        let guard = Guard { domain: target.part.domain(self.flavor), stripes };
+        if !apply::accumulate_row(op, (region, at), (count, basic), (Some(origin), None), &guard) {
+            return false;
+        }
+        self.epochs.lock_alone(alone).used();
+        counts::operation(Kind::Accumulate, Way::Mapped);
+        true
     }
 
     /// Finishes what was called on `rank`, or on all ranks, at both sides (`MPI_Win_flush`,

@@ -1,5 +1,8 @@
 //! The hints of windows (MPI-5.0, 12.2): those that are known, and their values in use.
 
+use super::Flavor;
+use super::apply::Domain;
+use super::part::Part;
 use crate::error::Result;
 use crate::info::Info;
 use verbena_memory::LINE_BYTES;
@@ -9,9 +12,13 @@ const ALIGNMENT: &str = "mpi_minimum_memory_alignment";
 /// The alignment of memory in bytes, if the program does not ask for more: a cache line.
 const ALIGNMENT_MIN: usize = LINE_BYTES;
 
-/// The hint that tells who carries out accumulates, so that all of a window are atomic with each
-/// other, and its only value: a processor of the target's node, in every window.
-const ATOMICITY: (&str, &str) = ("verbena_atomicity", "processor");
+/// The hint that tells how elements change at once in accumulates, which the members' memory
+/// decides when the window is made ([`Domain`]): by a `processor`'s atomics where it has some, all
+/// under locks (`locked`), or each of the two at some members. A program can only read it.
+const ATOMICITY: &str = "verbena_atomicity";
+
+/// The hint that allows the parts of a shared window to lie apart.
+pub(super) const APART: &str = "alloc_shared_noncontig";
 
 /// The time at which a hint counts.
 #[derive(Clone, Copy, PartialEq)]
@@ -22,6 +29,39 @@ enum When {
     Allocating,
 }
 
+/// What is so in a window, whatever the hints claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Truths {
+    /// The parts of all members are of one size.
+    same_size: bool,
+    /// All members gave the same unit of displacement.
+    same_unit: bool,
+    /// The window was made with the hint [`APART`].
+    apart: bool,
+}
+
+impl Truths {
+    /// The truth of a window of these parts, made with these hints.
+    pub(super) fn of(parts: &[Part], hints: &Info) -> Truths {
+        let alike = |number: fn(&Part) -> u64| parts.windows(2).all(|two| number(&two[0]) == number(&two[1]));
+        Truths {
+            same_size: alike(|part| part.size),
+            same_unit: alike(|part| part.unit as u64),
+            apart: is_set(hints, APART),
+        }
+    }
+
+    /// Returns whether a hint may be "true".
+    fn allows(&self, key: &str) -> bool {
+        match key {
+            "same_size" => self.same_size,
+            "same_disp_unit" => self.same_unit,
+            APART => self.apart,
+            _ => true,
+        }
+    }
+}
+
 /// The known hints and the values that are in use unless the program gives others.
 const KNOWN: [(&str, &str, Valid, When); 8] = [
     ("no_locks", "false", is_flag, When::Always),
@@ -30,7 +70,7 @@ const KNOWN: [(&str, &str, Valid, When); 8] = [
     ("mpi_accumulate_granularity", "0", is_number, When::Always),
     ("same_size", "false", is_flag, When::Always),
     ("same_disp_unit", "false", is_flag, When::Always),
-    ("alloc_shared_noncontig", "false", is_flag, When::Always),
+    (APART, "false", is_flag, When::Always),
     (ALIGNMENT, "64", is_alignment, When::Allocating),
 ];
 
@@ -57,8 +97,8 @@ fn is_alignment(value: &str) -> bool {
     value.parse::<usize>().is_ok_and(usize::is_power_of_two)
 }
 
-/// All known hints with the values in use: those of `given` that are valid, and what a program can
-/// only read. `allocates` says whether the window allocates memory.
+/// All known hints with the values in use: those of `given` that are valid. `allocates` says
+/// whether the window allocates memory.
 pub(super) fn in_use(given: Option<&Info>, allocates: bool) -> Result<Info> {
     let hints = Info::new();
     let known = KNOWN.into_iter().filter(|hint| allocates || hint.3 != When::Allocating);
@@ -70,17 +110,39 @@ pub(super) fn in_use(given: Option<&Info>, allocates: bool) -> Result<Info> {
     if allocates {
         hints.set(ALIGNMENT.as_bytes(), alignment(&hints).to_string().as_bytes())?;
     }
-    hints.set(ATOMICITY.0.as_bytes(), ATOMICITY.1.as_bytes())?;
     Ok(hints)
 }
 
+/// Notes what was decided when the window was made of these parts. Claims that are not so are
+/// ignored (MPI-5.0, 12.2.1).
+pub(super) fn decide(hints: &Info, parts: &[Part], flavor: Flavor, truths: &Truths) -> Result<()> {
+    for key in ["same_size", "same_disp_unit"] {
+        if !truths.allows(key) {
+            hints.set(key.as_bytes(), b"false")?;
+        }
+    }
+    hints.set(ATOMICITY.as_bytes(), atomicity(parts, flavor).as_bytes())
+}
+
+/// The domains of the members with memory, in words.
+fn atomicity(parts: &[Part], flavor: Flavor) -> &'static str {
+    let has_memory = |part: &&Part| part.size > 0 || flavor == Flavor::Dynamic;
+    let has = |domain| parts.iter().filter(has_memory).any(|part| part.domain(flavor) == domain);
+    match (has(Domain::Processor), has(Domain::Locked)) {
+        (true, true) => "processor,locked",
+        (false, true) => "locked",
+        (_, false) => "processor",
+    }
+}
+
 /// Takes over the valid hints of `given` (`MPI_Win_set_info`), but for the alignment of memory that
-/// is there. Others that decide how a window is made have no effect any more, but are told as
-/// given, as MPICH does.
-pub(super) fn update(hints: &Info, given: &Info) -> Result<()> {
+/// is there, and for claims that are not so. What a program asks less of than the library does
+/// (order, operations, granularity) is told as it asks, as MPICH does.
+pub(super) fn update(hints: &Info, given: &Info, truths: &Truths) -> Result<()> {
     for (key, _, valid, _) in KNOWN.into_iter().filter(|hint| hint.3 == When::Always) {
         if let Some(value) = text(given, key)?
             && valid(&value)
+            && (value != "true" || truths.allows(key))
         {
             hints.set(key.as_bytes(), value.as_bytes())?;
         }
@@ -106,6 +168,9 @@ fn text(info: &Info, key: &str) -> Result<Option<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use verbena_channel::heap::Ticket;
+
+    const ALL_TRUE: Truths = Truths { same_size: true, same_unit: true, apart: true };
 
     fn value(info: &Info, key: &str) -> Option<String> {
         text(info, key).unwrap()
@@ -123,14 +188,14 @@ mod tests {
             given.set(key.as_bytes(), value.as_bytes()).unwrap();
         }
         let hints = in_use(Some(&given), true).unwrap();
-        assert_eq!(hints.len(), KNOWN.len() + 1);
+        assert_eq!(hints.len(), KNOWN.len());
         assert!(is_set(&hints, "no_locks") && !is_set(&hints, "same_size"));
         assert_eq!(value(&hints, "accumulate_ordering").as_deref(), Some("rar,raw,war,waw"));
         assert_eq!(value(&hints, "colour"), None);
         given.set(b"accumulate_ordering", b"rar,waw").unwrap();
-        update(&hints, &given).unwrap();
+        update(&hints, &given, &ALL_TRUE).unwrap();
         assert_eq!(value(&hints, "accumulate_ordering").as_deref(), Some("rar,waw"));
-        assert_eq!(value(&hints, "verbena_atomicity").as_deref(), Some("processor"));
+        assert_eq!(value(&hints, "verbena_atomicity"), None, "the members decide it");
     }
 
     #[test]
@@ -144,11 +209,59 @@ mod tests {
         given.set(b"no_locks", b"true").unwrap();
         let hints = in_use(Some(&given), true).unwrap();
         given.set(b"no_locks", b"false").unwrap();
-        given.set(b"alloc_shared_noncontig", b"true").unwrap();
         given.set(ALIGNMENT.as_bytes(), b"8192").unwrap();
-        update(&hints, &given).unwrap();
-        assert!(!is_set(&hints, "no_locks") && is_set(&hints, "alloc_shared_noncontig"));
+        update(&hints, &given, &ALL_TRUE).unwrap();
+        assert!(!is_set(&hints, "no_locks"));
         assert_eq!(alignment(&hints), ALIGNMENT_MIN);
+    }
+
+    #[test]
+    fn claims_that_are_not_so_are_ignored() {
+        let claims = ["same_size", "same_disp_unit", APART];
+        let given = Info::new();
+        claims.iter().for_each(|key| given.set(key.as_bytes(), b"true").unwrap());
+        let part = |size, unit| Part::new(4096, size, unit, None, None);
+        let told = |parts: &[Part], given: Option<&Info>| {
+            let hints = in_use(given, false).unwrap();
+            let truths = Truths::of(parts, &hints);
+            decide(&hints, parts, Flavor::Create, &truths).unwrap();
+            (hints, truths)
+        };
+        let unlike = [part(128, 8), part(64, 4)];
+        let (hints, truths) = told(&unlike, Some(&given));
+        assert_eq!(claims.map(|key| is_set(&hints, key)), [false, false, true]);
+        update(&hints, &given, &truths).unwrap();
+        assert_eq!(claims.map(|key| is_set(&hints, key)), [false, false, true]);
+        let (hints, _) = told(&[part(128, 8); 3], Some(&given));
+        assert_eq!(claims.map(|key| is_set(&hints, key)), [true; 3]);
+        // Nobody claims anything, and later too much. What was in one piece stays so.
+        let (hints, truths) = told(&[part(128, 8), part(128, 4)], None);
+        assert_eq!(claims.map(|key| is_set(&hints, key)), [false; 3]);
+        update(&hints, &given, &truths).unwrap();
+        assert_eq!(claims.map(|key| is_set(&hints, key)), [true, false, false]);
+        // A claim can be taken back.
+        given.set(b"same_size", b"false").unwrap();
+        update(&hints, &given, &truths).unwrap();
+        assert!(!is_set(&hints, "same_size"));
+    }
+
+    #[test]
+    fn the_domain_of_the_members_memory_is_told() {
+        let ticket = |offset| Some(Ticket { offset, bytes: 80 });
+        let mapped = Part::new(4096, 80, 8, ticket(100), ticket(7));
+        let (apart, alone) = (Part::new(4096, 80, 8, None, ticket(7)), Part::new(4096, 80, 8, None, None));
+        let empty = Part::new(0, 0, 8, None, ticket(7));
+        let told = |parts: &[Part], flavor| {
+            let hints = in_use(None, false).unwrap();
+            decide(&hints, parts, flavor, &Truths::of(parts, &hints)).unwrap();
+            value(&hints, ATOMICITY).unwrap()
+        };
+        assert_eq!(told(&[mapped, empty], Flavor::Allocate), "processor");
+        assert_eq!(told(&[alone], Flavor::Create), "processor");
+        assert_eq!(told(&[apart, empty], Flavor::Create), "locked");
+        assert_eq!(told(&[apart, mapped], Flavor::Create), "processor,locked");
+        assert_eq!(told(&[empty, empty], Flavor::Dynamic), "locked");
+        assert_eq!(told(&[empty], Flavor::Create), "processor");
     }
 
     #[test]

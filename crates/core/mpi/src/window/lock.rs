@@ -139,6 +139,12 @@ impl<W: Word> Lock<W> {
         Attempt::Entered { next }
     }
 
+    /// Returns whether somebody is inside, or waits to be.
+    pub fn is_taken(&self) -> bool {
+        let counts = Counts::of(self.0.load());
+        counts.next != counts.writers
+    }
+
     /// Enters if nobody is in the way or waits.
     #[inline]
     pub fn try_lock(&self, kind: Kind) -> bool {

@@ -4,13 +4,14 @@
 //! | --- | --- |
 //! | `create` | making and freeing windows, collectively |
 //! | `own`, `local` | the memory that this process exposes, and all that belongs to it |
-//! | `attached`, `table` | memory attached to a dynamic window, and how others are told of it |
+//! | `attached`, `chunks`, `table` | memory attached to a dynamic window, and how others are told |
 //! | `control` | the words of a process that all origins of its node change: locks and the like |
 //! | `part`, `parts` | what the members tell each other when they make a window, and what is kept |
 //! | `target` | the way to a member: mapped memory, its process, or messages |
 //! | `place` | the bytes that an access names at a target |
 //! | `epoch` | which epochs are open, and what may be called |
 //! | `fence`, `pscw`, `passive` | the three ways to synchronise |
+//! | `finish` | the end of what was called, at many members at once |
 //! | `operate`, `accumulate` | the operations |
 //! | `fast_path` | the most frequent calls in their most frequent form |
 //! | `counts` | how many went which way |
@@ -32,6 +33,7 @@
 mod accumulate;
 pub mod apply;
 mod attached;
+mod chunks;
 mod control;
 pub(crate) mod counts;
 mod create;
@@ -40,6 +42,7 @@ mod error;
 pub mod far;
 mod fast_path;
 mod fence;
+mod finish;
 mod info;
 mod local;
 pub mod lock;
@@ -136,6 +139,7 @@ pub struct Win {
     epochs: Lock<Epochs>,
     meetings: Lock<Meetings>,
     hints: Info,
+    truths: info::Truths,
     name: Mutex<Vec<u8>>,
     errhandling: Handling,
     attributes: Attributes,
@@ -148,18 +152,18 @@ impl Win {
         self.comm.group()
     }
 
-    /// The error of waiting for other members, one of which has died: it may have a lock, or a
-    /// place in the queue for one. Only where this process goes on after a death.
+    /// The error of waiting for other members, one of which is lost: it may have a lock, or a place
+    /// in the queue for one. A process that goes on after deaths waits for the launcher's word.
     #[cold]
-    fn dead_member(&self, process: &Process) -> Option<Error> {
-        if !process.goes_on() {
-            return None;
-        }
-        let members = self.group().members().iter();
+    fn lost_member(&self, process: &Process) -> Option<Error> {
+        let goes_on = process.goes_on();
+        let mut members = self.group().members().iter().filter(|&&peer| peer != process.me());
         let loss = process.look(|engine| {
             // The context counts only where no process is named.
-            let mut dead = members.filter(|peer| engine.dead().contains(peer));
-            dead.find_map(|peer| engine.loss(0, Some(*peer)))
+            members.find_map(|peer| {
+                let is_told = !goes_on || engine.dead().contains(peer);
+                if is_told { engine.loss(0, Some(*peer)) } else { None }
+            })
         });
         loss.map(failure_error)
     }
@@ -204,7 +208,7 @@ impl Win {
 
     /// Takes over hints (`MPI_Win_set_info`).
     pub fn set_hints(&self, given: &Info) -> Result<()> {
-        let updated = info::update(&self.hints, given);
+        let updated = info::update(&self.hints, given, &self.truths);
         self.allows_locks.store(!info::is_set(&self.hints, "no_locks"), Ordering::Relaxed);
         updated
     }

@@ -1,9 +1,9 @@
 //! Puts and gets (MPI-5.0, 12.3), and what all operations begin with.
 
-use super::Win;
 use super::counts::Kind;
 use super::place::{Place, Remote, elements};
-use crate::error::{Error, Result};
+use super::{Win, error};
+use crate::error::Result;
 use crate::process::Process;
 use crate::request::{Active, Outcome};
 use crate::window::epoch::Entry;
@@ -53,7 +53,8 @@ impl Win {
     pub(super) fn meet(&self, process: &Process, member: usize, mut entry: Entry, call: &str) -> Result<()> {
         let rank = member as i32;
         while entry == Entry::AwaitThread {
-            process.wait(|_| self.epochs.lock().is_met(rank).then_some(()));
+            let awaited = |_: &Process| self.awaited_epoch(&[rank]);
+            process.wait_for(awaited, |_| self.epochs.lock().is_met(rank).then_some(()));
             entry = self.epochs.lock().enter(rank, call)?;
         }
         let met = match entry {
@@ -130,7 +131,7 @@ fn write(neighbor: &dyn Neighbor, origin: &Buffer, address: u64, remote: &Remote
         Some((region, address)) => neighbor.write(region, address),
         None => neighbor.write_list(&origin.runs(), &runs(address, remote)),
     };
-    written.map_err(Error::channel)
+    written.map_err(|refusal| error::refused(remote.rank, refusal))
 }
 
 fn read(neighbor: &dyn Neighbor, origin: &Buffer, address: u64, remote: &Remote) -> Result<()> {
@@ -138,5 +139,5 @@ fn read(neighbor: &dyn Neighbor, origin: &Buffer, address: u64, remote: &Remote)
         Some((region, address)) => neighbor.read(address, region),
         None => neighbor.read_list(&runs(address, remote), &origin.runs()),
     };
-    read.map_err(Error::channel)
+    read.map_err(|refusal| error::refused(remote.rank, refusal))
 }

@@ -8,6 +8,7 @@
 
 use super::control::Words;
 use super::epoch::{Hold, Meeting};
+use super::finish::Then;
 use super::lock::{Attempt, Kind, Lock, Ticket};
 use super::service::dead_holder;
 use super::{Flavor, Win, counts, error};
@@ -15,6 +16,7 @@ use crate::coll::is_round_to_look;
 use crate::error::Result;
 use crate::generated::constants as mpi;
 use crate::process::Process;
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use verbena_memory::Region;
@@ -89,11 +91,11 @@ impl Win {
     pub fn unlock(&self, process: &Process, rank: i32) -> Result<()> {
         let Some(member) = self.member(rank)? else { return Ok(()) };
         let hold = self.epochs.lock().hold(rank)?;
-        let finished = self.finish_at(process, member);
-        let given = if hold.is_taken { self.give(process, member, hold.kind) } else { Ok(()) };
+        let then = if hold.is_taken { Then::Unlock(hold.kind) } else { Then::Nothing };
+        let finished = self.finish_then(process, member, then);
         self.epochs.lock().unlocked(rank);
         self.make_progress(process);
-        finished.and(given)
+        finished
     }
 
     /// Locks the memory of all members for sharing (`MPI_Win_lock_all`). Waits for the locks of
@@ -132,7 +134,7 @@ impl Win {
         let mut held = Held { ranks: Vec::new(), patience: PATIENCE_MIN };
         while let Some(&rank) = members.iter().find(|rank| !held.ranks.contains(rank)) {
             if let Err(error) = self.take_holding(process, rank, Kind::Reader, &mut held) {
-                self.give_back(process, &mut held)?;
+                self.give_back(process, &mut held);
                 return Err(error);
             }
             held.ranks.push(rank);
@@ -141,9 +143,9 @@ impl Win {
     }
 
     /// Gives shared locks back.
-    fn give_back(&self, process: &Process, held: &mut Held) -> Result<()> {
+    fn give_back(&self, process: &Process, held: &mut Held) {
         held.patience = (2 * held.patience).min(PATIENCE_MAX);
-        held.ranks.drain(..).try_for_each(|rank| self.give(process, rank, Kind::Reader))
+        held.ranks.drain(..).for_each(|rank| self.give(process, rank, Kind::Reader));
     }
 
     /// Takes the lock of a member now if an epoch of `MPI_Win_lock_all` is open.
@@ -161,10 +163,15 @@ impl Win {
     /// Finishes everything and gives the locks back (`MPI_Win_unlock_all`).
     pub fn unlock_all(&self, process: &Process) -> Result<()> {
         let locked = self.epochs.lock().locked_by_all()?;
-        let mut outcome = self.finish_all(process);
-        for rank in locked {
-            outcome = outcome.and(self.give(process, rank as usize, Kind::Reader));
-        }
+        let locked = locked.into_iter().map(|rank| (rank as usize, Then::Unlock(Kind::Reader)));
+        let outcome = match self.serving {
+            None => self.finish_each(process, locked),
+            Some(_) => {
+                let others = self.unfinished().into_iter().map(|rank| (rank, Then::Nothing));
+                let members: BTreeMap<usize, Then> = others.chain(locked).collect();
+                self.finish_each(process, members.into_iter())
+            }
+        };
         self.epochs.lock().unlocked_all();
         self.make_progress(process);
         outcome
@@ -192,22 +199,14 @@ impl Win {
         let Some(member) = self.member(rank)? else { return Ok(()) };
         self.epochs.lock().check_passive(Some(rank), "MPI_Win_flush_local")?;
         self.make_progress(process);
-        match self.serving {
-            None => Ok(()),
-            Some(_) => {
-                self.settle_device(process, Some(member)).and(self.service.flush_local(process, member))
-            }
-        }
+        self.settle(process, Some(member))
     }
 
     /// Finishes everything, at this side (`MPI_Win_flush_local_all`).
     pub fn flush_local_all(&self, process: &Process) -> Result<()> {
         self.epochs.lock().check_passive(None, "MPI_Win_flush_local_all")?;
         self.make_progress(process);
-        match self.serving {
-            None => Ok(()),
-            Some(_) => self.settle_device(process, None).and(self.service.flush_local_all(process)),
-        }
+        self.settle(process, None)
     }
 
     /// Orders this process's loads and stores with those of others (`MPI_Win_sync`).
@@ -221,23 +220,6 @@ impl Win {
     fn make_progress(&self, process: &Process) {
         if self.epochs.lock().finish() {
             process.poll();
-        }
-    }
-
-    /// Waits until everything called on a member is done there. What this process stored itself is
-    /// there for every process that hears of it by a release that comes after.
-    pub(super) fn finish_at(&self, process: &Process, rank: usize) -> Result<()> {
-        match self.serving {
-            None => Ok(()),
-            Some(_) => self.settle_device(process, Some(rank)).and(self.service.flush(process, rank)),
-        }
-    }
-
-    /// Waits until everything is done at all members, as [`Win::finish_at`].
-    pub(super) fn finish_all(&self, process: &Process) -> Result<()> {
-        match self.serving {
-            None => Ok(()),
-            Some(_) => self.settle_device(process, None).and(self.service.flush_all(process)),
         }
     }
 
@@ -260,14 +242,12 @@ impl Win {
         }
     }
 
-    fn give(&self, process: &Process, rank: usize, kind: Kind) -> Result<()> {
-        let Some(words) = self.target(process, rank).words else {
-            return self.service.unlock(process, rank);
-        };
+    /// Gives a lock back, unless messages have taken it and give it back.
+    pub(super) fn give(&self, process: &Process, rank: usize, kind: Kind) {
+        let Some(words) = self.target(process, rank).words else { return };
         if let Some(next) = Lock(words.lock()).leave(kind) {
             self.wake_waiting(process, rank, words, next);
         }
-        Ok(())
     }
 
     fn take_mapped(
@@ -295,11 +275,8 @@ impl Win {
             |_| self.awaited_lock(rank, kind),
             |process| match lock.try_enter(ticket, kind) {
                 Attempt::Early => {
-                    if !held.ranks.is_empty()
-                        && since.elapsed() > held.patience
-                        && let Err(error) = self.give_back(process, held)
-                    {
-                        return Some(Err(error));
+                    if !held.ranks.is_empty() && since.elapsed() > held.patience {
+                        self.give_back(process, held);
                     }
                     if let Some(holder) = words.dead_holder() {
                         return Some(Err(dead_holder(holder, rank as i32, process.goes_on())));
@@ -307,9 +284,9 @@ impl Win {
                     rounds = rounds.wrapping_add(1);
                     let known = process.look(|engine| engine.losses());
                     let is_news = std::mem::replace(&mut losses, known) != known;
-                    // All that wait behind this place see the death too.
+                    // All that wait behind this place see the loss too.
                     (is_news || is_round_to_look(rounds))
-                        .then(|| self.dead_member(process))
+                        .then(|| self.lost_member(process))
                         .flatten()
                         .map(Err)
                 }

@@ -2,7 +2,8 @@
 //!
 //! Where two members have each other's control words mapped, a post is the target's bit in the
 //! words of the origin, and a complete adds one in the words of the target. The target does not
-//! post again before the origin has taken the bit and completed.
+//! post again before the origin has taken the bit and completed. Its own words say whether its
+//! memory is exposed, to whomever: then it cannot be locked.
 //!
 //! Elsewhere both are messages without bytes in the window's own communicator, whatever the way to
 //! the target's memory is. Messages of one pair keep their order, so the n-th post meets the n-th
@@ -10,13 +11,15 @@
 
 use super::control::Words;
 use super::epoch::Meeting;
+use super::finish::Then;
+use super::lock::Lock;
 use super::{Win, error};
 use crate::comm::Traffic;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use crate::group::Group;
 use crate::process::{Process, failure_error};
-use crate::request::{Active, Direction, Outcome};
+use crate::request::{Active, Direction};
 use std::collections::BTreeMap;
 use verbena_channel::mark::Mark;
 use verbena_engine::{Mode, Posted, ReceiveRequest, SendRequest};
@@ -40,8 +43,12 @@ pub(super) struct Meetings {
     posts: BTreeMap<i32, Active>,
     /// The origins that were posted to and complete in mapped words.
     origins: Vec<i32>,
-    /// The completes of the other origins.
+    /// The completes of the other origins that have not come.
     completes: Vec<Active>,
+    /// The first error of those that will not come.
+    failure: Option<Error>,
+    /// The number of origins in all.
+    posted_to: u64,
 }
 
 impl Win {
@@ -81,13 +88,44 @@ impl Win {
     /// targets that were not accessed, too.
     pub fn complete(&self, process: &Process) -> Result<()> {
         let targets = self.epochs.lock().complete()?;
-        let mut outcome = Ok(());
-        for (rank, meeting) in targets {
-            let met = if meeting == Meeting::Due { self.await_post(process, rank) } else { Ok(()) };
-            let finished = self.finish_at(process, rank as usize);
-            outcome = outcome.and(met).and(finished).and(self.tell_complete(process, rank));
+        let (due, met): (Vec<_>, Vec<_>) =
+            targets.into_iter().partition(|(_, meeting)| *meeting == Meeting::Due);
+        // Nothing was called on those whose post nobody has waited for yet.
+        let met = met.into_iter().map(|(rank, _)| (rank as usize, Then::Complete));
+        let finished = self.finish_each(process, met);
+        let due: Vec<i32> = due.into_iter().map(|(rank, _)| rank).collect();
+        if due.is_empty() { finished } else { finished.and(self.complete_posted(process, due)) }
+    }
+
+    /// Tells each of these members that the access is complete, as soon as it has posted.
+    fn complete_posted(&self, process: &Process, due: Vec<i32>) -> Result<()> {
+        let (mut left, mut outcome) = (due.clone(), Ok(()));
+        let awaited = self.await_words(process, &due, || {
+            left.retain(|&rank| match self.take_post(process, rank) {
+                None => true,
+                Some(posted) => {
+                    let told = self.tell_complete(process, rank);
+                    outcome = std::mem::replace(&mut outcome, Ok(())).and(posted).and(told);
+                    false
+                }
+            });
+            left.is_empty()
+        });
+        // If one of them is lost, the others hear all the same that nothing comes.
+        let told = left.into_iter().map(|rank| self.tell_complete(process, rank)).fold(Ok(()), Result::and);
+        outcome.and(awaited).and(told)
+    }
+
+    /// Takes the post of a target, if it has come: its error, if the target is lost.
+    fn take_post(&self, process: &Process, rank: i32) -> Option<Result<()>> {
+        if self.meets_in_words(process, rank) {
+            return self.local.control.words().take_post(rank).then_some(Ok(()));
         }
-        outcome
+        let mut meetings = self.meetings.lock();
+        let Some(post) = meetings.posts.get(&rank) else { return Some(Ok(())) };
+        let outcome = post.poll(process)?;
+        meetings.posts.remove(&rank);
+        Some(outcome.error.map_or(Ok(()), Err))
     }
 
     /// Exposes this process's memory to the members of `group` (`MPI_Win_post`).
@@ -97,17 +135,21 @@ impl Win {
             let names = "any of MPI_MODE_NOCHECK, MPI_MODE_NOSTORE and MPI_MODE_NOPUT";
             return Err(error::assertion("MPI_Win_post", assert, names));
         }
-        let origins = self.ranks_of(group)?;
+        let (origins, words) = (self.ranks_of(group)?, self.local.control.words());
         let mut epochs = self.epochs.lock();
         epochs.check_post(self.rank())?;
+        if Lock(words.lock()).is_taken() {
+            return Err(error::locked_by_others(self.rank()));
+        }
         epochs.posted(&origins);
         drop(epochs);
         let (mapped, others): (Vec<i32>, Vec<i32>) =
             origins.iter().partition(|&&rank| self.meets_in_words(process, rank));
         let completes = others.iter().map(|&rank| self.hear(process, rank, COMPLETE)).collect();
-        self.local.control.words().expose(mapped.len() as u64);
+        let posted_to = origins.len() as u64;
+        words.expose(posted_to);
         let mut meetings = self.meetings.lock();
-        (meetings.origins, meetings.completes) = (mapped, completes);
+        (meetings.origins, meetings.completes, meetings.posted_to) = (mapped, completes, posted_to);
         drop(meetings);
         if assert & mpi::MPI_MODE_NOCHECK != 0 {
             return Ok(());
@@ -135,32 +177,32 @@ impl Win {
         self.end_exposure().map(|()| true)
     }
 
-    /// Looks at every origin's note and message once more; one that came stays so.
+    /// Looks at every origin's message once more, and at the notes of all: a message that came is
+    /// noted in the words, too, so that others see there whether the memory is exposed.
     fn are_complete(&self, process: &Process) -> bool {
-        let mut meetings = self.meetings.lock();
-        let mut all = self.local.control.words().completes() >= meetings.origins.len() as u64;
-        for one in &mut meetings.completes {
-            match one.poll(process) {
-                Some(outcome) => *one = Active::Done(outcome),
-                None => all = false,
+        let words = self.local.control.words();
+        let Meetings { completes, failure, posted_to, .. } = &mut *self.meetings.lock();
+        completes.retain(|one| match one.poll(process) {
+            None => true,
+            Some(outcome) => {
+                *failure = failure.take().or(outcome.error);
+                words.complete();
+                false
             }
-        }
-        all
+        });
+        words.completes() >= *posted_to
     }
 
     fn end_exposure(&self) -> Result<()> {
         let mut meetings = self.meetings.lock();
-        let origins = std::mem::take(&mut meetings.origins);
-        let completes = std::mem::take(&mut meetings.completes);
+        meetings.origins.clear();
+        let (failure, posted_to) = (meetings.failure.take(), meetings.posted_to);
         drop(meetings);
         let words = self.local.control.words();
         words.expose(0);
-        words.forget_completes(origins.len() as u64);
+        words.forget_completes(posted_to);
         self.epochs.lock().end_exposure();
-        completes.iter().try_for_each(|one| match one {
-            Active::Done(Outcome { error: Some(error), .. }) => Err(error.clone()),
-            _ => Ok(()),
-        })
+        failure.map_or(Ok(()), Err)
     }
 
     /// The ranks of a group's members. `MPI_ERR_GROUP` if one is no member of the window.
@@ -194,7 +236,7 @@ impl Win {
     }
 
     /// Tells a member that this process has completed its access.
-    fn tell_complete(&self, process: &Process, rank: i32) -> Result<()> {
+    pub(super) fn tell_complete(&self, process: &Process, rank: i32) -> Result<()> {
         self.tell(process, rank, COMPLETE, |words| words.complete())
     }
 

@@ -5,15 +5,17 @@
 //! change them count alike. Each stripe covers a *granule*, so many bytes from a multiple of so
 //! many on, and then every sixteenth one. A holder takes all stripes that its bytes touch, in the
 //! order of their numbers, so that no two wait for each other, and gives them back within
-//! microseconds. Whoever waits spins, and yields through a function of the caller. The stripes of a
-//! process that has died with them go to the next one: what it was changing is undefined.
+//! microseconds. Whoever waits spins, and yields as its caller says ([`Pause`]); if that lasts, it
+//! gives back what it has and waits like any other call of MPI. The stripes of a process that has
+//! died with them go to the next one: what it was changing is undefined.
 //!
 //! The words are behind [`Words`], so that loom can try every interleaving.
 
 #[cfg(test)]
 mod tests;
 
-use crate::process::is_known_dead;
+use crate::process::{Process, is_known_dead};
+use verbena_hang::Awaited;
 use verbena_memory::{LINE_BYTES, Region};
 
 /// The number of stripes of a target.
@@ -25,6 +27,8 @@ const WORD: usize = size_of::<u64>();
 const PIECES_MAX: u32 = 256;
 /// The looks at a held stripe before its waiter lets others run.
 const SPINS: u32 = 64;
+/// The times that others were let run after which a wait is a long one: some milliseconds.
+const PAUSES_MAX: u32 = 4096;
 
 /// The words of a target's stripes.
 pub trait Words {
@@ -59,9 +63,33 @@ impl Words for Region {
     }
 }
 
-/// A function that lets others run while a stripe is held by this peer, and returns whether that
-/// peer is dead.
-pub type Pause<'a> = &'a (dyn Fn(u32) -> bool + Sync);
+/// The way in which a process waits for a stripe that another one holds.
+pub trait Pause: Sync {
+    /// Lets others run while a stripe is held by this peer. Returns whether that peer is dead.
+    fn pause(&self, holder: u32) -> bool;
+
+    /// Waits, while this process holds no stripe, until `is_over` or until this peer is dead. Says
+    /// what is waited for, to whom asks. By default it only returns: the caller goes on spinning.
+    fn outlast(&self, _holder: u32, _is_over: &dyn Fn() -> bool) {}
+}
+
+impl<F: Fn(u32) -> bool + Sync> Pause for F {
+    fn pause(&self, holder: u32) -> bool {
+        self(holder)
+    }
+}
+
+/// A call of the program may wait long, and learns of losses.
+impl Pause for Process {
+    fn pause(&self, holder: u32) -> bool {
+        yield_core(holder) || self.look(|engine| engine.loss(0, Some(holder)).is_some())
+    }
+
+    fn outlast(&self, holder: u32, is_over: &dyn Fn() -> bool) {
+        let awaited = |_: &Process| Awaited::OneSided { window: String::new(), processes: vec![holder] };
+        self.wait_for(awaited, |process| (is_over() || process.pause(holder)).then_some(()));
+    }
+}
 
 /// The stripes of a target, as one process takes them.
 #[derive(Clone, Copy)]
@@ -69,13 +97,13 @@ pub struct Stripes<'a, W = Region> {
     words: W,
     /// The word of a stripe that this process holds.
     me: u64,
-    pause: Pause<'a>,
+    pause: &'a dyn Pause,
 }
 
 impl<'a, W: Words> Stripes<'a, W> {
     /// The stripes in these words, which are 0 at first, for process `me`.
     #[inline]
-    pub fn new(words: W, me: u32, pause: Pause<'a>) -> Stripes<'a, W> {
+    pub fn new(words: W, me: u32, pause: &'a dyn Pause) -> Stripes<'a, W> {
         Stripes { words, me: u64::from(me) + 1, pause }
     }
 
@@ -88,28 +116,42 @@ impl<'a, W: Words> Stripes<'a, W> {
 
     #[inline]
     fn hold_all(&self, mask: u32) -> Held<'_, W> {
-        let held = Held { words: &self.words, mask };
-        held.for_each(|stripe| self.take(stripe));
-        held
+        loop {
+            // The stripes taken so far go back with it.
+            let mut held = Held { words: &self.words, mask: 0 };
+            match each_of(mask).find_map(|stripe| self.take(stripe, &mut held).err()) {
+                None => return held,
+                Some((stripe, holder)) => {
+                    drop(held);
+                    self.outlast(stripe, holder);
+                }
+            }
+        }
     }
 
+    /// Takes a stripe. If that lasts: the stripe and who holds it.
     #[inline]
-    fn take(&self, stripe: usize) {
+    fn take(&self, stripe: usize, held: &mut Held<'_, W>) -> Result<(), (usize, u64)> {
         let holder = self.words.take(stripe, self.me);
         if holder != 0 {
-            self.wait(stripe, holder);
+            self.wait(stripe, holder)?;
         }
+        held.mask |= 1 << stripe;
+        Ok(())
     }
 
     #[cold]
     #[inline(never)]
-    fn wait(&self, stripe: usize, mut holder: u64) {
+    fn wait(&self, stripe: usize, mut holder: u64) -> Result<(), (usize, u64)> {
         let mut looks = 0;
         while holder != 0 {
             looks += 1;
-            let is_dead = looks % SPINS == 0 && (self.pause)(holder.wrapping_sub(1) as u32);
+            let is_dead = looks % SPINS == 0 && self.pause.pause(peer_of(holder));
             if is_dead && self.words.inherit(stripe, holder, self.me) {
-                return;
+                return Ok(());
+            }
+            if looks >= SPINS * PAUSES_MAX {
+                return Err((stripe, holder));
             }
             std::hint::spin_loop();
             holder = self.words.holder(stripe);
@@ -117,7 +159,30 @@ impl<'a, W: Words> Stripes<'a, W> {
                 holder = self.words.take(stripe, self.me);
             }
         }
+        Ok(())
     }
+
+    /// Waits until this holder has given a stripe back, or is dead.
+    #[cold]
+    fn outlast(&self, stripe: usize, holder: u64) {
+        let words = &self.words;
+        self.pause.outlast(peer_of(holder), &|| words.holder(stripe) != holder);
+    }
+}
+
+/// The peer whose word this is.
+fn peer_of(holder: u64) -> u32 {
+    holder.wrapping_sub(1) as u32
+}
+
+/// The stripes of a mask, from the lowest one on.
+#[inline]
+fn each_of(mut mask: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let first = (mask != 0).then(|| mask.trailing_zeros() as usize);
+        mask &= mask.wrapping_sub(1);
+        first
+    })
 }
 
 /// Bytes of a target, and how many of them one stripe covers before the next one's begin.
@@ -191,21 +256,9 @@ pub struct Held<'a, W: Words = Region> {
     mask: u32,
 }
 
-impl<W: Words> Held<'_, W> {
-    /// Calls `each` with every stripe, from the lowest one on.
-    #[inline]
-    fn for_each(&self, mut each: impl FnMut(usize)) {
-        let mut left = self.mask;
-        while left != 0 {
-            each(left.trailing_zeros() as usize);
-            left &= left - 1;
-        }
-    }
-}
-
 impl<W: Words> Drop for Held<'_, W> {
     fn drop(&mut self) {
-        self.for_each(|stripe| self.words.free(stripe));
+        each_of(self.mask).for_each(|stripe| self.words.free(stripe));
     }
 }
 

@@ -1,16 +1,23 @@
 //! The table of the memory that a member attached to a dynamic window, as the other processes of
 //! its node read it: its pieces by address. It lies among the control words of the member, and,
-//! once it does not fit there, in a block of its own in the heap. Its members are told where.
+//! once it does not fit there, in a block of its own in the heap, in chunks ([`super::chunks`]).
+//! Its members are told where.
 //!
 //! | words | meaning |
 //! | --- | --- |
 //! | 0 | the version: odd while the table changes |
-//! | 1 | the number of pieces |
+//! | 1 | the number of pieces of a short table; of chunks, if there is a block |
 //! | 2, 3 | the block: offset and bytes of its ticket; no bytes while there is none |
 //! | 4 on | a short table: three words a piece (address, bytes, offset of its ticket) |
 //!
+//! | words of a block for n chunks | meaning |
+//! | --- | --- |
+//! | 2n | the chunks by address, two words each: the first address; the slot, and the pieces |
+//! | then | n slots, each for the pieces of a chunk, as in a short table |
+//!
 //! Only its member changes it, one thread at a time. Readers look again if the version changed.
 
+use super::chunks::{CHUNK_MAX, Change, Chunk, Chunks};
 use verbena_channel::heap::Ticket;
 use verbena_memory::Region;
 
@@ -64,36 +71,90 @@ impl Attached {
 #[derive(Clone, Copy)]
 pub(super) struct Table(pub(super) Region);
 
-/// The bytes of a block for so many pieces.
-pub(super) fn block_bytes(pieces: usize) -> usize {
-    pieces * ENTRY
+/// Bytes of a chunk in the list of a block, and of its slot.
+const LISTED: usize = 2 * WORD;
+const SLOT: usize = CHUNK_MAX * ENTRY;
+
+/// The bytes of a block for so many chunks.
+pub(super) fn block_bytes(chunks: usize) -> usize {
+    chunks * (LISTED + SLOT)
 }
 
-/// The number of pieces for which a block of so many bytes has room.
-pub(super) fn block_pieces(bytes: usize) -> usize {
-    bytes / ENTRY
+/// The number of chunks for which a block of so many bytes has room.
+pub(super) fn block_chunks(bytes: usize) -> usize {
+    bytes / (LISTED + SLOT)
+}
+
+/// The slot of this number in a block.
+fn slot(block: Region, number: usize) -> Region {
+    block.part(block_chunks(block.len()) * LISTED + number * SLOT, SLOT)
+}
+
+/// Stores pieces from number `from` on. Returns how many words that took.
+fn store(entries: Region, pieces: &[Attached], from: usize) -> usize {
+    for (i, piece) in pieces.iter().enumerate().skip(from) {
+        let offset = piece.ticket.map_or(NO_TICKET, |ticket| ticket.offset);
+        let words = [piece.address, piece.bytes, offset];
+        words.into_iter().enumerate().for_each(|(k, word)| entries.word_store(i * ENTRY + k * WORD, word));
+    }
+    pieces.len().saturating_sub(from) * ENTRY / WORD
+}
+
+/// Stores chunks in the list of a block, the first at place `from`. Returns how many words that
+/// took.
+fn list(block: Region, chunks: &[Chunk], from: usize) -> usize {
+    for (i, chunk) in chunks.iter().enumerate() {
+        let word = (chunk.slot as u64) << 32 | chunk.pieces.len() as u64;
+        block.word_store((from + i) * LISTED, chunk.first());
+        block.word_store((from + i) * LISTED + WORD, word);
+    }
+    chunks.len() * LISTED / WORD
 }
 
 impl Table {
-    /// Tells the pieces from number `from` on; those before were told already, in the same place.
-    /// `block` is where they lie if there is one, with its ticket.
-    pub(super) fn tell(&self, attached: &[Attached], from: usize, block: Option<(Region, Ticket)>) {
+    /// Tells the pieces of a short table from number `from` on; those before were told already.
+    /// Returns how many words that took.
+    pub(super) fn tell_short(&self, pieces: &[Attached], from: usize) -> usize {
+        self.change(|| {
+            self.0.word_store(LEN, pieces.len() as u64);
+            store(self.short(), pieces, from) + 1
+        })
+    }
+
+    /// Tells what has changed in a table with this block. Returns how many words that took.
+    pub(super) fn tell(&self, chunks: &Chunks, change: &Change, block: Region) -> usize {
+        let all = chunks.all();
+        let pieces = |at: usize, from| store(slot(block, all[at].slot), &all[at].pieces, from);
+        self.change(|| {
+            let changed = change.pieces.map_or(0, |(at, from)| pieces(at, from));
+            let new = change.new.map_or(0, |at| pieces(at, 0));
+            let listed = list(block, &all[change.chunks.clone()], change.chunks.start);
+            self.0.word_store(LEN, all.len() as u64);
+            changed + new + listed + 1
+        })
+    }
+
+    /// Tells all pieces in a new block, with its ticket. Returns how many words that took.
+    pub(super) fn move_to(&self, chunks: &Chunks, (block, ticket): (Region, Ticket)) -> usize {
+        // Nobody reads the new block yet.
+        let all = chunks.all().iter();
+        let stored: usize = all.map(|chunk| store(slot(block, chunk.slot), &chunk.pieces, 0)).sum();
+        let listed = list(block, chunks.all(), 0);
+        self.change(|| {
+            let head =
+                [(LEN, chunks.all().len() as u64), (BLOCK_AT, ticket.offset), (BLOCK_BYTES, ticket.bytes)];
+            head.into_iter().for_each(|(at, word)| self.0.word_store(at, word));
+            stored + listed + 3
+        })
+    }
+
+    /// Lets readers look again that read while `change` is at work.
+    fn change<R>(&self, change: impl FnOnce() -> R) -> R {
         let version = self.0.word_load(VERSION);
         self.0.word_store(VERSION, version.wrapping_add(1));
-        let (entries, ticket) = match block {
-            Some((region, ticket)) => (region, ticket),
-            None => (self.short(), Ticket { offset: 0, bytes: 0 }),
-        };
-        for (i, piece) in attached.iter().enumerate().skip(from) {
-            let offset = piece.ticket.map_or(NO_TICKET, |ticket| ticket.offset);
-            let words = [piece.address, piece.bytes, offset];
-            words.into_iter().enumerate().for_each(|(k, word)| {
-                entries.word_store(i * ENTRY + k * WORD, word);
-            });
-        }
-        let head = [(LEN, attached.len() as u64), (BLOCK_AT, ticket.offset), (BLOCK_BYTES, ticket.bytes)];
-        head.into_iter().for_each(|(at, word)| self.0.word_store(at, word));
+        let result = change();
         self.0.word_store(VERSION, version.wrapping_add(2));
+        result
     }
 
     /// Finds the piece, or several side by side, with the bytes from `low` to `high`. `open` gives
@@ -121,10 +182,14 @@ impl Table {
             return None;
         }
         // A block stays until the window is freed.
-        let region = if bytes == 0 { Some(self.short()) } else { open(Ticket { offset, bytes }) };
-        let Some(region) = region else { return Some(Found::Untold) };
-        let len = usize::try_from(len).map_or(0, |len| len.min(region.len() / ENTRY));
-        let found = Entries { region, len }.find(low, high);
+        let len = usize::try_from(len).unwrap_or(0);
+        let found = match bytes {
+            0 => Runs::One(Run::of(self.short(), len)).find(low, high),
+            _ => match open(Ticket { offset, bytes }) {
+                Some(block) => Runs::Listed(block, len.min(block_chunks(block.len()))).find(low, high),
+                None => return Some(Found::Untold),
+            },
+        };
         is_same().then_some(found)
     }
 
@@ -133,41 +198,103 @@ impl Table {
     }
 }
 
-/// The entries of a table, by address.
-struct Entries {
-    region: Region,
+/// The entries of a table, in runs by address. What a reader sees while the table changes may be
+/// anything: it stays within the table all the same.
+enum Runs {
+    One(Run),
+    /// As many chunks of a block.
+    Listed(Region, usize),
+}
+
+/// Entries side by side.
+#[derive(Clone, Copy)]
+struct Run {
+    entries: Region,
     len: usize,
 }
 
-impl Entries {
+impl Run {
+    fn of(entries: Region, len: usize) -> Run {
+        Run { entries, len: len.min(entries.len() / ENTRY) }
+    }
+
     fn entry(&self, i: usize) -> Entry {
-        let [address, bytes, offset] = [0, 1, 2].map(|k| self.region.word_load(i * ENTRY + k * WORD));
+        let [address, bytes, offset] = [0, 1, 2].map(|k| self.entries.word_load(i * ENTRY + k * WORD));
         Entry { address, bytes, offset }
+    }
+}
+
+impl Runs {
+    fn count(&self) -> usize {
+        match self {
+            Runs::One(_) => 1,
+            Runs::Listed(_, count) => *count,
+        }
+    }
+
+    fn run(&self, at: usize) -> Run {
+        let block = match self {
+            Runs::One(run) => return *run,
+            Runs::Listed(block, _) => block,
+        };
+        let word = block.word_load(at * LISTED + WORD);
+        let number = (word >> 32) as usize;
+        match number < block_chunks(block.len()) {
+            true => Run::of(slot(*block, number), word as u32 as usize),
+            false => Run::of(Region::EMPTY, 0),
+        }
+    }
+
+    /// The number of runs that begin at an address or before it. A short table is one that does.
+    fn before(&self, low: u64) -> usize {
+        match self {
+            Runs::One(_) => 1,
+            Runs::Listed(block, count) => partition(*count, |at| block.word_load(at * LISTED) <= low),
+        }
     }
 
     fn find(&self, low: u64, high: u64) -> Found {
-        // The pieces that begin before `low` or there.
-        let (mut first, mut end) = (0, self.len);
-        while first < end {
-            let middle = first + (end - first) / 2;
-            match self.entry(middle).address <= low {
-                true => first = middle + 1,
-                false => end = middle,
-            }
+        let Some(mut at) = self.before(low).checked_sub(1) else { return Found::Nothing };
+        let mut run = self.run(at);
+        let mut i = partition(run.len, |i| run.entry(i).address <= low);
+        if i == 0 {
+            return Found::Nothing;
         }
-        let Some(at) = first.checked_sub(1) else { return Found::Nothing };
-        let mut found = self.entry(at);
-        for next in (first..self.len).map(|i| self.entry(i)) {
-            if high <= found.end() || next.address != found.end() {
+        let mut found = run.entry(i - 1);
+        while high > found.end() {
+            if i == run.len {
+                at += 1;
+                if at >= self.count() {
+                    break;
+                }
+                (run, i) = (self.run(at), 0);
+                continue;
+            }
+            let next = run.entry(i);
+            if next.address != found.end() {
                 break;
             }
             found = found.joined(next);
+            i += 1;
         }
         match high <= found.end() {
             true => Found::Attached { address: found.address, ticket: found.ticket() },
             false => Found::Nothing,
         }
     }
+}
+
+/// The number of those, of `len` in order, that come first and are so.
+fn partition(len: usize, is_so: impl Fn(usize) -> bool) -> usize {
+    let (mut first, mut end) = (0, len);
+    while first < end {
+        let middle = first + (end - first) / 2;
+        match is_so(middle) {
+            true => first = middle + 1,
+            false => end = middle,
+        }
+    }
+    first
 }
 
 /// An entry of the table.
@@ -208,91 +335,4 @@ pub(super) enum Found {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use verbena_memory::Owned;
-
-    fn table() -> (Owned, Table) {
-        let owned = Owned::zeroed(BYTES);
-        let table = Table(owned.lend());
-        (owned, table)
-    }
-
-    fn no_block(_: Ticket) -> Option<Region> {
-        panic!("the table has no block")
-    }
-
-    #[test]
-    fn attached_memory_is_found() {
-        let (_owned, table) = table();
-        let entry = |i: u64| Attached::told(100 * i, 10, (i == 2).then_some(Ticket { offset: 7, bytes: 10 }));
-        let all: Vec<Attached> = (1..=3).map(entry).collect();
-        let find = |low, high| table.find(low, high, no_block);
-        assert_eq!(find(100, 101), Found::Nothing);
-        table.tell(&all, 0, None);
-        assert_eq!(find(105, 110), Found::Attached { address: 100, ticket: None });
-        let ticket = Some(Ticket { offset: 7, bytes: 10 });
-        assert_eq!(find(200, 210), Found::Attached { address: 200, ticket });
-        let outside = [(200, 211), (400, 401), (90, 101), (150, 151), (0, 1), (99, 100)];
-        assert!(outside.into_iter().all(|(low, high)| find(low, high) == Found::Nothing));
-    }
-
-    #[test]
-    fn pieces_side_by_side_are_one() {
-        let (_owned, table) = table();
-        let ticket = |offset| Some(Ticket { offset, bytes: 10 });
-        let piece = |address, offset| Attached::told(address, 10, ticket(offset));
-        table.tell(&[piece(90, 0), piece(110, 7), piece(120, 17), piece(130, 99), piece(150, 109)], 0, None);
-        let find = |low, high| table.find(low, high, no_block);
-        let of = |address, ticket| Found::Attached { address, ticket };
-        assert_eq!(find(115, 125), of(110, Some(Ticket { offset: 7, bytes: 20 })));
-        assert_eq!(find(125, 130), of(120, ticket(17)));
-        assert_eq!(find(115, 140), of(110, None));
-        assert_eq!(find(132, 140), of(130, ticket(99)));
-        assert_eq!(find(135, 141), Found::Nothing);
-        assert_eq!(find(95, 111), Found::Nothing);
-    }
-
-    #[test]
-    fn a_long_table_lies_in_a_block_that_its_readers_open() {
-        let (_owned, table) = table();
-        let all: Vec<Attached> = (1..=1000).map(|i| Attached::told(100 * i, 10, None)).collect();
-        table.tell(&all[..SHORT_MAX], 0, None);
-        let block = Owned::zeroed(block_bytes(1000));
-        let place = (block.lend(), Ticket { offset: 4096, bytes: block.len() as u64 });
-        let open = |ticket: Ticket| (ticket == place.1).then_some(place.0);
-        let attached = |i: u64| Found::Attached { address: 100 * i, ticket: None };
-        assert_eq!(table.find(6400, 6410, open), attached(64));
-        table.tell(&all[..999], 0, Some(place));
-        for i in [1, 64, 65, 500, 999] {
-            assert_eq!(table.find(100 * i, 100 * i + 10, open), attached(i), "{i}");
-            assert_eq!(table.find(100 * i, 100 * i + 11, open), Found::Nothing, "{i}");
-        }
-        // What comes behind is told alone.
-        table.tell(&all, 999, Some(place));
-        assert_eq!(table.find(100_005, 100_010, open), attached(1000));
-        assert_eq!(table.find(105, 110, |_| None), Found::Untold);
-        assert_eq!(block_pieces(block_bytes(77)), 77);
-    }
-
-    /// A member attaches and detaches while another process looks for a piece that is always there.
-    #[test]
-    fn a_table_that_changes_gives_no_wrong_answer() {
-        let (_owned, table) = table();
-        let piece = |address| Attached::told(address, 10, None);
-        let (few, many) = ([piece(500)], [piece(100), piece(200), piece(500), piece(900)]);
-        table.tell(&few, 0, None);
-        let region = table.0;
-        std::thread::scope(|scope| {
-            scope.spawn(move || {
-                for round in 0..20_000 {
-                    Table(region).tell(if round % 2 == 0 { &many } else { &few }, 0, None);
-                }
-            });
-            for _ in 0..20_000 {
-                assert_eq!(table.find(505, 510, no_block), Found::Attached { address: 500, ticket: None });
-                assert_eq!(table.find(300, 301, no_block), Found::Nothing);
-            }
-        });
-    }
-}
+mod tests;

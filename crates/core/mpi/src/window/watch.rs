@@ -25,6 +25,13 @@ impl Win {
         Awaited::Epoch { window: self.words_for_name(), processes }
     }
 
+    /// The wait for operations that these members have to carry out, or the device there.
+    #[cold]
+    pub(super) fn awaited_operations(&self, ranks: &[i32]) -> Awaited {
+        let processes = ranks.iter().map(|&rank| self.group().peer(rank)).collect();
+        Awaited::OneSided { window: self.words_for_name(), processes }
+    }
+
     fn words_for_name(&self) -> String {
         String::from_utf8_lossy(&self.name()).into_owned()
     }

@@ -11,7 +11,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use verbena_channel::board::{Board, Way};
 use verbena_channel::mark::Mark;
-use verbena_channel::neighbor::Neighbor;
+use verbena_channel::neighbor::{Neighbor, Refusal};
 use verbena_fault::Fault;
 use verbena_memory::elements::Elements;
 use verbena_memory::{Buffer, Owned, Region};
@@ -74,21 +74,22 @@ enum Access {
 struct Gone;
 
 impl Neighbor for Gone {
-    fn read(&self, _: u64, _: Region) -> std::result::Result<(), Fault> {
-        Err(Fault {
+    fn read(&self, _: u64, _: Region) -> std::result::Result<(), Refusal> {
+        let fault = Fault {
             what: "gone".into(),
             on: "a test".into(),
             cause: "as it wants".into(),
             remedy: "none".into(),
-        })
+        };
+        Err(Refusal { is_gone: true, fault })
     }
-    fn write(&self, _: Region, _: u64) -> std::result::Result<(), Fault> {
+    fn write(&self, _: Region, _: u64) -> std::result::Result<(), Refusal> {
         unreachable!("what cannot be read gives no result")
     }
-    fn read_list(&self, _: &[(u64, usize)], into: &[Region]) -> std::result::Result<(), Fault> {
+    fn read_list(&self, _: &[(u64, usize)], into: &[Region]) -> std::result::Result<(), Refusal> {
         self.read(0, into[0])
     }
-    fn write_list(&self, _: &[Region], _: &[(u64, usize)]) -> std::result::Result<(), Fault> {
+    fn write_list(&self, _: &[Region], _: &[(u64, usize)]) -> std::result::Result<(), Refusal> {
         unreachable!("what cannot be read gives no result")
     }
 }

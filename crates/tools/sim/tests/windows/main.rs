@@ -18,6 +18,7 @@ mod process;
 mod programs;
 mod rank;
 mod sample;
+mod types;
 
 use job::{Flaw, Job};
 use std::ops::AddAssign;

@@ -16,22 +16,22 @@ use verbena_mpi::{Error, Op};
 use verbena_sim::{Cluster, Faults, Memory as Buffer, Shape};
 
 /// Two ranks; the second one's window has this many bytes.
-const BYTES: usize = 16 << 20;
+pub(crate) const BYTES: usize = 16 << 20;
 
-struct Pair {
-    cluster: Cluster,
-    services: [Service; 2],
-    windows: [Memory; 2],
+pub(crate) struct Pair {
+    pub(crate) cluster: Cluster,
+    pub(crate) services: [Service; 2],
+    pub(crate) windows: [Memory; 2],
 }
 
 impl Pair {
-    fn new() -> Pair {
+    pub(crate) fn new() -> Pair {
         let faults = Faults { unexpected_bytes_max: 100_000, ..Faults::none() };
         let windows = [Memory::new(8), Memory::new(BYTES)];
         Pair { cluster: Cluster::new(5, 2, faults), services: [0, 1].map(service), windows }
     }
 
-    fn filled(&mut self, bytes: &[u8]) -> Buffer {
+    pub(crate) fn filled(&mut self, bytes: &[u8]) -> Buffer {
         let buffer = self.cluster.memory(bytes.len(), Shape::Contiguous);
         buffer.fill(bytes);
         buffer
@@ -59,7 +59,7 @@ impl Pair {
     }
 
     /// Waits for an operation of rank 0.
-    fn finish(&mut self, operation: &Operation) -> Option<Error> {
+    pub(crate) fn finish(&mut self, operation: &Operation) -> Option<Error> {
         for _ in 0..100_000 {
             if let Some(outcome) = operation.poll(&mut self.cluster.visit(0)) {
                 return outcome.error;
@@ -153,6 +153,7 @@ fn requests_that_cannot_begin_do_not_fill_the_memory_of_the_target() {
         bytes: payload,
         piece: 0,
         is_within: false,
+        kept: 0,
         datatype: &datatype,
     };
     let number = 1 << 20;

@@ -59,7 +59,10 @@ fn a_round_without_progress_leaves_no_request_that_has_come() {
     assert_eq!(service.counts().requests, PUTS as u64);
     assert!((3..10).contains(&rounds), "{rounds} rounds");
     assert!(window.bytes().to_vec().iter().all(|&byte| byte == 5));
-    service.flush_all(process).expect("no put fails");
+    let origin = service.origin();
+    origin.flush(&mut { process }, 0);
+    let moment = origin.now();
+    process.wait(|mut process| origin.settle(&mut process, 0, moment)).expect("no put fails");
     service.close();
     process.wait(|_| task.is_done().then_some(()));
 }

@@ -261,7 +261,9 @@ impl<'a> DirectReduction<'a> {
             _ if self.slots.route.stages => Ok(self.slots.operand(board, rank, n, bytes.len())),
             None => Ok(self.send.part(bytes.start, bytes.len())),
             Some(neighbor) => {
-                neighbor.read(self.vectors[rank].from + bytes.start as u64, room).map_err(Error::channel)?;
+                neighbor
+                    .read(self.vectors[rank].from + bytes.start as u64, room)
+                    .map_err(|refusal| Error::channel(refusal.fault))?;
                 Ok(room)
             }
         }
@@ -271,7 +273,9 @@ impl<'a> DirectReduction<'a> {
     fn hand_out(&self, result: Region, at: usize) -> Result<()> {
         for (neighbor, member) in self.reach.iter().zip(&self.vectors) {
             if let Some(neighbor) = neighbor {
-                neighbor.write(result, member.to + at as u64).map_err(Error::channel)?;
+                neighbor
+                    .write(result, member.to + at as u64)
+                    .map_err(|refusal| Error::channel(refusal.fault))?;
             }
         }
         Ok(())

@@ -46,7 +46,8 @@ impl Win {
         let is_expected =
             |facts: &Facts| (facts.base, facts.size, facts.unit) == (part.base, part.size, part.unit);
         let motion = if kind == Kind::Put { Motion::Put } else { Motion::Get };
-        let started = process.wait(|mut process| {
+        let awaited = |_: &Process| self.awaited_operations(&[remote.rank]);
+        let started = process.wait_for(awaited, |mut process| {
             let started = far.start(&mut process, motion, remote, buffer, is_expected);
             (!matches!(started, Ok(Started::Full))).then_some(started)
         });
@@ -59,8 +60,9 @@ impl Win {
     pub(in crate::window) fn await_device(&self, process: &Process, member: usize) -> Result<()> {
         let Some(far) = &self.far else { return Ok(()) };
         let (target, moment) = (member as i32, far.now());
-        process.wait(|mut process| far.is_over(&mut process, target, moment).then_some(()));
-        if far.went_again(target) { self.service.flush(process, member) } else { Ok(()) }
+        let awaited = |_: &Process| self.awaited_operations(&[target]);
+        process.wait_for(awaited, |mut process| far.is_over(&mut process, target, moment).then_some(()));
+        if far.went_again(target) { self.finish_at(process, member) } else { Ok(()) }
     }
 
     /// Waits until everything that the device does on a member, or on all, is in place.
@@ -68,7 +70,10 @@ impl Win {
         let Some(far) = &self.far else { return Ok(()) };
         let moment = far.now();
         let targets = member.map_or_else(|| far.unsettled(), |member| vec![member as i32]);
-        let settle = |target| process.wait(|mut process| far.settle(&mut process, target, moment));
+        let settle = |target: i32| {
+            let awaited = |_: &Process| self.awaited_operations(&[target]);
+            process.wait_for(awaited, |mut process| far.settle(&mut process, target, moment))
+        };
         // Each is waited for, whatever became of those before.
         targets.into_iter().map(settle).fold(Ok(()), Result::and)
     }

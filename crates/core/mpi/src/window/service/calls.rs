@@ -1,6 +1,6 @@
 //! The origin's side as the calls of a window use it: by rank, and waiting where MPI does.
 
-use super::{Moment, Operation, Service};
+use super::{Operation, Service};
 use crate::error::Result;
 use crate::op::Op;
 use crate::process::Process;
@@ -50,50 +50,12 @@ impl Service {
         awaited: impl Fn(&Process) -> Awaited,
     ) -> Result<()> {
         let lock = self.origin.lock(&mut { process }, rank as i32, kind);
-        finish_for(process, &lock, awaited)
-    }
-
-    /// Gives the lock of `rank` back. Everything called on it is finished then.
-    pub fn unlock(&self, process: &Process, rank: usize) -> Result<()> {
-        let unlock = self.origin.unlock(&mut { process }, rank as i32);
-        let unlocked = finish(process, &unlock);
-        unlocked.and(self.flush_local(process, rank))
+        finish(process, &lock, awaited)
     }
 
     /// Returns whether something called on `rank` may not be finished on both sides.
     pub fn is_busy_with(&self, mut process: &Process, rank: usize) -> bool {
         self.origin.is_busy_with(&mut process, rank as i32)
-    }
-
-    /// Waits until everything called on `rank` is finished on both sides.
-    pub fn flush(&self, process: &Process, rank: usize) -> Result<()> {
-        self.origin.flush(&mut { process }, rank as i32);
-        self.settle(process, rank as i32, self.origin.now())
-    }
-
-    /// Waits until everything is finished on both sides.
-    pub fn flush_all(&self, process: &Process) -> Result<()> {
-        for rank in self.origin.unfinished() {
-            self.origin.flush(&mut { process }, rank);
-        }
-        self.flush_local_all(process)
-    }
-
-    /// Waits until everything called on `rank` is finished on this side.
-    pub fn flush_local(&self, process: &Process, rank: usize) -> Result<()> {
-        self.settle(process, rank as i32, self.origin.now())
-    }
-
-    /// Waits until everything is finished on this side.
-    pub fn flush_local_all(&self, process: &Process) -> Result<()> {
-        let moment = self.origin.now();
-        let settled = self.origin.unsettled().into_iter().map(|rank| self.settle(process, rank, moment));
-        // Each is waited for, whatever became of those before.
-        settled.fold(Ok(()), Result::and)
-    }
-
-    fn settle(&self, process: &Process, rank: i32, moment: Moment) -> Result<()> {
-        process.wait(|mut process| self.origin.settle(&mut process, rank, moment))
     }
 }
 
@@ -106,11 +68,7 @@ fn operands(new: Region, compare: Region) -> Owned {
 }
 
 /// Waits for an operation.
-fn finish(process: &Process, operation: &Operation) -> Result<()> {
-    finish_for(process, operation, |_| Awaited::Other)
-}
-
-fn finish_for(process: &Process, operation: &Operation, awaited: impl Fn(&Process) -> Awaited) -> Result<()> {
+fn finish(process: &Process, operation: &Operation, awaited: impl Fn(&Process) -> Awaited) -> Result<()> {
     let outcome = process.wait_for(awaited, |mut process| operation.poll(&mut process));
     outcome.error.map_or(Ok(()), Err)
 }

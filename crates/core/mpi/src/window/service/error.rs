@@ -57,15 +57,12 @@ pub(super) fn freed(requests: usize) -> Error {
     )
 }
 
-/// The error of a description of a datatype that is too long.
+/// The error of a datatype that an origin names and has not told.
 #[cold]
-pub(super) fn too_long(bytes: usize, bytes_max: usize) -> Error {
-    Error::new(
-        mpi::MPI_ERR_TYPE,
-        "the datatype is too large to be told to the target",
-        format!("its description has {bytes} bytes, of {bytes_max} at most"),
-        "it was made of millions of blocks",
-        "split the operation into several with smaller datatypes",
+pub(super) fn untold(origin: i32, number: u8) -> Error {
+    intern(
+        "a request for this window names a datatype that its origin has not told",
+        format!("datatype {number} of rank {origin}"),
     )
 }
 

@@ -1,30 +1,73 @@
-//! The derived datatype that a request named last: the next request often names it too.
+//! The datatypes that a target knows: those that each origin has told it to keep, and the last few
+//! derived ones that it has read.
 
+use super::error;
+use super::request::Elements;
+use super::told::KEPT_MAX;
 use crate::datatype::{Datatype, wire};
 use crate::error::Result;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The longest description that is kept, in bytes.
-const KEPT_BYTES_MAX: usize = 1 << 20;
+/// The longest description that is remembered with its datatype, in bytes, and how many are.
+const READ_BYTES_MAX: usize = 1 << 20;
+const READ_MAX: usize = 4;
 
-/// A description and its datatype.
-#[derive(Default)]
-pub(super) struct Known(Option<(Box<[u8]>, Arc<Datatype>)>);
+/// The datatypes that a target knows.
+pub(super) struct Known {
+    /// What each origin has told it to keep.
+    kept: BTreeMap<i32, [Option<Arc<Datatype>>; KEPT_MAX]>,
+    /// The longest description whose datatype is kept, in bytes.
+    kept_bytes_max: usize,
+    /// Descriptions that were read, and their datatypes; the last one first.
+    read: Vec<(Box<[u8]>, Arc<Datatype>)>,
+    /// Descriptions read so far.
+    reads: u64,
+}
 
 impl Known {
-    /// The datatype of this description. Errors as in [`wire::decode`].
-    pub(super) fn datatype(&mut self, description: &[u8]) -> Result<Arc<Datatype>> {
-        if let Some((known, datatype)) = &self.0
-            && **known == *description
-        {
-            return Ok(datatype.clone());
+    /// Knows nothing yet, and keeps datatypes with descriptions of at most so many bytes.
+    pub(super) fn new(kept_bytes_max: usize) -> Known {
+        Known { kept: BTreeMap::new(), kept_bytes_max, read: Vec::new(), reads: 0 }
+    }
+
+    /// The datatype that a request of an origin names. Errors as in [`wire::decode`];
+    /// `MPI_ERR_INTERN` for a number that the origin has not told.
+    pub(super) fn datatype(&mut self, origin: i32, elements: &Elements) -> Result<Arc<Datatype>> {
+        let (described, number) = (elements.datatype, elements.kept);
+        let Some(place) = usize::from(number).checked_sub(1) else { return self.read(described) };
+        if described.is_empty() {
+            let kept = self.kept.get(&origin).and_then(|all| all.get(place)?.clone());
+            return kept.ok_or_else(|| error::untold(origin, number));
+        }
+        if described.len() > self.kept_bytes_max {
+            return Err(error::untold(origin, number));
+        }
+        let datatype = self.read(described)?;
+        if let Some(place) = self.kept.entry(origin).or_default().get_mut(place) {
+            *place = Some(datatype.clone());
+        }
+        Ok(datatype)
+    }
+
+    fn read(&mut self, description: &[u8]) -> Result<Arc<Datatype>> {
+        if let Some(at) = self.read.iter().position(|(known, _)| **known == *description) {
+            self.read[..=at].rotate_right(1);
+            return Ok(self.read[0].1.clone());
         }
         let datatype = wire::decode(description)?;
         let is_derived = datatype.as_basic().is_none() && datatype.pair().is_none();
-        if is_derived && description.len() <= KEPT_BYTES_MAX {
-            self.0 = Some((description.into(), datatype.clone()));
+        self.reads += u64::from(is_derived);
+        if is_derived && description.len() <= READ_BYTES_MAX {
+            self.read.truncate(READ_MAX - 1);
+            self.read.insert(0, (description.into(), datatype.clone()));
         }
         Ok(datatype)
+    }
+
+    /// The number of derived datatypes that were made of their descriptions.
+    pub(super) fn reads(&self) -> u64 {
+        self.reads
     }
 }
 
@@ -34,23 +77,52 @@ mod tests {
     use crate::datatype::Form;
     use crate::generated::constants as mpi;
 
+    fn described(count: i64) -> Vec<u8> {
+        let int = Datatype::predefined(mpi::MPI_INT).expect("predefined");
+        let derived = Arc::new(Datatype::contiguous(Form::Int, count, int).expect("a few elements"));
+        wire::description(&derived).expect("a short description").to_vec()
+    }
+
+    fn naming(kept: u8, datatype: &[u8]) -> Elements<'_> {
+        Elements { displacement: 0, count: 1, bytes: 4, piece: 0, is_within: false, kept, datatype }
+    }
+
     #[test]
     fn only_the_same_description_gives_the_same_datatype() {
-        let int = Datatype::predefined(mpi::MPI_INT).expect("predefined");
-        let described = |count| {
-            let derived = Arc::new(Datatype::contiguous(Form::Int, count, int).expect("a few elements"));
-            wire::description(&derived).expect("a short description").to_vec()
-        };
         let (three, four) = (described(3), described(4));
-        let mut known = Known::default();
-        let first = known.datatype(&three).expect("a datatype");
-        assert!(Arc::ptr_eq(&first, &known.datatype(&three).expect("a datatype")));
-        // A predefined one between them changes nothing.
-        let plain = wire::description(int).expect("a short description");
-        assert!(Arc::ptr_eq(int, &known.datatype(plain).expect("a datatype")));
-        assert!(Arc::ptr_eq(&first, &known.datatype(&three).expect("a datatype")));
-        assert_eq!(known.datatype(&four).expect("a datatype").size(), 16);
-        assert_eq!(known.datatype(&three).expect("a datatype").size(), 12);
-        assert!(known.datatype(&three[1..]).is_err() && known.datatype(&[]).is_err());
+        let mut known = Known::new(100);
+        let mut of = |bytes: &[u8]| known.datatype(0, &naming(0, bytes));
+        let first = of(&three).expect("a datatype");
+        // Others between them change nothing.
+        let plain = wire::description(Datatype::predefined(mpi::MPI_INT).expect("predefined"));
+        let plain = plain.expect("a short description").to_vec();
+        for _ in 0..3 {
+            assert_eq!(of(&plain).expect("a datatype").size(), 4);
+            assert_eq!(of(&four).expect("a datatype").size(), 16);
+            assert!(Arc::ptr_eq(&first, &of(&three).expect("a datatype")));
+        }
+        assert!(of(&three[1..]).is_err() && of(&[]).is_err());
+        assert_eq!(known.reads(), 2);
+    }
+
+    #[test]
+    fn a_datatype_is_kept_for_its_origin_alone() {
+        let mut known = Known::new(100);
+        let (three, four) = (described(3), described(4));
+        let size = |known: &mut Known, origin, kept, bytes: &[u8]| {
+            known.datatype(origin, &naming(kept, bytes)).map(|datatype| datatype.size())
+        };
+        assert_eq!(size(&mut known, 1, 2, &three), Ok(12));
+        assert_eq!(size(&mut known, 1, 3, &four), Ok(16));
+        assert_eq!([2, 3].map(|kept| size(&mut known, 1, kept, &[])), [Ok(12), Ok(16)]);
+        assert_eq!(size(&mut known, 1, 2, &four), Ok(16));
+        assert_eq!(size(&mut known, 1, 2, &[]), Ok(16));
+        assert_eq!(known.reads(), 2);
+        for (origin, kept) in [(2, 2), (1, 1), (1, 4)] {
+            assert!(size(&mut known, origin, kept, &[]).is_err(), "{kept} of {origin}");
+        }
+        // A description that is longer than agreed is not kept.
+        let mut known = Known::new(three.len() - 1);
+        assert!(size(&mut known, 1, 1, &three).is_err() && size(&mut known, 1, 1, &[]).is_err());
     }
 }

@@ -216,7 +216,8 @@ impl Line {
         access: &mut impl Access,
         helpers: &mut Helpers,
     ) {
-        let found = find(elements, elements.bytes, helpers);
+        let datatype = self.datatype(elements, helpers);
+        let found = find(elements, elements.bytes, datatype, helpers);
         let buffer = found.map(|(place, datatype)| place.buffer(elements.count, &datatype));
         if elements.is_within {
             match buffer {
@@ -236,7 +237,8 @@ impl Line {
     }
 
     fn get(&mut self, number: u32, elements: &Elements, access: &mut impl Access, helpers: &mut Helpers) {
-        match find(elements, elements.bytes, helpers) {
+        let datatype = self.datatype(elements, helpers);
+        match find(elements, elements.bytes, datatype, helpers) {
             Ok((place, datatype)) => {
                 helpers.notes.counts.straight += 1;
                 self.outbox.answer_from(access, number, place.buffer(elements.count, &datatype));
@@ -254,8 +256,9 @@ impl Line {
         access: &mut impl Access,
         helpers: &mut Helpers,
     ) {
-        let pieces = cut(elements, helpers);
-        let found = find(elements, elements.bytes, helpers).and_then(|(place, datatype)| {
+        let datatype = self.datatype(elements, helpers);
+        let pieces = cut(elements, &datatype);
+        let found = find(elements, elements.bytes, datatype, helpers).and_then(|(place, datatype)| {
             match pieces.told() == elements.piece {
                 true => Combining::new(op, place, elements.count, datatype),
                 false => Err(error::wrong_length(elements.piece as u64, pieces.told())),
@@ -310,8 +313,8 @@ impl Line {
         access: &mut impl Access,
         helpers: &mut Helpers,
     ) {
-        let bytes = elements.bytes / 2;
-        let swapped = find(elements, bytes, helpers).and_then(|(place, datatype)| {
+        let (bytes, datatype) = (elements.bytes / 2, self.datatype(elements, helpers));
+        let swapped = find(elements, bytes, datatype, helpers).and_then(|(place, datatype)| {
             let operands = payload(elements, message).to_vec();
             let (new, compared) = operands.split_at(bytes);
             let mut former = vec![0; bytes];
@@ -361,6 +364,11 @@ impl Line {
         }
     }
 
+    /// The datatype that a request names: looked at once, in the order of requests.
+    fn datatype(&self, elements: &Elements, helpers: &mut Helpers) -> Result<Arc<Datatype>> {
+        helpers.known.datatype(self.outbox.origin, elements)
+    }
+
     fn explain(&mut self, number: u32, error: &Error, access: &mut impl Access, helpers: &mut Helpers) {
         helpers.notes.counts.failures += 1;
         self.outbox.explain(access, number, error);
@@ -373,16 +381,21 @@ fn payload(elements: &Elements, message: &Owned) -> Region {
 }
 
 /// The pieces of a request's payload or answer. What is dropped must be cut as its origin did.
-fn cut(elements: &Elements, helpers: &mut Helpers) -> Pieces {
-    match helpers.known.datatype(elements.datatype) {
-        Ok(datatype) if !elements.is_within => Pieces::of(&datatype, elements.bytes),
+fn cut(elements: &Elements, datatype: &Result<Arc<Datatype>>) -> Pieces {
+    match datatype {
+        Ok(datatype) if !elements.is_within => Pieces::of(datatype, elements.bytes),
         _ => Pieces::as_told(elements.bytes, elements.piece),
     }
 }
 
-/// Finds the elements of a request, which must have as many bytes.
-fn find(elements: &Elements, bytes: usize, helpers: &mut Helpers) -> Result<(Place, Arc<Datatype>)> {
-    let datatype = helpers.known.datatype(elements.datatype)?;
+/// Finds the elements of a request, of this datatype, which must have as many bytes.
+fn find(
+    elements: &Elements,
+    bytes: usize,
+    datatype: Result<Arc<Datatype>>,
+    helpers: &Helpers,
+) -> Result<(Place, Arc<Datatype>)> {
+    let datatype = datatype?;
     if datatype.size().checked_mul(elements.count) != Some(bytes) {
         return Err(error::unlike(bytes, datatype.size(), elements.count));
     }

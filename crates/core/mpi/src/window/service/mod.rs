@@ -10,7 +10,7 @@
 //! | `line` | the requests of an origin, in order |
 //! | `accumulating` | an accumulate whose data come in pieces |
 //! | `pieces` | the cut into those pieces |
-//! | `known` | the datatype that a request named last |
+//! | `told`, `known` | datatypes that a target keeps for its origins |
 //! | `locks` | origins that hold the lock or wait for it |
 //! | `order` | what an origin must not overtake |
 //! | [`shows`] | memory that origins read and write by themselves |
@@ -57,6 +57,7 @@ mod pieces;
 pub mod request;
 pub mod shows;
 mod target;
+mod told;
 
 pub(super) use error::dead_holder;
 pub(super) use error::garbled_answer;
@@ -297,6 +298,8 @@ pub struct Counts {
     pub failures: u64,
     /// Times that no requests were taken, since too many waited.
     pub pauses: u64,
+    /// Derived datatypes that were made of their descriptions.
+    pub datatypes: u64,
 }
 
 /// The steps of a service in a round of progress. Then the caller may look for what it waits for.

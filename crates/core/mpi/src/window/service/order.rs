@@ -54,7 +54,7 @@ mod tests {
     use crate::window::lock;
 
     const ELEMENTS: Elements =
-        Elements { displacement: 0, count: 1, bytes: 8, piece: 0, is_within: true, datatype: &[] };
+        Elements { displacement: 0, count: 1, bytes: 8, piece: 0, is_within: true, kept: 0, datatype: &[] };
 
     #[test]
     fn an_accumulate_is_followed_until_a_flush_is_answered() {

@@ -6,9 +6,10 @@
 use super::operation::{Answer, Operation};
 use super::order::Order;
 use super::pieces::Pieces;
-use super::request::{Action, BYTES_MAX, Elements, NUMBERS, Request, WITHIN_BYTES_MAX, combines};
-use super::{Addresses, answer_tag, error, payload_tag};
-use crate::datatype::wire;
+use super::request::{Action, Elements, NUMBERS, Request, WITHIN_BYTES_MAX, combines};
+use super::told::{Naming, Told, kept_bytes_max};
+use super::{Addresses, answer_tag, payload_tag};
+use crate::datatype::{Datatype, wire};
 use crate::error::Result;
 use crate::op::{BUILTINS, Op};
 use crate::process::Access;
@@ -17,9 +18,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use verbena_memory::{Buffer, Owned};
 use verbena_waiting::lock::Lock;
-
-/// The longest description of a datatype that a request takes, in bytes.
-const DESCRIBED_BYTES_MAX: usize = BYTES_MAX / 2;
 
 /// The origin's side of a window.
 pub struct Origin {
@@ -43,11 +41,16 @@ struct State {
     failed: BTreeMap<i32, Vec<Operation>>,
     /// The operations that others must not overtake.
     order: Order,
+    /// The datatypes that each target keeps for this origin.
+    told: BTreeMap<i32, Told>,
 }
 
 /// A moment: what was begun before it, and what was not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment(u64);
+
+/// A datatype and its description.
+type Described<'a> = (&'a Arc<Datatype>, &'a Arc<[u8]>);
 
 /// The memory that an operation takes along.
 #[derive(Clone, Copy)]
@@ -68,18 +71,18 @@ impl Origin {
 
     /// Stores `data` at the target. `MPI_ERR_TYPE` if the datatype cannot be told.
     pub fn put(&self, access: &mut impl Access, remote: &Remote, data: &Buffer) -> Result<Operation> {
-        let (datatype, load) = (describe(remote)?, Load::Out(data));
+        let (described, load) = (describe(remote)?, Load::Out(data));
         let pieces = Pieces::one(load.bytes());
-        let action = Action::Put(load.elements(remote, &pieces, datatype));
-        Ok(self.begin(access, remote.rank, action, load, pieces))
+        let action = Action::Put(load.elements(remote, &pieces));
+        Ok(self.begin(access, (remote.rank, action, described), load, pieces))
     }
 
     /// Fetches what is at the target into `into`. Errors as in [`Origin::put`].
     pub fn get(&self, access: &mut impl Access, remote: &Remote, into: &Buffer) -> Result<Operation> {
-        let (datatype, load) = (describe(remote)?, Load::In(into));
+        let (described, load) = (describe(remote)?, Load::In(into));
         let pieces = Pieces::one(load.bytes());
-        let action = Action::Get(load.elements(remote, &pieces, datatype));
-        Ok(self.begin(access, remote.rank, action, load, pieces))
+        let action = Action::Get(load.elements(remote, &pieces));
+        Ok(self.begin(access, (remote.rank, action, described), load, pieces))
     }
 
     /// Combines `source` (`None` for `MPI_NO_OP`) into what is at the target, and fetches what was
@@ -104,14 +107,14 @@ impl Origin {
             (Some(source), Some(former)) => Load::Both(source, former),
             (None, Some(former)) => Load::In(former),
         };
-        let datatype = describe(remote)?;
+        let described = describe(remote)?;
         let pieces = Pieces::of(remote.datatype, load.bytes());
-        let elements = load.elements(remote, &pieces, datatype);
+        let elements = load.elements(remote, &pieces);
         let action = match former {
             None => Action::Accumulate { op, elements },
             Some(_) => Action::GetAccumulate { op, elements },
         };
-        Ok(self.begin(access, remote.rank, action, load, pieces))
+        Ok(self.begin(access, (remote.rank, action, described), load, pieces))
     }
 
     /// Stores the first half of `operands` if the second half is at the target, and fetches what
@@ -123,9 +126,9 @@ impl Origin {
         operands: &Buffer,
         former: &Buffer,
     ) -> Result<Operation> {
-        let (datatype, load) = (describe(remote)?, Load::Both(operands, former));
-        let action = Action::CompareAndSwap(load.elements(remote, &Pieces::one(load.bytes()), datatype));
-        Ok(self.begin(access, remote.rank, action, load, Pieces::one(former.len())))
+        let (described, load) = (describe(remote)?, Load::Both(operands, former));
+        let action = Action::CompareAndSwap(load.elements(remote, &Pieces::one(load.bytes())));
+        Ok(self.begin(access, (remote.rank, action, described), load, Pieces::one(former.len())))
     }
 
     /// Asks for the target's lock; the operation is over when it is held. What is begun after it
@@ -153,7 +156,7 @@ impl Origin {
 
     /// Asks the target to show its memory; the answer goes to `into` ([`super::shows`]).
     pub fn show(&self, access: &mut impl Access, target: i32, into: &Buffer) -> Operation {
-        self.begin(access, target, Action::Show, Load::In(into), Pieces::one(into.len()))
+        self.begin(access, (target, Action::Show, None), Load::In(into), Pieces::one(into.len()))
     }
 
     /// Returns whether an operation may be under way at the target that nothing may overtake which
@@ -227,16 +230,25 @@ impl Origin {
         self.state.lock().under_way.is_empty()
     }
 
-    /// Sends a request and what belongs to it, which goes in these pieces.
-    fn begin(
+    /// Sends a request about elements of this datatype, and what belongs to it, which goes in these
+    /// pieces.
+    fn begin<'a>(
         &self,
         access: &mut impl Access,
-        target: i32,
-        action: Action<'_>,
+        (target, mut action, described): (i32, Action<'a>, Option<Described<'a>>),
         load: Load<'_>,
         pieces: Pieces,
     ) -> Operation {
         let mut state = self.state.lock();
+        if let (Some(elements), Some(described)) = (action.elements_mut(), described) {
+            let longest = kept_bytes_max(self.addresses.group.size());
+            let naming = state.told.entry(target).or_default().name(described.0, described.1, longest);
+            (elements.kept, elements.datatype) = match naming {
+                Naming::Described => (0, &described.1[..]),
+                Naming::Kept(number) => (number, &described.1[..]),
+                Naming::Known(number) => (number, &[][..]),
+            };
+        }
         let number = state.next;
         state.next = (number + 1) % NUMBERS;
         let message = message(&Request { number, action }, load.out());
@@ -268,7 +280,7 @@ impl Origin {
     /// Begins an operation that only its answer tells the end of.
     fn order(&self, access: &mut impl Access, target: i32, action: Action<'_>) -> Operation {
         let done = Buffer::Contiguous(self.done.lend());
-        self.begin(access, target, action, Load::In(&done), Pieces::one(done.len()))
+        self.begin(access, (target, action, None), Load::In(&done), Pieces::one(done.len()))
     }
 }
 
@@ -309,8 +321,8 @@ impl<'a> Load<'a> {
         self.out().or(self.into()).map_or(0, Buffer::len)
     }
 
-    /// The description of the elements that it goes to or comes from, in these pieces.
-    fn elements<'d>(self, remote: &Remote, pieces: &Pieces, datatype: &'d [u8]) -> Elements<'d> {
+    /// The elements that it goes to or comes from, in these pieces, without their datatype.
+    fn elements<'d>(self, remote: &Remote, pieces: &Pieces) -> Elements<'d> {
         let bytes = self.bytes();
         Elements {
             displacement: remote.displacement,
@@ -318,7 +330,8 @@ impl<'a> Load<'a> {
             bytes,
             piece: pieces.told(),
             is_within: self.out().is_some() && bytes <= WITHIN_BYTES_MAX,
-            datatype,
+            kept: 0,
+            datatype: &[],
         }
     }
 
@@ -337,13 +350,9 @@ impl<'a> Load<'a> {
     }
 }
 
-/// The datatype of the target's elements as bytes. `MPI_ERR_TYPE` if it cannot be told.
-fn describe<'a>(remote: &Remote<'a>) -> Result<&'a [u8]> {
-    let datatype = wire::description(remote.datatype)?;
-    match datatype.len() {
-        0..=DESCRIBED_BYTES_MAX => Ok(datatype),
-        bytes => Err(error::too_long(bytes, DESCRIBED_BYTES_MAX)),
-    }
+/// The datatype of the target's elements with its description. `MPI_ERR_TYPE` if it cannot be told.
+fn describe<'a>(remote: &Remote<'a>) -> Result<Option<Described<'a>>> {
+    Ok(Some((remote.datatype, wire::description(remote.datatype)?)))
 }
 
 /// The bytes of a request, with the payload if that lies within.

@@ -5,7 +5,7 @@
 //! | 0 | what is asked for |
 //! | 1 | the operation: its place among those of the standard; or the kind of the lock |
 //! | 2 | 1 if the payload lies within the request |
-//! | 3 | 0 |
+//! | 3 | the number, from 1 on, under which the target keeps the datatype; 0 if it does not |
 //! | 4 to 7 | the number of the request; the payload and the answer carry it in their tag |
 //! | 8 to 15 | the displacement |
 //! | 16 to 23 | the number of elements |
@@ -15,9 +15,12 @@
 //! | then | the datatype, zeros up to a multiple of 8, the payload |
 //!
 //! Requests that access no memory end after byte 7. All numbers are little-endian. The datatype is
-//! as long as it is, so a request has no greatest length but [`BYTES_MAX`].
+//! as long as it is, so a request has no greatest length but [`BYTES_MAX`]. It has no bytes if the
+//! origin has told it before under the same number (`told.rs`).
 
 use super::error;
+use super::told::KEPT_MAX;
+use crate::datatype::wire;
 use crate::error::Result;
 use crate::op::{BUILTINS, Builtin};
 use crate::window::lock;
@@ -25,7 +28,7 @@ use crate::window::lock;
 /// The longest payload that lies within a request, in bytes.
 pub const WITHIN_BYTES_MAX: usize = 4096;
 /// The longest request, in bytes. Only a very long description of a datatype comes near it.
-pub const BYTES_MAX: usize = 64 << 20;
+pub const BYTES_MAX: usize = wire::BYTES_MAX + (64 << 10);
 /// Numbers of requests lie below this, so that twice a number is a tag.
 pub const NUMBERS: u32 = 1 << 30;
 
@@ -94,6 +97,9 @@ pub struct Elements<'a> {
     pub piece: usize,
     /// True if the payload lies within the request.
     pub is_within: bool,
+    /// The number under which the target keeps the datatype from now on, or has kept it if there is
+    /// no description; 0 if it is not to be kept.
+    pub kept: u8,
     /// The description of the datatype.
     pub datatype: &'a [u8],
 }
@@ -103,7 +109,8 @@ impl<'a> Request<'a> {
     pub fn encode(&self) -> Vec<u8> {
         let (kind, detail, elements) = self.action.parts();
         let is_within = elements.is_some_and(|elements| elements.is_within);
-        let mut bytes = vec![kind, detail, u8::from(is_within), 0];
+        let kept = elements.map_or(0, |elements| elements.kept);
+        let mut bytes = vec![kind, detail, u8::from(is_within), kept];
         bytes.extend(self.number.to_le_bytes());
         let Some(elements) = elements else { return bytes };
         bytes.extend(elements.displacement.to_le_bytes());
@@ -126,15 +133,15 @@ impl<'a> Request<'a> {
     }
 
     fn read(bytes: &'a [u8]) -> Option<Request<'a>> {
-        let &[kind, detail, within, 0, ref rest @ ..] = bytes else { return None };
+        let &[kind, detail, within, kept, ref rest @ ..] = bytes else { return None };
         let (number, rest) =
             rest.split_first_chunk().map(|(word, rest)| (u32::from_le_bytes(*word), rest))?;
         if number >= NUMBERS || within > 1 {
             return None;
         }
-        let elements = if rest.is_empty() { None } else { Some(Elements::read(bytes, within == 1)?) };
+        let elements = if rest.is_empty() { None } else { Some(Elements::read(bytes, within == 1, kept)?) };
         let action = Action::of(kind, detail, elements)?;
-        (elements.is_some() || within == 0).then_some(Request { number, action })
+        (elements.is_some() || (within == 0 && kept == 0)).then_some(Request { number, action })
     }
 }
 
@@ -189,6 +196,17 @@ impl<'a> Action<'a> {
     pub fn elements(&self) -> Option<&Elements<'a>> {
         self.parts().2
     }
+
+    /// Like [`Action::elements`], to change it.
+    pub(super) fn elements_mut(&mut self) -> Option<&mut Elements<'a>> {
+        match self {
+            Action::Put(elements) | Action::Get(elements) | Action::CompareAndSwap(elements) => {
+                Some(elements)
+            }
+            Action::Accumulate { elements, .. } | Action::GetAccumulate { elements, .. } => Some(elements),
+            Action::Lock(_) | Action::Unlock | Action::Flush | Action::Show => None,
+        }
+    }
 }
 
 /// Returns whether an operation has a payload, which `MPI_NO_OP` has not. `None` if there is no
@@ -208,7 +226,7 @@ impl<'a> Elements<'a> {
         if self.piece == 0 { 1 } else { self.bytes.div_ceil(self.piece) }
     }
 
-    fn read(bytes: &'a [u8], is_within: bool) -> Option<Elements<'a>> {
+    fn read(bytes: &'a [u8], is_within: bool, kept: u8) -> Option<Elements<'a>> {
         let (head, rest) = bytes.split_at_checked(HEAD_BYTES)?;
         let word = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().expect("eight bytes"));
         let number = |at| usize::try_from(word(at)).ok().filter(|&number| isize::try_from(number).is_ok());
@@ -216,12 +234,13 @@ impl<'a> Elements<'a> {
         let described = u32::from_le_bytes(head[40..].try_into().expect("four bytes")) as usize;
         let (datatype, rest) = rest.split_at_checked(described)?;
         let displacement = word(SHORT_BYTES) as i64;
-        let elements = Elements { displacement, count, bytes: payload, piece, is_within, datatype };
+        let elements = Elements { displacement, count, bytes: payload, piece, is_within, kept, datatype };
         let (gap, rest) = rest.split_at_checked(elements.payload_at() - HEAD_BYTES - described)?;
         let is_sound = count > 0
             && payload > 0
             && gap.iter().all(|&byte| byte == 0)
             && piece < payload
+            && usize::from(kept) <= KEPT_MAX
             && rest.len() == if is_within { payload } else { 0 }
             && (!is_within || payload <= WITHIN_BYTES_MAX && piece == 0);
         is_sound.then_some(elements)
@@ -234,15 +253,17 @@ mod tests {
 
     fn elements(is_within: bool, datatype: &[u8]) -> Elements<'_> {
         let (bytes, piece) = if is_within { (24, 0) } else { (100_000, 65_536) };
-        Elements { displacement: -5, count: 3, bytes, piece, is_within, datatype }
+        Elements { displacement: -5, count: 3, bytes, piece, is_within, kept: 0, datatype }
     }
 
     fn all() -> Vec<Request<'static>> {
         let long = elements(false, b"a datatype of some length");
+        let kept = Elements { kept: KEPT_MAX as u8, ..elements(false, b"") };
         let actions = [
             Action::Put(elements(true, b"")),
             Action::Put(long),
             Action::Get(long),
+            Action::Get(kept),
             Action::Accumulate { op: 2, elements: elements(true, b"12345678") },
             Action::GetAccumulate { op: 13, elements: long },
             Action::CompareAndSwap(elements(true, b"abc")),
@@ -284,9 +305,9 @@ mod tests {
     #[test]
     fn fields_without_meaning_are_refused() {
         let put = message(&all()[1]);
-        // Unknown action, operation of a put, flags, number, count, bytes, piece, gap.
+        // Unknown action, operation of a put, flags, kept, number, count, bytes, piece, gap.
         let spoilt =
-            [(0, 9), (1, 1), (2, 2), (3, 1), (7, 0x40), (23, 0x80), (31, 0x80), (38, 1), (put.len() - 1, 1)];
+            [(0, 9), (1, 1), (2, 2), (3, 5), (7, 0x40), (23, 0x80), (31, 0x80), (38, 1), (put.len() - 1, 1)];
         for (at, value) in spoilt {
             let mut bytes = put.clone();
             bytes[at] = value;

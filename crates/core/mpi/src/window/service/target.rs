@@ -7,6 +7,7 @@ use super::notes::Notes;
 use super::outbox::Outbox;
 use super::request::BYTES_MAX;
 use super::shows::Shows;
+use super::told::kept_bytes_max;
 use super::{Addresses, Counts, Exposed, REQUEST_TAG, error};
 use crate::error::Error;
 use crate::process::Access;
@@ -45,13 +46,14 @@ pub(super) struct Target {
 impl Target {
     /// The target's side of the window with these addresses.
     pub(super) fn new(addresses: Arc<Addresses>) -> Target {
+        let known = Known::new(kept_bytes_max(addresses.group.size()));
         Target {
             addresses,
             lines: BTreeMap::new(),
             first: 0,
             locks: Locks::default(),
             notes: Notes::default(),
-            known: Known::default(),
+            known,
             shows: Shows::default(),
         }
     }
@@ -81,13 +83,14 @@ impl Target {
         }
         let context = self.addresses.requests;
         let taken = access.look(|engine| {
-            let mut taken = 0;
+            let (mut taken, mut room) = (0, PARKED_BYTES_MAX as u64);
             while taken < TAKEN_MAX
+                && room > 0
                 && let Some((origin, bytes)) =
                     engine.probe(context, ANY_SOURCE, REQUEST_TAG).map(|it| (it.source, it.bytes))
             {
                 self.take_one(engine, origin, bytes);
-                taken += 1;
+                (taken, room) = (taken + 1, room.saturating_sub(bytes));
             }
             taken
         });
@@ -218,7 +221,7 @@ impl Target {
 
     /// Returns the counts.
     pub(super) fn counts(&self) -> Counts {
-        self.notes.counts
+        Counts { datatypes: self.known.reads(), ..self.notes.counts }
     }
 
     /// Returns whether a step may find anything to do though no request has come.

@@ -122,6 +122,40 @@ fn a_waiter_yields_to_the_holder_that_it_names() {
     drop(held);
 }
 
+/// A way to wait long: the second stripe is given back meanwhile.
+struct Long<'a> {
+    words: Region,
+    asked: &'a std::sync::atomic::AtomicU32,
+}
+
+impl Pause for Long<'_> {
+    fn pause(&self, _: u32) -> bool {
+        false
+    }
+
+    fn outlast(&self, holder: u32, is_over: &dyn Fn() -> bool) {
+        assert_eq!((holder, is_over()), (7, false));
+        assert_eq!((self.words.holder(0), self.words.holder(1)), (0, 8), "the waiter holds none");
+        self.asked.fetch_add(1, Relaxed);
+        self.words.free(1);
+        assert!(is_over());
+    }
+}
+
+#[test]
+fn whoever_waits_long_for_a_stripe_holds_none() {
+    let owned = Owned::zeroed(STRIPES_BYTES);
+    let words = owned.lend();
+    std::mem::forget(Stripes::new(words, 7, &yield_core).hold(extent(256, 8)));
+    let asked = std::sync::atomic::AtomicU32::new(0);
+    let long = Long { words, asked: &asked };
+    let stripes = Stripes::new(words, 3, &long);
+    let held = stripes.hold(extent(0, 512));
+    assert_eq!([0, 1, 2].map(|stripe| words.holder(stripe)), [4, 4, 0]);
+    drop(held);
+    assert_eq!(asked.load(Relaxed), 1);
+}
+
 #[test]
 fn the_stripe_of_a_dead_holder_goes_to_the_next_one() {
     let owned = Owned::zeroed(STRIPES_BYTES);

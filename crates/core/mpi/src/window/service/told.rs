@@ -1,0 +1,129 @@
+//! The datatypes that a target keeps for an origin, each under a number: a description travels once
+//! and is read once, however often the origin names the datatype. The origin decides what is kept
+//! under which number, and its requests come in order, so both know it alike.
+//!
+//! Predefined datatypes are not kept: their descriptions are a few bytes. Very long descriptions
+//! are not kept either, so that all origins together make a target hold [`KEPT_BYTES_ALL`] and a
+//! little.
+
+use crate::datatype::Datatype;
+use std::sync::{Arc, Weak};
+
+/// The most datatypes that a target keeps for an origin.
+pub(super) const KEPT_MAX: usize = 4;
+/// The bytes of descriptions whose datatypes a target keeps for all origins together, but for those
+/// that are no longer than [`KEPT_BYTES_MIN`].
+const KEPT_BYTES_ALL: usize = 64 << 20;
+/// The length up to which every description is kept, and the one from which on none is, in bytes.
+const KEPT_BYTES_MIN: usize = 1 << 10;
+const KEPT_BYTES_MAX: usize = 1 << 20;
+
+/// The longest description of a datatype that is kept in a window of so many members, in bytes.
+pub(super) fn kept_bytes_max(members: i32) -> usize {
+    let all = members.max(1) as usize * KEPT_MAX;
+    (KEPT_BYTES_ALL / all).clamp(KEPT_BYTES_MIN, KEPT_BYTES_MAX)
+}
+
+/// The datatypes that a target has been told, at the origin. The last used is the first.
+#[derive(Default)]
+pub(super) struct Told(Vec<One>);
+
+struct One {
+    number: u8,
+    /// It may have been freed since; then another has its description perhaps.
+    datatype: Weak<Datatype>,
+    description: Arc<[u8]>,
+}
+
+/// The way in which a request names its datatype.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Naming {
+    /// By its description alone.
+    Described,
+    /// By its description; it is kept under this number from now on.
+    Kept(u8),
+    /// By this number.
+    Known(u8),
+}
+
+impl Told {
+    /// Says how the next request names a datatype with this description, of `longest` bytes at most
+    /// if it is to be kept.
+    pub(super) fn name(
+        &mut self,
+        datatype: &Arc<Datatype>,
+        description: &Arc<[u8]>,
+        longest: usize,
+    ) -> Naming {
+        let is_derived = datatype.as_basic().is_none() && datatype.pair().is_none();
+        if !is_derived || description.len() > longest {
+            return Naming::Described;
+        }
+        // The address of a datatype is no other's while a weak reference is there.
+        let is_same = |one: &One| std::ptr::eq(one.datatype.as_ptr(), Arc::as_ptr(datatype));
+        let known = self.0.iter().position(is_same);
+        let known = known.or_else(|| self.0.iter().position(|one| one.description == *description));
+        if let Some(at) = known {
+            self.0[..=at].rotate_right(1);
+            self.0[0].datatype = Arc::downgrade(datatype);
+            return Naming::Known(self.0[0].number);
+        }
+        let number = match self.0.len() {
+            KEPT_MAX => self.0.pop().map_or(1, |oldest| oldest.number),
+            others => others as u8 + 1,
+        };
+        let one = One { number, datatype: Arc::downgrade(datatype), description: description.clone() };
+        self.0.insert(0, one);
+        Naming::Kept(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datatype::{Form, wire};
+    use crate::generated::constants as mpi;
+
+    fn row(count: i64) -> Arc<Datatype> {
+        let int = Datatype::predefined(mpi::MPI_INT).expect("predefined");
+        Arc::new(Datatype::contiguous(Form::Int, count, int).expect("a row"))
+    }
+
+    fn name(told: &mut Told, datatype: &Arc<Datatype>) -> Naming {
+        told.name(datatype, wire::description(datatype).expect("a short description"), 100)
+    }
+
+    #[test]
+    fn a_datatype_is_described_once() {
+        let (mut told, rows) = (Told::default(), [2, 3, 4, 5, 6].map(row));
+        for (row, number) in rows.iter().zip(1..=4) {
+            assert_eq!(name(&mut told, row), Naming::Kept(number));
+        }
+        assert_eq!(name(&mut told, &rows[0]), Naming::Known(1));
+        // The one that was not used for longest goes.
+        assert_eq!(name(&mut told, &rows[4]), Naming::Kept(2));
+        assert_eq!(name(&mut told, &rows[1]), Naming::Kept(3));
+        assert_eq!([0, 1, 3, 4].map(|i| name(&mut told, &rows[i])), [1, 3, 4, 2].map(Naming::Known));
+    }
+
+    #[test]
+    fn a_datatype_that_was_made_anew_is_known() {
+        let mut told = Told::default();
+        for round in 0..10 {
+            let expected = if round == 0 { Naming::Kept(1) } else { Naming::Known(1) };
+            assert_eq!(name(&mut told, &row(7)), expected);
+        }
+    }
+
+    #[test]
+    fn short_and_very_long_descriptions_are_told_each_time() {
+        let mut told = Told::default();
+        let int = Datatype::predefined(mpi::MPI_INT).expect("predefined");
+        assert_eq!(name(&mut told, int), Naming::Described);
+        let long = row(7);
+        let description = wire::description(&long).expect("a short description");
+        assert_eq!(told.name(&long, description, description.len() - 1), Naming::Described);
+        assert_eq!([1, 2, 16].map(kept_bytes_max), [KEPT_BYTES_MAX; 3]);
+        assert_eq!([1000, 1 << 20].map(kept_bytes_max), [16_777, KEPT_BYTES_MIN]);
+    }
+}

@@ -1,7 +1,7 @@
-/* window_closes WHAT: the calls that close epochs ask all targets before they wait for one, and each
-   target goes on as soon as it has finished itself. Rank 1 is stopped meanwhile (`complete`, `all`),
-   or posts only after rank 2 has gone on (`posts`). `unlock`: an unlock by messages finishes what
-   was called before without a flush of its own. */
+/* window_closes WHAT: the calls that close epochs ask all targets before they wait for one, and
+   each target goes on as soon as it has finished itself. Rank 1 is stopped meanwhile (`complete`,
+   `all`), or posts only after rank 2 has gone on (`posts`). `unlock`: an unlock by messages finishes
+   what was called before without a flush of its own. */
 #include "tool.h"
 #include <signal.h>
 #include <unistd.h>

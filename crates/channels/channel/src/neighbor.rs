@@ -14,7 +14,7 @@ use verbena_memory::Region;
 pub struct Refusal {
     /// True if there is no such memory, or not any more.
     pub is_gone: bool,
-    /// The same in words.
+    /// The reason in words.
     pub fault: Fault,
 }
 

@@ -1,8 +1,8 @@
 //! Memory that the program attached to a dynamic window (MPI-5.0, 12.2.5).
 
-use super::chunks::{Change, Chunks};
+use super::chunks::{Attached, Change, Chunks};
 use super::service::Place;
-use super::table::{self, Attached, SHORT_MAX, Table};
+use super::table::{self, SHORT_MAX, Table};
 use super::{Flavor, Win, error};
 use crate::error::Result;
 use crate::process::Process;

@@ -2,13 +2,42 @@
 //! chunks of limited length: one that comes or goes moves few others, wherever it lies. Each chunk
 //! has a slot for the place where other processes read it ([`super::table`]).
 
-use super::table::Attached;
 use std::ops::Range;
+use verbena_channel::heap::Ticket;
+use verbena_memory::Region;
 
 /// The most pieces of a chunk.
 pub(super) const CHUNK_MAX: usize = 256;
 /// A chunk with as few pieces joins the one beside it, if both have no more than twice as many.
 const FEW: usize = CHUNK_MAX / 4;
+
+/// A piece of attached memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Attached {
+    pub address: u64,
+    pub bytes: u64,
+    /// The ticket, if it lies in the node's heap.
+    pub ticket: Option<Ticket>,
+    pub region: Region,
+}
+
+impl Attached {
+    /// An entry for tests of what is told of it.
+    #[cfg(test)]
+    pub(super) fn told(address: u64, bytes: u64, ticket: Option<Ticket>) -> Attached {
+        Attached { address, bytes, ticket, region: Region::EMPTY }
+    }
+
+    /// An entry for tests of where it lies.
+    #[cfg(test)]
+    pub(super) fn of(region: Region) -> Attached {
+        Attached { address: region.address(), bytes: region.len() as u64, ticket: None, region }
+    }
+
+    pub(super) fn end(&self) -> u64 {
+        self.address + self.bytes
+    }
+}
 
 /// Pieces side by side in the order of addresses; never none.
 #[derive(Debug)]

@@ -14,13 +14,13 @@ use std::collections::{BTreeSet, VecDeque};
 /// The members that are looked at in one round of a wait, in turn.
 const LOOKS_MAX: usize = 64;
 
-/// What follows once everything that was called on a member is done there.
+/// The work that follows once everything that was called on a member is done there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Then {
     Nothing,
     /// The member hears that the access is complete (`MPI_Win_complete`).
     Complete,
-    /// Its lock of this kind is given back.
+    /// The lock of this kind is given back.
     Unlock(Kind),
 }
 
@@ -35,9 +35,9 @@ struct Ending {
 
 /// The thing that is waited for.
 enum Stage {
-    /// What the device does there, and was told to before this moment.
+    /// The device does there what was begun before this moment.
     Device(far::Moment),
-    /// What messages do, and the member's word that all of it is done.
+    /// Messages do so, and the member says that all of it is done.
     Messages(service::Moment),
 }
 

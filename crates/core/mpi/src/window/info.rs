@@ -29,7 +29,7 @@ enum When {
     Allocating,
 }
 
-/// What is so in a window, whatever the hints claim.
+/// The truth about a window, whatever the hints claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Truths {
     /// The parts of all members are of one size.

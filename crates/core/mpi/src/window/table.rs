@@ -17,7 +17,7 @@
 //!
 //! Only its member changes it, one thread at a time. Readers look again if the version changed.
 
-use super::chunks::{CHUNK_MAX, Change, Chunk, Chunks};
+use super::chunks::{Attached, CHUNK_MAX, Change, Chunk, Chunks};
 use verbena_channel::heap::Ticket;
 use verbena_memory::Region;
 
@@ -38,34 +38,6 @@ const NO_TICKET: u64 = u64::MAX;
 /// The looks at a table that changes before its reader lets others run: perhaps its member, whose
 /// core was taken away.
 const SPINS: u32 = 64;
-
-/// A piece of attached memory.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Attached {
-    pub address: u64,
-    pub bytes: u64,
-    /// The ticket, if it lies in the node's heap.
-    pub ticket: Option<Ticket>,
-    pub region: Region,
-}
-
-impl Attached {
-    /// An entry for tests of what is told of it.
-    #[cfg(test)]
-    pub(super) fn told(address: u64, bytes: u64, ticket: Option<Ticket>) -> Attached {
-        Attached { address, bytes, ticket, region: Region::EMPTY }
-    }
-
-    /// An entry for tests of where it lies.
-    #[cfg(test)]
-    pub(super) fn of(region: Region) -> Attached {
-        Attached { address: region.address(), bytes: region.len() as u64, ticket: None, region }
-    }
-
-    pub(super) fn end(&self) -> u64 {
-        self.address + self.bytes
-    }
-}
 
 /// A table, in these bytes of control words.
 #[derive(Clone, Copy)]
@@ -202,7 +174,7 @@ impl Table {
 /// anything: it stays within the table all the same.
 enum Runs {
     One(Run),
-    /// As many chunks of a block.
+    /// The first chunks of a block, as many.
     Listed(Region, usize),
 }
 

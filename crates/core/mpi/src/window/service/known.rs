@@ -2,8 +2,8 @@
 //! derived ones that it has read.
 
 use super::error;
+use super::kept::KEPT_MAX;
 use super::request::Elements;
-use super::told::KEPT_MAX;
 use crate::datatype::{Datatype, wire};
 use crate::error::Result;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ const READ_MAX: usize = 4;
 
 /// The datatypes that a target knows.
 pub(super) struct Known {
-    /// What each origin has told it to keep.
+    /// The datatypes that each origin has told it to keep, by number.
     kept: BTreeMap<i32, [Option<Arc<Datatype>>; KEPT_MAX]>,
     /// The longest description whose datatype is kept, in bytes.
     kept_bytes_max: usize,

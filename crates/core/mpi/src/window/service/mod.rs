@@ -10,7 +10,7 @@
 //! | `line` | the requests of an origin, in order |
 //! | `accumulating` | an accumulate whose data come in pieces |
 //! | `pieces` | the cut into those pieces |
-//! | `told`, `known` | datatypes that a target keeps for its origins |
+//! | `kept`, `known` | datatypes that a target keeps for its origins |
 //! | `locks` | origins that hold the lock or wait for it |
 //! | `order` | what an origin must not overtake |
 //! | [`shows`] | memory that origins read and write by themselves |
@@ -45,6 +45,7 @@ mod accumulating;
 mod calls;
 mod error;
 mod explanation;
+mod kept;
 mod known;
 mod line;
 mod locks;
@@ -57,7 +58,6 @@ mod pieces;
 pub mod request;
 pub mod shows;
 mod target;
-mod told;
 
 pub(super) use error::dead_holder;
 pub(super) use error::garbled_answer;

@@ -3,11 +3,11 @@
 //! An operation is over here when the origin's memory may be used again and its answer is there.
 //! Puts and accumulates have no answer: only a flush tells that the target has finished them.
 
+use super::kept::{Kept, Naming, kept_bytes_max};
 use super::operation::{Answer, Operation};
 use super::order::Order;
 use super::pieces::Pieces;
 use super::request::{Action, Elements, NUMBERS, Request, WITHIN_BYTES_MAX, combines};
-use super::told::{Naming, Told, kept_bytes_max};
 use super::{Addresses, answer_tag, payload_tag};
 use crate::datatype::{Datatype, wire};
 use crate::error::Result;
@@ -42,7 +42,7 @@ struct State {
     /// The operations that others must not overtake.
     order: Order,
     /// The datatypes that each target keeps for this origin.
-    told: BTreeMap<i32, Told>,
+    kept: BTreeMap<i32, Kept>,
 }
 
 /// A moment: what was begun before it, and what was not.
@@ -242,10 +242,10 @@ impl Origin {
         let mut state = self.state.lock();
         if let (Some(elements), Some(described)) = (action.elements_mut(), described) {
             let longest = kept_bytes_max(self.addresses.group.size());
-            let naming = state.told.entry(target).or_default().name(described.0, described.1, longest);
+            let naming = state.kept.entry(target).or_default().name(described.0, described.1, longest);
             (elements.kept, elements.datatype) = match naming {
                 Naming::Described => (0, &described.1[..]),
-                Naming::Kept(number) => (number, &described.1[..]),
+                Naming::New(number) => (number, &described.1[..]),
                 Naming::Known(number) => (number, &[][..]),
             };
         }

@@ -16,10 +16,10 @@
 //!
 //! Requests that access no memory end after byte 7. All numbers are little-endian. The datatype is
 //! as long as it is, so a request has no greatest length but [`BYTES_MAX`]. It has no bytes if the
-//! origin has told it before under the same number (`told.rs`).
+//! origin has told it before under the same number (`kept.rs`).
 
 use super::error;
-use super::told::KEPT_MAX;
+use super::kept::KEPT_MAX;
 use crate::datatype::wire;
 use crate::error::Result;
 use crate::op::{BUILTINS, Builtin};

@@ -1,5 +1,6 @@
 //! The target's side: it takes requests from the engine and sorts them by origin.
 
+use super::kept::kept_bytes_max;
 use super::known::Known;
 use super::line::{Arrived, Helpers, Line};
 use super::locks::Locks;
@@ -7,7 +8,6 @@ use super::notes::Notes;
 use super::outbox::Outbox;
 use super::request::BYTES_MAX;
 use super::shows::Shows;
-use super::told::kept_bytes_max;
 use super::{Addresses, Counts, Exposed, REQUEST_TAG, error};
 use crate::error::Error;
 use crate::process::Access;

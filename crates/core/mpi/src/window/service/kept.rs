@@ -24,13 +24,13 @@ pub(super) fn kept_bytes_max(members: i32) -> usize {
     (KEPT_BYTES_ALL / all).clamp(KEPT_BYTES_MIN, KEPT_BYTES_MAX)
 }
 
-/// The datatypes that a target has been told, at the origin. The last used is the first.
+/// The datatypes that a target keeps, as the origin knows it. The last used is the first.
 #[derive(Default)]
-pub(super) struct Told(Vec<One>);
+pub(super) struct Kept(Vec<One>);
 
 struct One {
     number: u8,
-    /// It may have been freed since; then another has its description perhaps.
+    /// The datatype that was named last, which may have been freed since.
     datatype: Weak<Datatype>,
     description: Arc<[u8]>,
 }
@@ -38,15 +38,15 @@ struct One {
 /// The way in which a request names its datatype.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Naming {
-    /// By its description alone.
+    /// The description alone names it.
     Described,
-    /// By its description; it is kept under this number from now on.
-    Kept(u8),
-    /// By this number.
+    /// The description names it, and it is kept under this number from now on.
+    New(u8),
+    /// This number names it.
     Known(u8),
 }
 
-impl Told {
+impl Kept {
     /// Says how the next request names a datatype with this description, of `longest` bytes at most
     /// if it is to be kept.
     pub(super) fn name(
@@ -74,7 +74,7 @@ impl Told {
         };
         let one = One { number, datatype: Arc::downgrade(datatype), description: description.clone() };
         self.0.insert(0, one);
-        Naming::Kept(number)
+        Naming::New(number)
     }
 }
 
@@ -89,40 +89,40 @@ mod tests {
         Arc::new(Datatype::contiguous(Form::Int, count, int).expect("a row"))
     }
 
-    fn name(told: &mut Told, datatype: &Arc<Datatype>) -> Naming {
-        told.name(datatype, wire::description(datatype).expect("a short description"), 100)
+    fn name(kept: &mut Kept, datatype: &Arc<Datatype>) -> Naming {
+        kept.name(datatype, wire::description(datatype).expect("a short description"), 100)
     }
 
     #[test]
     fn a_datatype_is_described_once() {
-        let (mut told, rows) = (Told::default(), [2, 3, 4, 5, 6].map(row));
+        let (mut kept, rows) = (Kept::default(), [2, 3, 4, 5, 6].map(row));
         for (row, number) in rows.iter().zip(1..=4) {
-            assert_eq!(name(&mut told, row), Naming::Kept(number));
+            assert_eq!(name(&mut kept, row), Naming::New(number));
         }
-        assert_eq!(name(&mut told, &rows[0]), Naming::Known(1));
+        assert_eq!(name(&mut kept, &rows[0]), Naming::Known(1));
         // The one that was not used for longest goes.
-        assert_eq!(name(&mut told, &rows[4]), Naming::Kept(2));
-        assert_eq!(name(&mut told, &rows[1]), Naming::Kept(3));
-        assert_eq!([0, 1, 3, 4].map(|i| name(&mut told, &rows[i])), [1, 3, 4, 2].map(Naming::Known));
+        assert_eq!(name(&mut kept, &rows[4]), Naming::New(2));
+        assert_eq!(name(&mut kept, &rows[1]), Naming::New(3));
+        assert_eq!([0, 1, 3, 4].map(|i| name(&mut kept, &rows[i])), [1, 3, 4, 2].map(Naming::Known));
     }
 
     #[test]
     fn a_datatype_that_was_made_anew_is_known() {
-        let mut told = Told::default();
+        let mut kept = Kept::default();
         for round in 0..10 {
-            let expected = if round == 0 { Naming::Kept(1) } else { Naming::Known(1) };
-            assert_eq!(name(&mut told, &row(7)), expected);
+            let expected = if round == 0 { Naming::New(1) } else { Naming::Known(1) };
+            assert_eq!(name(&mut kept, &row(7)), expected);
         }
     }
 
     #[test]
     fn short_and_very_long_descriptions_are_told_each_time() {
-        let mut told = Told::default();
+        let mut kept = Kept::default();
         let int = Datatype::predefined(mpi::MPI_INT).expect("predefined");
-        assert_eq!(name(&mut told, int), Naming::Described);
+        assert_eq!(name(&mut kept, int), Naming::Described);
         let long = row(7);
         let description = wire::description(&long).expect("a short description");
-        assert_eq!(told.name(&long, description, description.len() - 1), Naming::Described);
+        assert_eq!(kept.name(&long, description, description.len() - 1), Naming::Described);
         assert_eq!([1, 2, 16].map(kept_bytes_max), [KEPT_BYTES_MAX; 3]);
         assert_eq!([1000, 1 << 20].map(kept_bytes_max), [16_777, KEPT_BYTES_MIN]);
     }

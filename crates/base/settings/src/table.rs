@@ -443,8 +443,7 @@ settings! {
 
     /// reads and writes of many pieces of a file go through io_uring, where the kernel allows it
     FILE_IO_URING: Flag(true), File, None, Process, Start, "";
-    /// threads that carry out operations on files beside the program; if none of those that wait is
-    /// begun for a second, one more, up to 16 times as many
+    /// threads that work on files beside the program; up to 16 times as many while some are stuck
     FILE_THREADS_MAX: Number(4, 1..=256), File, None, Process, Start, "MPI-5.0, 14.4.1";
     /// operations on files that wait for such a thread at most; the call that starts one more
     /// carries it out itself

@@ -191,7 +191,7 @@ impl Far {
     }
 
     /// Returns whether the operations on `target` from before `moment` are over: what they wrote is
-    /// in the target's memory, or goes there as messages ([`Service::flush`]).
+    /// in the target's memory, or goes there as messages, for which a flush waits.
     pub fn is_over(&self, access: &mut impl Access, target: i32, moment: Moment) -> bool {
         let mut state = self.state.lock();
         state.relations.get_mut(&target).is_none_or(|relation| relation.is_over(access, moment))

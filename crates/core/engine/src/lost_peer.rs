@@ -38,6 +38,11 @@ impl Engine {
         self.loss_under(context, peer, 0)
     }
 
+    /// The reason why nothing may come any more from this process, in whatever context.
+    pub fn loss_of(&self, peer: Peer) -> Option<Failure> {
+        self.state.is_broken(peer).then(|| self.state.failure_of(peer))
+    }
+
     /// Like [`Engine::loss`], for a message with this tag.
     #[inline]
     pub(crate) fn loss_under(&self, context: u64, peer: Option<Peer>, tag: i32) -> Option<Failure> {

@@ -116,6 +116,10 @@ impl Chunks {
 
     /// Adds a piece where the chunk is full.
     fn insert_beside(&mut self, (at, i): (usize, usize), new: Attached) -> Change {
+        if i == CHUNK_MAX && self.chunks.get(at + 1).is_some_and(|next| next.pieces.len() < CHUNK_MAX) {
+            self.chunks[at + 1].pieces.insert(0, new);
+            return Change { pieces: Some((at + 1, 0)), new: None, chunks: at + 1..at + 2 };
+        }
         // Programs attach memory upwards or downwards: full chunks stay behind.
         if i == 0 || i == CHUNK_MAX {
             let place = at + usize::from(i > 0);
@@ -247,6 +251,19 @@ mod tests {
         let all: Vec<u64> = known.keys().copied().collect();
         all.iter().for_each(|address| assert!(chunks.remove(*address).is_some()));
         check(&chunks, &BTreeMap::new());
+    }
+
+    /// Pieces that come downwards behind others that came upwards share chunks.
+    #[test]
+    fn pieces_that_come_downwards_behind_a_full_chunk_share_one() {
+        let (mut chunks, mut known) = (Chunks::default(), BTreeMap::new());
+        let upwards = (0..CHUNK_MAX as u64).map(|i| i * 10);
+        for address in upwards.chain((100_000..200_000).rev().step_by(10)) {
+            chunks.insert(piece(address, 10)).unwrap();
+            known.insert(address, 10);
+        }
+        check(&chunks, &known);
+        assert!(chunks.slots() <= 2 * known.len() / CHUNK_MAX + 2, "{}", chunks.slots());
     }
 
     /// Chunks that pieces have left join others, so that slots do not run away.

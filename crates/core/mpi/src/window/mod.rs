@@ -152,20 +152,19 @@ impl Win {
         self.comm.group()
     }
 
-    /// The error of waiting for other members, one of which is lost: it may have a lock, or a place
-    /// in the queue for one. A process that goes on after deaths waits for the launcher's word.
+    /// A member that is lost, and the error of waiting: it may have a lock, or a place in the queue
+    /// for one. A process that goes on after deaths waits for the launcher's word.
     #[cold]
-    fn lost_member(&self, process: &Process) -> Option<Error> {
+    fn lost_member(&self, process: &Process) -> Option<(i32, Error)> {
         let goes_on = process.goes_on();
-        let mut members = self.group().members().iter().filter(|&&peer| peer != process.me());
+        let mut members = (0..).zip(self.group().members()).filter(|&(_, &peer)| peer != process.me());
         let loss = process.look(|engine| {
-            // The context counts only where no process is named.
-            members.find_map(|peer| {
-                let is_told = !goes_on || engine.dead().contains(peer);
-                if is_told { engine.loss(0, Some(*peer)) } else { None }
+            members.find_map(|(rank, &peer)| {
+                let is_told = !goes_on || engine.dead().contains(&peer);
+                Some((rank, engine.loss_of(peer).filter(|_| is_told)?))
             })
         });
-        loss.map(failure_error)
+        loss.map(|(rank, failure)| (rank, failure_error(failure)))
     }
 
     /// Returns whether a message of the window's own may be awaited here, see [`Comm::may_hear`].

@@ -270,7 +270,8 @@ impl Win {
             return Ok(());
         }
         words.await_turn(ticket, self.rank());
-        let (mut rounds, mut losses, since) = (0_u32, 0, Instant::now());
+        let known = || process.look(|engine| engine.losses());
+        let (mut rounds, mut losses, since) = (0_u32, known(), Instant::now());
         let next = process.wait_for(
             |_| self.awaited_lock(rank, kind),
             |process| match lock.try_enter(ticket, kind) {
@@ -282,13 +283,12 @@ impl Win {
                         return Some(Err(dead_holder(holder, rank as i32, process.goes_on())));
                     }
                     rounds = rounds.wrapping_add(1);
-                    let known = process.look(|engine| engine.losses());
-                    let is_news = std::mem::replace(&mut losses, known) != known;
-                    // All that wait behind this place see the loss too.
-                    (is_news || is_round_to_look(rounds))
-                        .then(|| self.lost_member(process))
-                        .flatten()
-                        .map(Err)
+                    let is_news = std::mem::replace(&mut losses, known()) != losses;
+                    let lost = (is_news || is_round_to_look(rounds)).then(|| self.lost_member(process));
+                    let (rank, error) = lost.flatten()?;
+                    // This place in the queue is never given on: all behind it must know.
+                    words.note_dead_holder(rank);
+                    Some(Err(error))
                 }
                 Attempt::Entered { next } => Some(Ok(next)),
             },

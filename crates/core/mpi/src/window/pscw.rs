@@ -20,6 +20,7 @@ use crate::generated::constants as mpi;
 use crate::group::Group;
 use crate::process::{Process, failure_error};
 use crate::request::{Active, Direction};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use verbena_channel::mark::Mark;
 use verbena_engine::{Mode, Posted, ReceiveRequest, SendRequest};
@@ -74,7 +75,7 @@ impl Win {
     pub(super) fn await_post(&self, process: &Process, rank: i32) -> Result<()> {
         if self.meets_in_words(process, rank) {
             let own = self.local.control.words();
-            return self.await_words(process, &[rank], || own.take_post(rank));
+            return self.await_words(process, &|| vec![rank], || own.take_post(rank));
         }
         let Some(post) = self.meetings.lock().posts.remove(&rank) else { return Ok(()) };
         let outcome = crate::point::wait(process, &post);
@@ -99,8 +100,10 @@ impl Win {
 
     /// Tells each of these members that the access is complete, as soon as it has posted.
     fn complete_posted(&self, process: &Process, due: Vec<i32>) -> Result<()> {
-        let (mut left, mut outcome) = (due.clone(), Ok(()));
-        let awaited = self.await_words(process, &due, || {
+        let (left, mut outcome) = (RefCell::new(due), Ok(()));
+        // Those that were told may go: only the others are waited for.
+        let awaited = self.await_words(process, &|| left.borrow().clone(), || {
+            let mut left = left.borrow_mut();
             left.retain(|&rank| match self.take_post(process, rank) {
                 None => true,
                 Some(posted) => {
@@ -112,7 +115,11 @@ impl Win {
             left.is_empty()
         });
         // If one of them is lost, the others hear all the same that nothing comes.
-        let told = left.into_iter().map(|rank| self.tell_complete(process, rank)).fold(Ok(()), Result::and);
+        let told = left
+            .into_inner()
+            .into_iter()
+            .map(|rank| self.tell_complete(process, rank))
+            .fold(Ok(()), Result::and);
         outcome.and(awaited).and(told)
     }
 
@@ -161,7 +168,7 @@ impl Win {
     pub fn wait(&self, process: &Process) -> Result<()> {
         self.epochs.lock().check_exposed("MPI_Win_wait")?;
         let origins = self.meetings.lock().origins.clone();
-        self.await_words(process, &origins, || self.are_complete(process))?;
+        self.await_words(process, &|| origins.clone(), || self.are_complete(process))?;
         self.end_exposure()
     }
 
@@ -253,7 +260,12 @@ impl Win {
 
     /// Waits until `is_done`, which the members of these ranks bring about in mapped words. An
     /// error if one of them is lost.
-    fn await_words(&self, process: &Process, ranks: &[i32], mut is_done: impl FnMut() -> bool) -> Result<()> {
+    fn await_words(
+        &self,
+        process: &Process,
+        ranks: &dyn Fn() -> Vec<i32>,
+        mut is_done: impl FnMut() -> bool,
+    ) -> Result<()> {
         let looks = if process.may_spin() { LOOKS } else { 1 };
         for _ in 0..looks {
             if is_done() {
@@ -262,7 +274,7 @@ impl Win {
             std::hint::spin_loop();
         }
         let mut slept = process.slept();
-        let awaited = |_: &Process| self.awaited_epoch(ranks);
+        let awaited = |_: &Process| self.awaited_epoch(&ranks());
         process.wait_for(awaited, |process| {
             if is_done() {
                 return Some(Ok(()));
@@ -271,8 +283,8 @@ impl Win {
             if std::mem::replace(&mut slept, sleeps) == sleeps {
                 return None;
             }
-            let mut peers = ranks.iter().map(|&rank| self.group().peer(rank));
-            let loss = process.look(|engine| peers.find_map(|peer| engine.loss(0, Some(peer))));
+            let mut peers = ranks().into_iter().map(|rank| self.group().peer(rank));
+            let loss = process.look(|engine| peers.find_map(|peer| engine.loss_of(peer)));
             loss.map(|loss| Err(failure_error(loss)))
         })
     }

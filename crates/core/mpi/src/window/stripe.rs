@@ -82,7 +82,7 @@ impl<F: Fn(u32) -> bool + Sync> Pause for F {
 /// A call of the program may wait long, and learns of losses.
 impl Pause for Process {
     fn pause(&self, holder: u32) -> bool {
-        yield_core(holder) || self.look(|engine| engine.loss(0, Some(holder)).is_some())
+        yield_core(holder) || self.look(|engine| engine.dead().contains(&holder))
     }
 
     fn outlast(&self, holder: u32, is_over: &dyn Fn() -> bool) {

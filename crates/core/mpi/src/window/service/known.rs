@@ -40,14 +40,15 @@ impl Known {
             let kept = self.kept.get(&origin).and_then(|all| all.get(place)?.clone());
             return kept.ok_or_else(|| error::untold(origin, number));
         }
-        if described.len() > self.kept_bytes_max {
-            return Err(error::untold(origin, number));
-        }
-        let datatype = self.read(described)?;
+        // The origin goes on to name what it told last, be it taken or not.
+        let datatype = match described.len() > self.kept_bytes_max {
+            true => Err(error::untold(origin, number)),
+            false => self.read(described),
+        };
         if let Some(place) = self.kept.entry(origin).or_default().get_mut(place) {
-            *place = Some(datatype.clone());
+            *place = datatype.as_ref().ok().cloned();
         }
-        Ok(datatype)
+        datatype
     }
 
     fn read(&mut self, description: &[u8]) -> Result<Arc<Datatype>> {

@@ -140,7 +140,8 @@ impl Mapping {
         // by their creator's promise. The kernel checks both, as it does for calls on other
         // processes.
         let copied = unsafe {
-            let me = libc::getpid();
+            // Any thread's number stands for the process; its first thread may have ended.
+            let me = libc::syscall(libc::SYS_gettid) as libc::pid_t;
             libc::process_vm_readv(me, into.as_ptr(), into.len() as _, from.as_ptr(), from.len() as _, 0)
         };
         let error = std::io::Error::last_os_error().raw_os_error();

@@ -42,8 +42,9 @@ impl OpenFile {
         let file_system = file_system_of(&file);
         let is_memory = matches!(file_system.name, "tmpfs" | "ramfs");
         let uses_ring = may_use_ring && !is_stream && !is_memory;
-        let may_map = !is_stream && file_system.has_coherent_pages() && is_read_and_written(&file);
-        let has_limit = size_limit().is_some() && file.metadata()?.is_file();
+        let is_file = file.metadata()?.is_file();
+        let may_map = is_file && file_system.has_coherent_pages() && is_read_and_written(&file);
+        let has_limit = is_file && size_limit().is_some();
         let file = Kept::marked(file)?;
         Ok(OpenFile { file, is_stream, has_limit, file_system, uses_ring, may_map })
     }

@@ -163,8 +163,7 @@ fn wait_for_begin(shared: &Arc<Shared>) {
     serve(shared);
 }
 
-/// Runs jobs until there has been none for a while. One thread more than there should be ends as
-/// soon as there is none.
+/// Runs jobs until there has been none for a while.
 fn serve(shared: &Arc<Shared>) {
     STARTED.fetch_add(1, Ordering::Relaxed);
     let mut state = shared.lock();
@@ -178,10 +177,6 @@ fn serve(shared: &Arc<Shared>) {
             }
             job();
             state = shared.lock();
-        }
-        if state.threads > shared.threads_max {
-            state.threads -= 1;
-            return;
         }
         state.idle += 1;
         let waited = shared.ready.wait_timeout_while(state, IDLE_MAX, |state| state.jobs.is_empty());

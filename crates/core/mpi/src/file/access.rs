@@ -12,6 +12,7 @@ use crate::generated::constants as mpi;
 use crate::info::Info;
 use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
+use verbena_storage::Lane;
 
 /// A view and the individual file pointer in it, in bytes of the stream.
 pub(super) struct Pointer {
@@ -83,10 +84,18 @@ impl File {
         Ok(memory)
     }
 
-    /// Moves the bytes of an access, of a stream after all that this process began before.
+    /// Moves the bytes of an access, of a stream after all that this process began before in this
+    /// direction.
     pub(super) fn carry_out_in_order(&self, access: &Access) -> Result<Moved> {
-        let _turn = self.disk.is_stream().then(|| self.lane.enter());
+        let is_in_turn = self.disk.is_stream() && access.bytes > 0;
+        let _turn = is_in_turn.then(|| self.lane(access.direction).enter());
         self.carry_out(access)
+    }
+
+    /// The order of accesses of a stream. Who waits for bytes must be able to send those that are
+    /// asked for.
+    pub(super) fn lane(&self, direction: Direction) -> &Lane {
+        &self.lanes[usize::from(direction == Direction::Write)]
     }
 
     /// Finds the place of an access. The file pointer moves on by all that is asked for.

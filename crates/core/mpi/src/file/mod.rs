@@ -82,8 +82,8 @@ pub struct File {
     split: Mutex<Option<split::Begun>>,
     /// The lock that keeps accesses of this process apart in atomic mode.
     turn: Mutex<()>,
-    /// The order of accesses, if the file is a stream: it is used then only.
-    lane: Lane,
+    /// The order of reads and that of writes, if the file is a stream: they are used then only.
+    lanes: [Lane; 2],
     is_atomic: AtomicBool,
     /// Set while this process has written something and not synchronised it.
     is_written: AtomicBool,

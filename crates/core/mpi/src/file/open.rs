@@ -104,7 +104,7 @@ impl File {
             shared: SharedPointer::new(shared, position > 0),
             split: Mutex::new(None),
             turn: Mutex::new(()),
-            lane: Lane::new(pool()),
+            lanes: [(); 2].map(|()| Lane::new(pool())),
             is_atomic: AtomicBool::new(false),
             is_written: AtomicBool::new(false),
             is_delete_due: AtomicBool::new(mode.has(mpi::MPI_MODE_DELETE_ON_CLOSE)),

@@ -55,7 +55,7 @@ pub(super) enum Starter {
 
 /// Runs `work` beside the program. Those of a stream run one after the other.
 pub(super) fn run_beside(
-    starter: Starter,
+    (starter, direction): (Starter, Direction),
     file: &Arc<File>,
     waker: CurrentWaiter,
     work: impl FnOnce(&File) -> Result<usize> + Send + 'static,
@@ -68,7 +68,7 @@ pub(super) fn run_beside(
     });
     let handed = match starter {
         _ if file.disk.is_stream() => {
-            file.lane.push(job);
+            file.lane(direction).push(job);
             Ok(())
         }
         Starter::Call => POOL.submit(job),
@@ -106,7 +106,8 @@ impl File {
         if access.bytes == 0 || access.view.representation.calls_program(access.direction) {
             return Active::Done(outcome_of(self.carry_out_in_order(&access).map(|moved| moved.memory)));
         }
+        let how = (Starter::Call, access.direction);
         let work = move |file: &File| file.carry_out(&access).map(|moved| moved.memory);
-        Active::File(run_beside(Starter::Call, self, waker, work))
+        Active::File(run_beside(how, self, waker, work))
     }
 }

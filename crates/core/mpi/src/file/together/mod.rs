@@ -259,8 +259,9 @@ impl Together {
             return Ok(Stage::Alone(Some(operation)));
         }
         let access = access.clone();
+        let how = (Starter::Task, access.direction);
         let work = move |file: &File| file.carry_out(&access).map(|moved| moved.memory);
-        Ok(Stage::Alone(Some(run_beside(Starter::Task, file, process.waker().clone(), work))))
+        Ok(Stage::Alone(Some(run_beside(how, file, process.waker().clone(), work))))
     }
 
     /// Tells all whether this process has failed to move bytes, after the last round. A mistake in
@@ -301,6 +302,7 @@ impl File {
             run_bytes: access.view.run_bytes().min(access.bytes as u64),
             may_share: access.view.is_distinct()
                 && !self.is_atomic()
+                && !self.disk.is_stream()
                 && !self.mode.has(mpi::MPI_MODE_SEQUENTIAL),
             size,
         })

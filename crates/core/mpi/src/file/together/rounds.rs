@@ -152,7 +152,7 @@ fn start_write(
         }
         return None;
     }
-    Some((run_beside(Starter::Task, file, process.waker().clone(), write), None))
+    Some((run_beside((Starter::Task, Direction::Write), file, process.waker().clone(), write), None))
 }
 
 /// Starts to read a stretch.
@@ -167,7 +167,7 @@ fn start_read(
     let read = move |file: &File| file.read_stretch(memory, start, &coverage);
     let operation = match is_at_once {
         true => Operation::ended(read(file)),
-        false => run_beside(Starter::Task, file, process.waker().clone(), read),
+        false => run_beside((Starter::Task, Direction::Read), file, process.waker().clone(), read),
     };
     (operation, Some(stretch))
 }

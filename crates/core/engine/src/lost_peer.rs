@@ -148,7 +148,7 @@ impl EngineState {
     pub(crate) fn suspect(&mut self, peer: Peer) {
         match self.goes_on {
             false => self.fail_awaiting(peer),
-            true if self.dead.contains(&peer) => {}
+            true if self.dead.contains(&peer) || self.has_left(peer) => {}
             true => self.suspects.push(peer),
         }
     }

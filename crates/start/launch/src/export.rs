@@ -35,12 +35,13 @@ pub fn variables(
     exports: &Exports,
     all: impl Iterator<Item = (OsString, OsString)>,
 ) -> Vec<(OsString, OsString)> {
-    let goes = |name: &OsStr| {
-        let ours = name.as_bytes().starts_with(b"VERBENA_") || name == LIBRARIES;
+    let goes = |name: &OsStr, value: &OsStr| {
+        // An empty one would only take away what the other host has.
+        let ours = name.as_bytes().starts_with(b"VERBENA_") || name == LIBRARIES && !value.is_empty();
         ours || exports.names.iter().any(|named| named == name)
             || exports.all && !LOCAL.iter().any(|local| name == *local)
     };
-    all.filter(|(name, _)| goes(name)).collect()
+    all.filter(|(name, value)| goes(name, value)).collect()
 }
 
 /// The parts with absolute directories: our own, if a part has no `-wdir`.

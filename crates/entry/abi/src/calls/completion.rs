@@ -176,12 +176,14 @@ pub fn testall(_count: i32, requests: &mut [MPI_Request], flag: OutFlag, statuse
     let mut several = Several::new(statuses);
     for (place, (handle, pending)) in requests.iter_mut().zip(&pending).enumerate() {
         let outcome = match pending.look(process(), true) {
-            State::Ended(outcome) | State::InDoubt(outcome) => Some(outcome),
+            State::Ended(outcome) => {
+                retire(process(), handle, pending)?;
+                Some(outcome)
+            }
+            // In doubt since a moment ago: the receive stays posted.
+            State::InDoubt(outcome) => Some(outcome),
             State::Pending | State::Inactive => None,
         };
-        if outcome.is_some() {
-            retire(process(), handle, pending)?;
-        }
         several.ended(place, pending, outcome);
     }
     several.conclude(requests.len())
@@ -197,7 +199,7 @@ pub(super) fn doubts(pending: &[Pending]) -> Vec<(usize, Outcome)> {
         },
     };
     // Without a death there are none.
-    if !process().goes_on() {
+    if process().look(|engine| engine.dead().is_empty()) {
         return Vec::new();
     }
     pending.iter().enumerate().filter_map(in_doubt).collect()

@@ -93,11 +93,12 @@ impl Engine {
     #[inline]
     pub fn is_pending(&self, request: RequestId) -> bool {
         let is_under_way = self.state.requests.get(request.into()).is_some_and(|request| !request.is_over());
-        is_under_way && !self.is_in_doubt(request)
+        is_under_way && !(self.state.any_broken && self.is_in_doubt(request))
     }
 
     /// Returns whether this is a receive that may wait for ever ([`crate::Failure::InDoubt`]).
-    #[inline]
+    #[cold]
+    #[inline(never)]
     pub fn is_in_doubt(&self, request: RequestId) -> bool {
         self.state.doubt(request.into()).is_some()
     }

@@ -10,7 +10,7 @@ use crate::request::{Active, Both, Direction, Outcome};
 use std::sync::Arc;
 use verbena_channel::Peer;
 use verbena_channel::mark::Mark;
-use verbena_engine::{Envelope, MessageId, Mode, ReceiveRequest, SendRequest};
+use verbena_engine::{Envelope, MessageId, Mode, ReceiveRequest, RequestId, SendRequest};
 use verbena_hang::{Awaited, Message};
 use verbena_memory::{Buffer, Owned};
 use verbena_waiting::lock::Lock;
@@ -109,13 +109,17 @@ pub fn exchange(
     Active::Both(Arc::new(Lock::new(Both { send, receive, _owner: owner })))
 }
 
+/// Waits for an operation of the engine. One that is in doubt fails.
+fn wait_for_good(process: &Process, direction: Direction, id: RequestId) -> Outcome {
+    Outcome::of(direction, process.finish_request(id))
+}
+
 /// Waits for the operation. The outcome holds its error.
 #[inline]
 pub fn wait(process: &Process, active: &Active) -> Outcome {
     match active {
         Active::Done(outcome) => outcome.clone(),
-        // One that is in doubt fails.
-        Active::Engine(direction, id) => Outcome::of(*direction, process.finish_request(*id)),
+        Active::Engine(direction, id) => wait_for_good(process, *direction, *id),
         other => process.wait_for(|process| awaited(process, other), |process| other.poll(process)),
     }
 }

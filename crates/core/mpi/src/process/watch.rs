@@ -127,6 +127,8 @@ impl Process {
 
     /// Finds out whether the peers that a channel has lost are dead. Nobody waits for longer than
     /// the launcher's word takes, and for one that lives [`NEWS_TIME_MAX`] once.
+    #[cold]
+    #[inline(never)]
     pub(super) fn clear_suspects(&self) {
         while self.goes_on()
             && let Some(peer) = self.look(|engine| engine.suspect())

@@ -32,7 +32,7 @@ pub(super) fn elements(address: Address, count: i64, datatype: &Arc<Datatype>) -
     Ok((args::buffer(address, count, datatype)?, point::mark(datatype, count)))
 }
 
-#[inline]
+#[inline(always)]
 fn send_mode(
     b: Address,
     count: i64,

@@ -370,7 +370,7 @@ mod tests {
             ("-np 2 --tag-output --output-filename o --oversubscribe --allow-run-as-root x", 2),
             ("-bootstrap fork -outfile-pattern o.%r -np 2 -print-rank-map x", 2),
             ("-launcher ssh -launcher-exec /usr/bin/ssh -enable-x -print-all-exitcodes -n 2 x", 2),
-            ("-disable-hostname-propagation -localhost a -order-nodes UP -gpus-per-proc AUTO -n 2 x", 2),
+            ("-disable-hostname-propagation -localhost a -n 2 x", 2),
             ("--pernode --bind-to-core -H a,b x", 2),
             ("--output tag --personality ompi --cpus-per-proc 1 -np 2 x", 2),
         ] {

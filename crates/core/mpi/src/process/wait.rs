@@ -100,8 +100,8 @@ impl Process {
         }
     }
 
-    /// Waits for a pending request and takes its completion. A receive that is in doubt fails. Not in
-    /// line: the calls that wait are short where they need not.
+    /// Waits for a pending request and takes its completion. A receive that is in doubt fails. Not
+    /// in line: the calls that wait are short where they need not.
     #[inline(never)]
     pub fn finish_request(&self, request: RequestId) -> Completion {
         self.wait_for(

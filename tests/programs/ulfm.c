@@ -1,18 +1,10 @@
 /* Processes that are lost, and the others that go on (ULFM). The argument says what is tried. */
-#include "check.h"
-#include <signal.h>
+#include "deaths.h"
 #include <sys/time.h>
-#include <unistd.h>
-
-static int rank, size;
 
 static void die(int signal) {
     (void)signal;
     kill(getpid(), SIGKILL);
-}
-
-static int is(int code, int class) {
-    return class_of(code) == class;
 }
 
 /* Nobody is lost: every call says so. */
@@ -384,10 +376,7 @@ static void kills(int victims, int seed) {
 
 int main(int argc, char **argv) {
     const char *way = argc > 1 ? argv[1] : "";
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    begin(&argc, &argv);
     if (!strcmp(way, "nobody"))
         nobody();
     else if (!strcmp(way, "revoked"))

@@ -1,21 +1,6 @@
 /* Requests in a job that loses a process (ULFM). The argument says what is tried; the last rank
    dies. */
-#include "check.h"
-#include <signal.h>
-#include <unistd.h>
-
-static int rank, size, victim;
-
-static int is(int code, int class) {
-    return class_of(code) == class;
-}
-
-/* All are ready for a death; the last rank dies. */
-static void let_die(void) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == victim)
-        kill(getpid(), SIGKILL);
-}
+#include "deaths.h"
 
 static void acknowledge(MPI_Comm comm) {
     int count = 0;
@@ -249,12 +234,8 @@ static void ishrink(void) {
 
 int main(int argc, char **argv) {
     const char *way = argc > 1 ? argv[1] : "";
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    begin(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    victim = size - 1;
     if (!strcmp(way, "pending"))
         pending();
     else if (!strcmp(way, "later"))

@@ -1,26 +1,12 @@
 /* Windows and files in a job that loses a process (ULFM). The argument says what is tried; the last
    rank dies. */
-#include "check.h"
-#include <signal.h>
-#include <unistd.h>
-
-static int rank, size, victim;
-
-static int is(int code, int class) {
-    return class_of(code) == class;
-}
+#include "deaths.h"
 
 static MPI_Win window(int **memory) {
     MPI_Win win;
     CHECK(MPI_Win_allocate(4096, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, memory, &win) == MPI_SUCCESS);
     MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
     return win;
-}
-
-static void let_die(void) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == victim)
-        kill(getpid(), SIGKILL);
 }
 
 /* Waits until the death is known, so that what follows meets a process that is known to be dead. */
@@ -109,11 +95,7 @@ static void file(const char *path) {
 
 int main(int argc, char **argv) {
     const char *way = argc > 1 ? argv[1] : "";
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    victim = size - 1;
+    begin(&argc, &argv);
     if (!strcmp(way, "fence"))
         fence();
     else if (!strcmp(way, "start"))

@@ -1,19 +1,12 @@
 /* A program that knows nothing of lost processes, though errors do not end it: its last rank is
    killed, and the others wait for it. The argument says how. */
-#include "check.h"
-#include <signal.h>
-#include <unistd.h>
+#include "deaths.h"
 
 int main(int argc, char **argv) {
-    int rank, size, got, flag = 0;
+    int got, flag = 0;
     MPI_Request request;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == size - 1)
-        kill(getpid(), SIGKILL);
+    begin(&argc, &argv);
+    let_die();
     if (argc > 1 && !strcmp(argv[1], "polls")) {
         MPI_Irecv(&got, 1, MPI_INT, size - 1, 0, MPI_COMM_WORLD, &request);
         while (!flag)

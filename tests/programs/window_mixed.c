@@ -1,7 +1,6 @@
-/* window_mixed [loop]: one window whose members are partly on the same node, where they have each
+/* One window whose members are partly on the same node, where they have each
    other's memory mapped, and partly on another. All change the same elements, each puts into its own
-   place everywhere, counters are guarded by locks, and groups post and start across the nodes. With
-   `loop` the puts and their look go on for ever, until something fails: what was flushed is there. */
+   place everywhere, counters are guarded by locks, and groups post and start across the nodes. */
 #include "tool.h"
 
 enum { ROUNDS = 60, LONG = 3000, WORDS = 16 };
@@ -94,16 +93,6 @@ int main(int argc, char **argv) {
     MPI_Win_allocate((WORDS + size * LONG) * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
     memset(memory, 0, WORDS * sizeof(long));
     MPI_Barrier(MPI_COMM_WORLD);
-    if (argc > 1) {
-        MPI_Win_lock_all(0, win);
-        for (long round = 0;; round++) {
-            put_and_get((rank + 1) % size, 1000003L * round);
-            if (round == 20 && rank == 0) {
-                printf("it loops, %llu by device\n", read_pvar(device));
-                fflush(stdout);
-            }
-        }
-    }
     all_locked();
     exclusive();
     groups();

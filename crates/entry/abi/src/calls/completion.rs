@@ -168,22 +168,18 @@ pub fn waitall_from(done: usize, requests: &mut [MPI_Request], statuses: Statuse
 }
 
 /// `MPI_Testall`: all or none.
-pub fn testall(_count: i32, requests: &mut [MPI_Request], flag: OutFlag, statuses: StatusesOut) -> Outcomes {
+pub fn testall(
+    _count: i32,
+    requests: &mut [MPI_Request],
+    flag: OutFlag,
+    mut statuses: StatusesOut,
+) -> Outcomes {
     process().poll();
     if all_under_way(process(), requests) {
         flag.set(false);
         return Ok(());
     }
-    let pending = resolve_all(requests)?;
-    let ready = pending.iter().all(|pending| pending.is_ready(process()));
-    let doubts = doubts(&pending);
-    flag.set(ready && doubts.is_empty());
-    if !doubts.is_empty() {
-        return tell_doubts(&pending, doubts, statuses);
-    }
-    if !ready {
-        return Ok(());
-    }
+    let Some(pending) = all_ready(requests, flag, &mut statuses)? else { return Ok(()) };
     let mut several = Several::new(statuses);
     for (place, (handle, pending)) in requests.iter_mut().zip(&pending).enumerate() {
         let outcome = match pending.look(process(), true) {
@@ -198,6 +194,22 @@ pub fn testall(_count: i32, requests: &mut [MPI_Request], flag: OutFlag, statuse
         several.ended(place, pending, outcome);
     }
     several.conclude(requests.len())
+}
+
+/// Sets the flag if all are ready, and returns the requests then. Those in doubt are told of.
+pub(super) fn all_ready(
+    requests: &[MPI_Request],
+    flag: OutFlag,
+    statuses: &mut StatusesOut,
+) -> std::result::Result<Option<Vec<Pending>>, Failed> {
+    let pending = resolve_all(requests)?;
+    let ready = pending.iter().all(|pending| pending.is_ready(process()));
+    let doubts = doubts(&pending);
+    flag.set(ready && doubts.is_empty());
+    match doubts.is_empty() {
+        true => Ok(ready.then_some(pending)),
+        false => Err(tell_doubts(&pending, doubts, statuses)),
+    }
 }
 
 /// The places and outcomes of the requests that are in doubt.
@@ -218,18 +230,14 @@ pub(super) fn doubts(pending: &[Pending]) -> Vec<(usize, Outcome)> {
 
 /// Tells which of the requests are in doubt; all stay as they are.
 #[cold]
-pub(super) fn tell_doubts(
-    pending: &[Pending],
-    doubts: Vec<(usize, Outcome)>,
-    mut statuses: StatusesOut,
-) -> Outcomes {
+fn tell_doubts(pending: &[Pending], doubts: Vec<(usize, Outcome)>, statuses: &mut StatusesOut) -> Failed {
     let (first, outcome) = doubts.first().expect("there are some");
     let error = in_status(doubt(&pending[*first], outcome));
     (0..pending.len()).for_each(|place| statuses.set_error(place, mpi::MPI_ERR_PENDING));
     for (place, _) in doubts {
         statuses.set_error(place, mpi::MPIX_ERR_PROC_FAILED_PENDING);
     }
-    Err(error)
+    error
 }
 
 /// The result of a look over several requests.

@@ -1,6 +1,6 @@
 //! Looks at requests that leave them as they are (MPI-5.0, 3.7.6).
 
-use super::completion::{Outcomes, doubt, doubts, look_twice, resolve_all, tell_doubts};
+use super::completion::{Outcomes, all_ready, doubt, doubts, look_twice, resolve_all};
 use crate::args::{Out, OutFlag, StatusOut, StatusesOut};
 use crate::generated::types::MPI_Request;
 use crate::process;
@@ -38,17 +38,9 @@ pub fn request_get_status_all(
     mut statuses: StatusesOut,
 ) -> Outcomes {
     process().poll();
-    let pending = resolve_all(requests)?;
-    let ready = pending.iter().all(|pending| pending.is_ready(process()));
-    let doubts = doubts(&pending);
-    flag.set(ready && doubts.is_empty());
-    if !doubts.is_empty() {
-        return tell_doubts(&pending, doubts, statuses);
-    }
-    if ready {
-        for (place, pending) in pending.iter().enumerate() {
-            statuses.set(place, peeked(pending));
-        }
+    let Some(pending) = all_ready(requests, flag, &mut statuses)? else { return Ok(()) };
+    for (place, pending) in pending.iter().enumerate() {
+        statuses.set(place, peeked(pending));
     }
     Ok(())
 }

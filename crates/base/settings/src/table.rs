@@ -397,7 +397,7 @@ settings! {
     COLL_BOARD_EXCHANGE_BYTES_MIN: Number(128 << 10, 0..=1 << 40), Collective, Bytes, Job, Anytime, "";
     /// pieces in which two ranks exchange such vectors over a board
     COLL_BOARD_EXCHANGE_PIECE_BYTES: Number(64 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "";
-    /// pieces of a vector of which more ranks reduce a part each over a board, so or without cma
+    /// pieces of a vector that more than two ranks reduce over a board, a part each
     COLL_BOARD_PARTS_PIECE_BYTES: Number(64 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "";
     // 16 KiB at 8 ranks took 75 to 119 us with 6 KiB, and 38 to 49 with 2 KiB.
     /// smallest share of a vector, of which each has one, that ranks of a node reduce in each

@@ -34,7 +34,7 @@ impl FileSystem {
         FileSystem { name, is_shared: false, is_coherent: true, is_striped: false }
     }
 
-    /// A file system of several machines, each of which may keep what it has read for a while.
+    /// A file system of several machines. Each may keep what it has read for a while.
     pub const fn shared(name: &'static str) -> FileSystem {
         FileSystem { is_shared: true, is_coherent: false, ..FileSystem::local(name) }
     }

@@ -36,10 +36,10 @@ pub(crate) trait PartWords {
     fn failed(&self, rank: usize) -> u64;
     /// Tells the last collective in which this member could not do a part (release).
     fn tell_failed(&self, number: u64);
-    /// The collective of which `rank` does parts; 0 if it does none (acquire).
+    /// The number of the collective whose parts `rank` is doing; 0 if it does none (acquire).
     fn working(&self, rank: usize) -> u64;
-    /// Tells the collective of which this member does parts, before its later reads (release, and a
-    /// fence if there is one).
+    /// Tells which collective's parts this member is doing; 0 for none. Its later reads come behind
+    /// (release, and a fence if there is one).
     fn tell_working(&self, number: u64);
     /// The last collective that `rank` abandoned (acquire).
     fn abandoned(&self, rank: usize) -> u64;

@@ -38,7 +38,7 @@ impl MemberWords {
 pub(crate) struct CallWords {
     /// The low half of the collective's number, above the member's call.
     call: AtomicU64,
-    /// The low quarter of that number, above the bytes of which all members give as many.
+    /// The bytes that each member gives, and above them the low quarter of that number.
     bytes: AtomicU64,
 }
 

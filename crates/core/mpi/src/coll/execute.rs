@@ -202,13 +202,13 @@ impl Collective {
     pub fn advance(&mut self, access: &mut impl Access, reduction: Option<Reduction<'_>>) -> Result<bool> {
         loop {
             let step = self.next;
-            let pause = access.look(|engine| self.drive(engine));
+            let (pause, losses) = access.look(|engine| (self.drive(engine), engine.losses()));
             if self.next != step {
                 access.begun();
             }
             match pause {
                 Pause::Waiting => {
-                    self.look_for_clash(access);
+                    self.look_for_clash(access, losses);
                     return Ok(false);
                 }
                 Pause::Ended => return self.failure.take().map_or(Ok(true), Err),

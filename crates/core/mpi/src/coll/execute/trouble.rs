@@ -9,12 +9,12 @@ use verbena_channel::mark::Mark;
 use verbena_engine::{Engine, Failure};
 
 impl Collective {
-    /// Looks whether a member was lost, if there is news of one, and in some rounds whether another
-    /// rank called something else, so that what this one waits for might never come.
+    /// Looks whether a member was lost, if there are more losses than before. In some rounds it
+    /// also looks whether another rank called something else: then what this one waits for might
+    /// never come.
     #[inline]
-    pub(super) fn look_for_clash(&mut self, access: &mut impl Access) {
+    pub(super) fn look_for_clash(&mut self, access: &mut impl Access, losses: u64) {
         self.rounds = self.rounds.wrapping_add(1);
-        let losses = access.look(|engine| engine.losses());
         let is_news = std::mem::replace(&mut self.losses, losses) != losses;
         if is_news && self.find_loss(access) {
             return;

@@ -1,37 +1,27 @@
 //! Files of MPI (MPI-5.0, chapter 14).
 
-use std::path::PathBuf;
+use std::fs;
+use verbena_tests::memory::Folder;
 use verbena_tests::{build_dir, job, program};
-
-/// A folder for the files of a test: in memory, where synchronising costs nothing.
-fn folder(name: &str) -> PathBuf {
-    let memory = PathBuf::from("/dev/shm");
-    let base = if memory.is_dir() { memory } else { build_dir() };
-    let folder = base.join(format!("verbena-{name}-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
-    folder
-}
 
 #[test]
 fn files_have_hints_representations_and_errors() {
-    let (program, folder) = (program("files"), folder("files"));
+    let (program, folder) = (program("files"), Folder::new("files"));
     for ranks in [1, 2, 3, 4] {
-        let ended = job(ranks, &program).arg(&folder).run().ok();
+        let ended = job(ranks, &program).arg(&*folder).run().ok();
         assert!(ended.stdout.contains(&format!("files: ok with {ranks} ranks")), "{ended:?}");
     }
-    std::fs::remove_dir_all(folder).expect("removable");
 }
 
 /// Runs a program in a folder, at these numbers of ranks.
 fn passes(name: &str, ranks: &[u32]) {
-    let (program, folder) = (program(name), folder(name));
+    let (program, folder) = (program(name), Folder::new(name));
     for &ranks in ranks {
-        let ended = job(ranks, &program).arg(&folder).run().ok();
+        let ended = job(ranks, &program).arg(&*folder).run().ok();
         assert!(ended.stdout.contains(&format!("{name}: ok with {ranks} ranks")), "{ended:?}");
     }
-    let files = std::fs::read_dir(&folder).expect("the folder").count();
+    let files = fs::read_dir(&*folder).expect("the folder").count();
     assert_eq!(files, 0, "something was left behind in {folder:?}");
-    std::fs::remove_dir_all(folder).expect("removable");
 }
 
 #[test]
@@ -57,70 +47,64 @@ fn a_sync_shows_what_others_wrote_where_machines_keep_what_they_read() {
 /// The program opens several files; the hints come from outside each time.
 #[test]
 fn a_mistyped_hint_from_outside_is_told_once() {
-    let (program, folder) = (program("file_model"), folder("mistyped"));
+    let (program, folder) = (program("file_model"), Folder::new("mistyped"));
     let hints = build_dir().join(format!("mistyped-hints.{}", std::process::id()));
-    std::fs::write(&hints, "romio_cb_raed enable\n").expect("writable");
-    let job = job(2, &program).arg(&folder).args(["0", "3"]).env("ROMIO_HINTS", &hints);
+    fs::write(&hints, "romio_cb_raed enable\n").expect("writable");
+    let job = job(2, &program).arg(&*folder).args(["0", "3"]).env("ROMIO_HINTS", &hints);
     let ended = job.run().ok();
     let told = ended.stderr.matches("line 1: romio_cb_raed enable: no such hint here").count();
     assert_eq!(told, 1, "{}", ended.stderr);
-    std::fs::remove_dir_all(folder).expect("removable");
-    std::fs::remove_file(hints).expect("removable");
+    fs::remove_file(hints).expect("removable");
 }
 
 /// Thousands of accesses: 25 in each of these files.
 #[test]
 fn random_accesses_leave_what_a_plain_array_says() {
-    let (program, folder) = (program("file_model"), folder("model"));
+    let (program, folder) = (program("file_model"), Folder::new("model"));
     for (ranks, seeds) in [(1, 60), (2, 60), (3, 40), (4, 40)] {
-        let ended = job(ranks, &program).arg(&folder).args(["0", &seeds.to_string()]).run().ok();
+        let ended = job(ranks, &program).arg(&*folder).args(["0", &seeds.to_string()]).run().ok();
         assert!(ended.stdout.contains(&format!("file_model: ok with {ranks} ranks")), "{ended:?}");
     }
-    let files = std::fs::read_dir(&folder).expect("the folder").count();
+    let files = fs::read_dir(&*folder).expect("the folder").count();
     assert_eq!(files, 0, "something was left behind in {folder:?}");
-    std::fs::remove_dir_all(folder).expect("removable");
 }
 
 /// Accesses with one thread beside the program and room for one job, so that operations are held
 /// back; and without shared memory between the ranks.
 #[test]
 fn random_accesses_are_right_where_threads_and_memory_are_short() {
-    let (program, folder) = (program("file_model"), folder("short"));
+    let (program, folder) = (program("file_model"), Folder::new("short"));
     for (name, value) in
         [("VERBENA_FILE_JOBS_MAX", "1"), ("VERBENA_WINDOW_HEAP", "0"), ("VERBENA_BOARDS", "0")]
     {
-        let job = job(2, &program).arg(&folder).args(["1000", "20"]).env(name, value);
+        let job = job(2, &program).arg(&*folder).args(["1000", "20"]).env(name, value);
         let ended = job.env("VERBENA_FILE_THREADS_MAX", "1").run().ok();
         assert!(ended.stdout.contains("file_model: ok with 2 ranks"), "{name}: {ended:?}");
     }
-    std::fs::remove_dir_all(folder).expect("removable");
 }
 
 #[test]
 fn random_accesses_are_right_though_the_disk_is_short_and_interrupted() {
-    let (program, folder) = (program("file_model"), folder("faults"));
+    let (program, folder) = (program("file_model"), Folder::new("faults"));
     for ranks in [1, 3] {
-        let job = job(ranks, &program).arg(&folder).args(["2000", "30"]).env("FILE_MODEL_FAULTS", "1");
+        let job = job(ranks, &program).arg(&*folder).args(["2000", "30"]).env("FILE_MODEL_FAULTS", "1");
         let ended = job.run().ok();
         assert!(ended.stdout.contains(&format!("file_model: ok with {ranks} ranks")), "{ended:?}");
     }
-    std::fs::remove_dir_all(folder).expect("removable");
 }
 
 #[test]
 fn a_disk_that_fails_is_told_to_every_rank_whose_bytes_it_was_to_hold() {
-    let (program, folder) = (program("file_faults"), folder("broken"));
+    let (program, folder) = (program("file_faults"), Folder::new("broken"));
     for ranks in [1, 2, 4] {
-        let ended = job(ranks, &program).arg(&folder).run().ok();
+        let ended = job(ranks, &program).arg(&*folder).run().ok();
         assert!(ended.stdout.contains(&format!("file_faults: ok with {ranks} ranks")), "{ended:?}");
     }
-    std::fs::remove_dir_all(folder).expect("removable");
 }
 
 #[test]
 fn a_planted_fault_is_seen() {
-    let (program, folder) = (program("file_model"), folder("planted"));
-    let ended = job(2, &program).arg(&folder).args(["0", "5"]).env("FILE_MODEL_PLANTED", "1").run();
+    let (program, folder) = (program("file_model"), Folder::new("planted"));
+    let ended = job(2, &program).arg(&*folder).args(["0", "5"]).env("FILE_MODEL_PLANTED", "1").run();
     assert!(ended.stderr.contains("a byte of the file"), "{ended:?}");
-    std::fs::remove_dir_all(folder).expect("removable");
 }

@@ -3,32 +3,12 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
 use verbena_testing::{Lack, skip};
 use verbena_tests::cable::{NAMED, has_libfabric};
+use verbena_tests::memory::Folder;
 use verbena_tests::peers::MPICH;
 use verbena_tests::room::room;
-use verbena_tests::{Ended, Job, build_dir, count_of, job, program, scratch, staged};
-
-/// A folder in memory, where synchronising costs nothing; it goes with this.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let memory = PathBuf::from("/dev/shm");
-        let base = if memory.is_dir() { memory } else { build_dir() };
-        let folder = base.join(format!("verbena-{name}-{}", std::process::id()));
-        fs::create_dir_all(&folder).expect("a folder");
-        Folder(folder)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::set_permissions(&self.0, Permissions::from_mode(0o755));
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
+use verbena_tests::{Ended, Job, count_of, job, program, scratch, staged};
 
 #[track_caller]
 fn says_ok(ended: Ended) -> String {
@@ -41,8 +21,8 @@ fn says_ok(ended: Ended) -> String {
 #[test]
 fn a_long_write_goes_on_beside_the_program_and_is_done_when_the_wait_returns() {
     let (program, folder) = (program("file_beside"), Folder::new("beside"));
-    says_ok(job(2, &program).arg(&folder.0).args(["16", "held"]).run());
-    let said = says_ok(job(2, &program).arg(&folder.0).arg("64").run());
+    says_ok(job(2, &program).arg(&*folder).args(["16", "held"]).run());
+    let said = says_ok(job(2, &program).arg(&*folder).arg("64").run());
     assert!(count_of(&said, "alone_us") > 0, "{said}");
     println!("{said}");
 }
@@ -50,17 +30,17 @@ fn a_long_write_goes_on_beside_the_program_and_is_done_when_the_wait_returns() {
 #[test]
 fn one_call_moves_more_than_2_gib() {
     let folder = Folder::new("large");
-    says_ok(job(1, program("file_large")).arg(&folder.0).run());
+    says_ok(job(1, program("file_large")).arg(&*folder).run());
 }
 
 /// A folder and a file without permission to write; root goes without its power over permissions.
 #[test]
 fn a_folder_that_may_not_be_written_is_told_to_all_ranks() {
     let (program, folder) = (program("file_denied"), Folder::new("denied"));
-    let there = folder.0.join("there");
+    let there = folder.join("there");
     fs::write(&there, "text").expect("writable");
     fs::set_permissions(&there, Permissions::from_mode(0o444)).expect("our own file");
-    fs::set_permissions(&folder.0, Permissions::from_mode(0o555)).expect("our own folder");
+    fs::set_permissions(&*folder, Permissions::from_mode(0o555)).expect("our own folder");
     let is_root =
         fs::metadata("/proc/self").is_ok_and(|about| std::os::unix::fs::MetadataExt::uid(&about) == 0);
     let all = Job::under(&staged("bin/mpiexec"), 2);
@@ -68,7 +48,7 @@ fn a_folder_that_may_not_be_written_is_told_to_all_ranks() {
         true => all.args(["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]),
         false => all,
     };
-    says_ok(all.arg(program).arg(&folder.0).arg("access").run());
+    says_ok(all.arg(program).arg(&*folder).arg("access").run());
 }
 
 #[test]
@@ -140,7 +120,7 @@ fn nodes_that_share_a_folder_share_its_files() {
         let options = ["--launcher", NAMED, "-host", hosts];
         let job = Job::under(&staged("bin/mpiexec"), ranks).args(options).arg(program(name));
         let folder = Folder::new(&format!("nodes-{name}-{ranks}"));
-        says_ok(job.arg(&folder.0).args(words).run())
+        says_ok(job.arg(&*folder).args(words).run())
     };
     over("a:2,b:2", 4, "files", &[]);
     over("a,b", 2, "file_model", &["3000", "5"]);

@@ -251,8 +251,7 @@ fn a_flush_to_a_target_that_was_stopped() {
     let job = Job::under(&staged("bin/mpiexec"), 2).args(TIMEOUT).arg(program);
     let job = job.env("VERBENA_WINDOW_HEAP", "0").env("VERBENA_CMA", "0");
     let ended = job.env("VERBENA_HANG_SECONDS", HANG_SECONDS).run();
-    // In the flush, or in the unlock, if rank 1 served the flush before it stopped.
-    let words = "for one-sided operations on window table at rank 1";
+    let words = "rank 0 waits in MPI_Win_flush for one-sided operations on window table at rank 1";
     says(&ended, &[words, "rank 1 is stopped"]);
 }
 

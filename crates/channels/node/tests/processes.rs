@@ -263,11 +263,17 @@ fn a_tiny_file_limit_is_a_fault() {
     }
 }
 
-/// Named shared memory of Verbena, and the sockets whose names are in these cards (bytes 9 to 16).
-fn traces(cards: &[String]) -> Vec<String> {
+/// The files of Verbena in shared memory.
+fn named_memory() -> Vec<String> {
     let files = std::fs::read_dir("/dev/shm").into_iter().flatten().flatten();
     let names = files.map(|f| f.file_name().to_string_lossy().into_owned());
-    let mut all: Vec<String> = names.filter(|n| n.contains("verbena")).collect();
+    names.filter(|n| n.contains("verbena")).collect()
+}
+
+/// Named shared memory of Verbena that was not there before, and the sockets whose names are in
+/// these cards (bytes 9 to 16).
+fn traces(before: &[String], cards: &[String]) -> Vec<String> {
+    let mut all: Vec<String> = named_memory().into_iter().filter(|n| !before.contains(n)).collect();
     let sockets = std::fs::read_to_string("/proc/net/unix").unwrap();
     for card in cards {
         let bytes: Vec<&str> = (9..17).rev().map(|at| &card[2 * at..2 * at + 2]).collect();
@@ -279,14 +285,15 @@ fn traces(cards: &[String]) -> Vec<String> {
 fn a_killed_job_leaves_nothing() {
     // Killed before it connects, a rank still listens: this shows that the search finds what it
     // looks for.
+    let before = named_memory();
     let mut job = Job::start_unconnected(3, "chatter", |_| Limits::default());
-    assert_eq!(traces(&job.cards).len(), 3);
+    assert_eq!(traces(&before, &job.cards).len(), 3);
     job.pass_cards();
     for rank in 0..3 {
         assert_eq!(job.line(rank), "running");
     }
     (0..3).for_each(|rank| job.kill(rank));
-    assert_eq!(traces(&job.cards), [""; 0]);
+    assert_eq!(traces(&before, &job.cards), [""; 0]);
 }
 
 /// The survivor goes on sending into the ring of the dead and reading its memory: full, and a

@@ -1,6 +1,7 @@
 //! Programs of others, unmodified: fetched as Debian ships them, built once and kept.
 
 use crate::{shell, staged, top};
+use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -48,15 +49,23 @@ impl Tools {
 /// fetched and unpacked anew and `build` called with the folder.
 pub fn built(tools: &Tools, package: &str, recipe: &str, build: impl FnOnce(&Path)) -> PathBuf {
     let home = tools.folder().join(package);
+    let _lock = lock(&home);
     let (stamp, key) = (home.join(".verbena-built"), key(tools, recipe));
     if std::fs::read_to_string(&stamp).is_ok_and(|kept| kept == key) {
         return home;
     }
-    std::fs::create_dir_all(home.parent().expect("a folder")).expect("target/ is writable");
     shell(Command::new(top().join("packaging/debian-source")).arg(package).arg(&home));
     build(&home);
     std::fs::write(stamp, key).expect("target/ is writable");
     home
+}
+
+/// Keeps other tests, of this process too, from making this folder until the value goes.
+fn lock(home: &Path) -> File {
+    std::fs::create_dir_all(home.parent().expect("a folder")).expect("target/ is writable");
+    let lock = File::create(home.with_added_extension("lock")).expect("target/ is writable");
+    lock.lock().expect("a lock");
+    lock
 }
 
 fn key(tools: &Tools, recipe: &str) -> String {
@@ -69,8 +78,8 @@ fn key(tools: &Tools, recipe: &str) -> String {
 /// The folder with the files of a Debian binary package, unpacked and not installed; it is kept.
 pub fn unpacked(package: &str) -> PathBuf {
     let home = top().join("target/sources").join(package);
+    let _lock = lock(&home);
     if !home.exists() {
-        std::fs::create_dir_all(home.parent().expect("a folder")).expect("target/ is writable");
         shell(Command::new(top().join("packaging/debian-binary")).arg(package).arg(&home));
     }
     home

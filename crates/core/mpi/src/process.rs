@@ -8,6 +8,7 @@ mod allocated;
 mod failure;
 pub(crate) mod foreign;
 pub(crate) mod opening;
+mod progress_thread;
 pub mod task;
 mod wait;
 mod watch;
@@ -19,7 +20,7 @@ use foreign::ForeignState;
 pub use foreign::Origin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use task::TaskList;
 use verbena_channel::Peer;
 use verbena_channel::board::Boards;
@@ -28,7 +29,7 @@ use verbena_channel::neighbor::Neighbors;
 use verbena_engine::{Completion, Engine, Envelope, MaySend, OnRevoke, Posted, RequestId, SendRequest};
 use verbena_waiting::current::CurrentWaiter;
 use verbena_waiting::lock::{Lock, SingleThread, SingleThreadGuard, is_shared};
-use verbena_waiting::{SLEEP_MAX, Step, ThreadPlacement, Waiter};
+use verbena_waiting::{SLEEP_MAX, Waiter};
 use watch::Watched;
 pub use watch::{NEWS_TIME_MAX, Watch, is_known_dead};
 
@@ -53,6 +54,8 @@ pub struct Process {
     sleepers: AtomicUsize,
     /// Set while the progress thread sleeps, or is about to.
     progress_thread_sleeps: AtomicBool,
+    /// Idle rounds of threads that wait or poll while others share the library: each makes progress.
+    idle_rounds: AtomicU32,
     slept: AtomicU64,
     /// The number of calls without waiting that found nothing, since one found something.
     polled_in_vain: AtomicU32,
@@ -107,13 +110,6 @@ impl Access for &Process {
 
 /// First context counter that a process hands out.
 const FIRST_COUNTER: u64 = 2;
-/// After this many sleeps in a row, none longer than the time below, the progress thread yields
-/// first. The sender of a long message may wait on this core; it fills its ring if it is let run.
-/// Without the yield 4 MiB cost a computation beside them 11 to 20% of its time. Where the kernel
-/// copies, such sleeps are few, and a yield may delay the copy by a time slice.
-const SHORT_SLEEPS: u32 = 8;
-const SHORT_SLEEP: Duration = Duration::from_micros(100);
-
 /// After this many calls in a row that do not wait and find nothing, one lets others run.
 const VAIN_POLLS: u32 = 8;
 
@@ -137,6 +133,7 @@ impl Process {
             tasks: TaskList::default(),
             sleepers: AtomicUsize::new(0),
             progress_thread_sleeps: AtomicBool::new(false),
+            idle_rounds: AtomicU32::new(0),
             slept: AtomicU64::new(0),
             polled_in_vain: AtomicU32::new(0),
             contexts: AtomicU64::new(FIRST_COUNTER),
@@ -333,6 +330,7 @@ impl Process {
     /// program that only polls has no other news of deaths.
     #[cold]
     fn polled(&self, mut moved: bool) -> bool {
+        self.note_idle_round();
         if self.goes_on() {
             self.note_deaths();
             self.clear_suspects();
@@ -398,36 +396,6 @@ impl Process {
         let wanted = work && self.progress_thread_sleeps.load(Ordering::SeqCst);
         if wanted || self.sleepers.load(Ordering::SeqCst) > 0 {
             self.waiter.get().ring_self();
-        }
-    }
-
-    /// Makes progress until told to stop: the body of the progress thread. It sleeps as soon as
-    /// there is nothing to do; a sender or thread with something for this process wakes it.
-    pub fn run_progress_thread(&self, stop: &AtomicBool, mut placement: ThreadPlacement) {
-        let mut short_sleeps = 0_u32;
-        while !stop.load(Ordering::SeqCst) {
-            let waiter = self.waiter.get();
-            if self.progress() || waiter.idle(u32::MAX) == Step::Again {
-                continue;
-            }
-            self.progress_thread_sleeps.store(true, Ordering::SeqCst);
-            let longest = self.engine.lock().arm();
-            if self.progress() || stop.load(Ordering::SeqCst) {
-                waiter.disarm();
-            } else {
-                let began = Instant::now();
-                waiter.sleep(longest.min(self.sleep_max));
-                self.answer();
-                self.note_deaths();
-                placement.keep();
-                waiter.help();
-                short_sleeps = if began.elapsed() < SHORT_SLEEP { short_sleeps.saturating_add(1) } else { 0 };
-                if short_sleeps >= SHORT_SLEEPS {
-                    std::thread::yield_now();
-                }
-            }
-            self.progress_thread_sleeps.store(false, Ordering::SeqCst);
-            self.engine.lock().disarm();
         }
     }
 

@@ -105,6 +105,7 @@ fn end(thread: &mut Option<JoinHandle<()>>) {
     if let Some(thread) = thread.take() {
         STOP.store(true, SeqCst);
         state::process().wake_sleepers();
+        thread.thread().unpark();
         // The thread panics only because of a defect, which it has reported itself.
         let _ = thread.join();
     }

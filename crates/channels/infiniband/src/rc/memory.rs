@@ -51,7 +51,8 @@ struct Move {
     motion: Motion,
     local: Region,
     remote: Remote,
-    lease: Lease,
+    /// The registration of the local memory; none for a write that goes inline.
+    lease: Option<Lease>,
     /// Bytes posted.
     posted: usize,
     /// Pieces under way.
@@ -170,14 +171,21 @@ impl<A: Adapter> RcChannel<A> {
         if local.is_empty() {
             return Ok(Transfer::Done);
         }
-        let memory = &mut self.memory;
-        let purpose = Purpose::Work(if motion.is_answered() { Access::WRITE } else { Access::READ });
-        let lease = memory.cache.lease(&mut self.adapter, local, purpose)?;
+        let lease = self.lease(motion, local)?;
         let begun = Move { token, peer, motion, local, remote, lease, posted: 0, under_way: 0 };
-        let number = memory.moves.insert(begun) as u32;
+        let number = self.memory.moves.insert(begun) as u32;
         self.peers.get(peer).expect("connected").moves.waiting.push_back(number);
         self.post_moves(peer);
         Ok(Transfer::Pending)
+    }
+
+    /// Registers the memory of a transfer, unless its bytes go inline: the processor copies these.
+    fn lease(&mut self, motion: Motion, local: Region) -> Result<Option<Lease>, Fault> {
+        if matches!(motion, Motion::Write) && local.len() <= self.settings.inline_bytes_max {
+            return Ok(None);
+        }
+        let purpose = Purpose::Work(if motion.is_answered() { Access::WRITE } else { Access::READ });
+        self.memory.cache.lease(&mut self.adapter, local, purpose).map(Some)
     }
 
     /// Posts pieces of the peer's transfers while there is room. A piece that finds none is tried
@@ -219,7 +227,8 @@ impl<A: Adapter> RcChannel<A> {
         let work = moving.next_piece(peer, number, self.settings.piece_bytes);
         let bytes = work.local.len();
         let mut descriptor = self.adapter.describe(&work);
-        self.adapter.post(pair, &mut descriptor, bytes, Post { signalled: true, inline: false })?;
+        let inline = moving.lease.is_none();
+        self.adapter.post(pair, &mut descriptor, bytes, Post { signalled: true, inline })?;
         moving.posted += bytes;
         moving.under_way += 1;
         if moving.posted == moving.local.len() {
@@ -267,7 +276,9 @@ impl<A: Adapter> RcChannel<A> {
 
     fn end_move(&mut self, number: u32, outcome: Result<(), Fault>, sink: &mut dyn Sink) {
         let Some(moving) = self.memory.moves.try_remove(number as usize) else { return };
-        self.memory.cache.end(&mut self.adapter, moving.lease);
+        if let Some(lease) = moving.lease {
+            self.memory.cache.end(&mut self.adapter, lease);
+        }
         sink.transferred(moving.token, outcome);
     }
 
@@ -329,7 +340,7 @@ impl Move {
                 Motion::Atomic(atomic) => Operation::Atomic(remote, atomic),
             },
             local: self.local.part(self.posted, bytes),
-            local_key: self.lease.local_key,
+            local_key: self.lease.as_ref().map_or(0, |lease| lease.local_key),
         }
     }
 }

@@ -54,8 +54,8 @@ pub struct Process {
     sleepers: AtomicUsize,
     /// Set while the progress thread sleeps, or is about to.
     progress_thread_sleeps: AtomicBool,
-    /// Idle rounds of threads that wait or poll while others share the library: each makes progress.
-    idle_rounds: AtomicU32,
+    /// Rounds of progress of threads that wait or poll while others share the library.
+    rounds: AtomicU32,
     slept: AtomicU64,
     /// The number of calls without waiting that found nothing, since one found something.
     polled_in_vain: AtomicU32,
@@ -133,7 +133,7 @@ impl Process {
             tasks: TaskList::default(),
             sleepers: AtomicUsize::new(0),
             progress_thread_sleeps: AtomicBool::new(false),
-            idle_rounds: AtomicU32::new(0),
+            rounds: AtomicU32::new(0),
             slept: AtomicU64::new(0),
             polled_in_vain: AtomicU32::new(0),
             contexts: AtomicU64::new(FIRST_COUNTER),
@@ -298,7 +298,11 @@ impl Process {
     /// turns.
     #[inline]
     fn progress_in_turn(&self) -> bool {
-        self.progress_by(|engine| engine.progress_in_turn())
+        let moved = self.progress_by(|engine| engine.progress_in_turn());
+        if moved {
+            self.note_round();
+        }
+        moved
     }
 
     #[inline(always)]
@@ -330,7 +334,7 @@ impl Process {
     /// program that only polls has no other news of deaths.
     #[cold]
     fn polled(&self, mut moved: bool) -> bool {
-        self.note_idle_round();
+        self.note_round();
         if self.goes_on() {
             self.note_deaths();
             self.clear_suspects();

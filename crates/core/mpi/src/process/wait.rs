@@ -130,7 +130,7 @@ impl Process {
     /// Passes an idle round; returns the waiter if it is armed now.
     fn pass(&self, round: u32) -> Option<InUse<'_>> {
         let waiter = self.waiter.get();
-        self.note_idle_round();
+        self.note_round();
         if is_shared() && !self.shares_cores() && threads::several() {
             waiter.step_aside();
         }

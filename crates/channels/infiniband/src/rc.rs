@@ -70,6 +70,7 @@ pub(crate) mod ring;
 mod send;
 pub mod settings;
 mod shared_pool;
+mod short_reads;
 mod sleep;
 mod uncredited;
 pub mod verbs;

@@ -16,6 +16,7 @@ use super::id::Id;
 use super::moves::Moves;
 use super::peers::Connection;
 use super::settings::Settings;
+use super::short_reads::{self, Place, ShortReads};
 use crate::cache::watch::Watch;
 use crate::cache::{Bounds, Cache, Lease, Purpose};
 use crate::device::{Completion, Post, Refused};
@@ -39,6 +40,7 @@ pub(super) struct Memory {
     pub cache: Cache,
     /// The reason why registrations are not kept, if they should be.
     unkept: Option<String>,
+    short_reads: ShortReads,
     moves: Slab<Move>,
     exposed: Slab<Lease>,
 }
@@ -51,12 +53,22 @@ struct Move {
     motion: Motion,
     local: Region,
     remote: Remote,
-    /// The registration of the local memory; none for a write that goes inline.
-    lease: Option<Lease>,
+    way: Way,
     /// Bytes posted.
     posted: usize,
     /// Pieces under way.
     under_way: u32,
+}
+
+/// The way to the local memory of a transfer.
+#[derive(Debug)]
+enum Way {
+    /// The processor copies the bytes when they are posted.
+    Inline,
+    /// The processor copies them when they have come.
+    Short(Place),
+    /// The device accesses them.
+    Registered(Lease),
 }
 
 /// The direction of a transfer.
@@ -72,7 +84,13 @@ impl Memory {
     /// Makes one without transfers, with registrations for each operation alone.
     pub(super) fn new(settings: &Settings) -> Memory {
         let bounds = Bounds { bytes_max: settings.cache_bytes_max, entries_max: settings.cache_entries_max };
-        Memory { cache: Cache::new(bounds, None), unkept: None, moves: Slab::new(), exposed: Slab::new() }
+        Memory {
+            cache: Cache::new(bounds, None),
+            unkept: None,
+            short_reads: ShortReads::default(),
+            moves: Slab::new(),
+            exposed: Slab::new(),
+        }
     }
 }
 
@@ -171,21 +189,30 @@ impl<A: Adapter> RcChannel<A> {
         if local.is_empty() {
             return Ok(Transfer::Done);
         }
-        let lease = self.lease(motion, local)?;
-        let begun = Move { token, peer, motion, local, remote, lease, posted: 0, under_way: 0 };
+        let way = self.way(motion, local)?;
+        let begun = Move { token, peer, motion, local, remote, way, posted: 0, under_way: 0 };
         let number = self.memory.moves.insert(begun) as u32;
         self.peers.get(peer).expect("connected").moves.waiting.push_back(number);
         self.post_moves(peer);
         Ok(Transfer::Pending)
     }
 
-    /// Registers the memory of a transfer, unless its bytes go inline: the processor copies these.
-    fn lease(&mut self, motion: Motion, local: Region) -> Result<Option<Lease>, Fault> {
-        if matches!(motion, Motion::Write) && local.len() <= self.settings.inline_bytes_max {
-            return Ok(None);
-        }
-        let purpose = Purpose::Work(if motion.is_answered() { Access::WRITE } else { Access::READ });
-        self.memory.cache.lease(&mut self.adapter, local, purpose).map(Some)
+    /// Finds the way to the local memory of a transfer; registers it unless it is short.
+    fn way(&mut self, motion: Motion, local: Region) -> Result<Way, Fault> {
+        let (memory, adapter) = (&mut self.memory, &mut self.adapter);
+        let purpose = match motion {
+            Motion::Write if local.len() <= self.settings.inline_bytes_max => return Ok(Way::Inline),
+            Motion::Write => Purpose::Work(Access::READ),
+            Motion::Read | Motion::Atomic(_) => {
+                let is_short = local.len() <= short_reads::BYTES_MAX;
+                if let Some(place) = is_short.then(|| memory.short_reads.take(adapter, local.len())).flatten()
+                {
+                    return Ok(Way::Short(place));
+                }
+                Purpose::Work(Access::WRITE)
+            }
+        };
+        memory.cache.lease(adapter, local, purpose).map(Way::Registered)
     }
 
     /// Posts pieces of the peer's transfers while there is room. A piece that finds none is tried
@@ -227,7 +254,7 @@ impl<A: Adapter> RcChannel<A> {
         let work = moving.next_piece(peer, number, self.settings.piece_bytes);
         let bytes = work.local.len();
         let mut descriptor = self.adapter.describe(&work);
-        let inline = moving.lease.is_none();
+        let inline = matches!(moving.way, Way::Inline);
         self.adapter.post(pair, &mut descriptor, bytes, Post { signalled: true, inline })?;
         moving.posted += bytes;
         moving.under_way += 1;
@@ -276,8 +303,15 @@ impl<A: Adapter> RcChannel<A> {
 
     fn end_move(&mut self, number: u32, outcome: Result<(), Fault>, sink: &mut dyn Sink) {
         let Some(moving) = self.memory.moves.try_remove(number as usize) else { return };
-        if let Some(lease) = moving.lease {
-            self.memory.cache.end(&mut self.adapter, lease);
+        match moving.way {
+            Way::Inline => {}
+            Way::Short(place) => {
+                if outcome.is_ok() {
+                    moving.local.copy_from(place.region);
+                }
+                self.memory.short_reads.give_back(place);
+            }
+            Way::Registered(lease) => self.memory.cache.end(&mut self.adapter, lease),
         }
         sink.transferred(moving.token, outcome);
     }
@@ -331,6 +365,11 @@ impl Motion {
 impl Move {
     fn next_piece(&self, peer: Peer, number: u32, piece_bytes: usize) -> Work {
         let bytes = piece_bytes.min(self.local.len() - self.posted);
+        let (local, local_key) = match &self.way {
+            Way::Inline => (self.local, 0),
+            Way::Short(place) => (place.region, place.local_key),
+            Way::Registered(lease) => (self.local, lease.local_key),
+        };
         let remote = Remote { address: self.remote.address + self.posted as u64, ..self.remote };
         Work {
             id: Id::Memory(peer, number).word(),
@@ -339,8 +378,8 @@ impl Move {
                 Motion::Write => Operation::Write(remote),
                 Motion::Atomic(atomic) => Operation::Atomic(remote, atomic),
             },
-            local: self.local.part(self.posted, bytes),
-            local_key: self.lease.as_ref().map_or(0, |lease| lease.local_key),
+            local: local.part(self.posted, bytes),
+            local_key,
         }
     }
 }

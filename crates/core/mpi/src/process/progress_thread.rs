@@ -1,0 +1,73 @@
+//! The progress thread: it makes progress while the program computes.
+//!
+//! A thread of the program that waits or polls makes progress itself, or sleeps until something
+//! comes. Meanwhile the progress thread keeps out of its way: it takes no lock and arms no channel,
+//! whose senders would wake it for each message. It looks again after a moment.
+
+use super::Process;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use verbena_waiting::lock::is_shared;
+use verbena_waiting::{Step, ThreadPlacement};
+
+/// After this many sleeps in a row, none longer than the time below, the progress thread yields
+/// first. The sender of a long message may wait on this core; it fills its ring if it is let run.
+/// Without the yield 4 MiB cost a computation beside them 11 to 20% of its time. Where the kernel
+/// copies, such sleeps are few, and a yield may delay the copy by a time slice.
+const SHORT_SLEEPS: u32 = 8;
+const SHORT_SLEEP: Duration = Duration::from_micros(100);
+
+/// The time for which the progress thread keeps out of the way of a thread that waits: at first, and
+/// as long as it finds one each time. What comes after that one has gone on may lie for as long.
+const KEEPS_AWAY: Duration = Duration::from_micros(250);
+const KEEPS_AWAY_MAX: Duration = Duration::from_millis(4);
+
+impl Process {
+    /// Notes that a thread of the program has made progress while it waits or polls.
+    #[inline]
+    pub(super) fn note_round(&self) {
+        if is_shared() {
+            // Several threads may lose counts of each other: any change will do.
+            let rounds = self.rounds.load(Ordering::Relaxed);
+            self.rounds.store(rounds.wrapping_add(1), Ordering::Relaxed);
+        }
+    }
+
+    /// Makes progress until told to stop: the body of the progress thread. It sleeps as soon as
+    /// there is nothing to do; a sender or thread with something for this process wakes it.
+    pub fn run_progress_thread(&self, stop: &AtomicBool, mut placement: ThreadPlacement) {
+        let mut short_sleeps = 0_u32;
+        let (mut rounds, mut keeps_away) = (self.rounds.load(Ordering::Relaxed), KEEPS_AWAY);
+        while !stop.load(Ordering::SeqCst) {
+            let before = std::mem::replace(&mut rounds, self.rounds.load(Ordering::Relaxed));
+            if rounds != before || self.sleepers.load(Ordering::SeqCst) > 0 {
+                std::thread::park_timeout(keeps_away);
+                keeps_away = (2 * keeps_away).min(KEEPS_AWAY_MAX);
+                continue;
+            }
+            keeps_away = KEEPS_AWAY;
+            let waiter = self.waiter.get();
+            if self.progress() || waiter.idle(u32::MAX) == Step::Again {
+                continue;
+            }
+            self.progress_thread_sleeps.store(true, Ordering::SeqCst);
+            let longest = self.engine.lock().arm();
+            if self.progress() || stop.load(Ordering::SeqCst) {
+                waiter.disarm();
+            } else {
+                let began = Instant::now();
+                waiter.sleep(longest.min(self.sleep_max));
+                self.answer();
+                self.note_deaths();
+                placement.keep();
+                waiter.help();
+                short_sleeps = if began.elapsed() < SHORT_SLEEP { short_sleeps.saturating_add(1) } else { 0 };
+                if short_sleeps >= SHORT_SLEEPS {
+                    std::thread::yield_now();
+                }
+            }
+            self.progress_thread_sleeps.store(false, Ordering::SeqCst);
+            self.engine.lock().disarm();
+        }
+    }
+}

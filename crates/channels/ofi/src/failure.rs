@@ -45,6 +45,16 @@ impl OfiChannel {
         )
     }
 
+    /// The fault if the peer says that it has given this process up.
+    pub(super) fn given_up(&self, peer: Peer) -> Fault {
+        Fault::new(
+            format!("rank {peer} has given the connection up"),
+            self.ends(peer),
+            "a firewall or router dropped the connection, or its packets made no sense there",
+            "look for what that rank says in the job's output; check the network between the addresses shown",
+        )
+    }
+
     /// The fault of a message that makes no sense: nothing that follows can be trusted.
     pub(super) fn nonsense(&self, peer: Peer) -> Fault {
         Fault::new(

@@ -29,6 +29,8 @@ pub enum Kind {
     Ack = 2,
     /// Like `Ack`, and asks for one.
     AckWanted = 3,
+    /// Answers a question: the sender has given the receiver up, and takes no packet any more.
+    GivenUp = 4,
 }
 
 /// A decoded frame; see the module for the layout.
@@ -78,6 +80,7 @@ impl Frame {
             1 => Kind::Packet,
             2 => Kind::Ack,
             3 => Kind::AckWanted,
+            4 => Kind::GivenUp,
             _ => return None,
         };
         let token = u64::from_le_bytes(*token);
@@ -95,6 +98,10 @@ mod tests {
         let frame = Frame { token, source, heard, number, kind: Kind::AckWanted };
         let message = [&frame.emit()[..], b"rest"].concat();
         assert_eq!(Frame::parse(&message), Some((frame, &b"rest"[..])));
+        for kind in [Kind::Packet, Kind::Ack, Kind::GivenUp] {
+            let other = Frame { kind, ..frame };
+            assert_eq!(Frame::parse(&other.emit()), Some((other, &[][..])));
+        }
         assert_eq!(Frame::parse(&message[..23]), None);
         assert_eq!(Frame::parse(&[0; 24]), None);
         assert!(bears(&message, token) && !bears(&message, token ^ 1 << 63) && !bears(&message[..7], token));

@@ -215,8 +215,10 @@ impl Channel for OfiChannel {
         told && self.owed.is_empty() && !self.sends.any_flying() && self.memory.is_idle()
     }
 
-    /// Stays awake for answers owed to others, and for what is there already.
+    /// Stays awake for answers owed to others, and for what is there already. One who sleeps polls
+    /// rarely: the clock is looked at before each sleep.
     fn arm(&mut self) -> Duration {
+        self.look_at_clock();
         let may_sleep = self.owed.is_empty() && self.broken.is_empty() && self.net.queue.may_sleep();
         if may_sleep { SLEEP_MAX } else { NAP }
     }

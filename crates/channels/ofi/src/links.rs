@@ -35,6 +35,9 @@ pub(crate) struct Link {
     pub is_owed: bool,
     /// The time when something last came from it.
     pub news: Instant,
+    /// The time when it last told to have taken packets that it had not told of before, or the
+    /// first of those that it has not told of was sent.
+    pub gained: Instant,
     /// The time when it was last asked for an answer.
     pub asked: Instant,
     /// The number of packets sent when it was asked whether all had arrived, before leaving.
@@ -70,6 +73,7 @@ impl Link {
             told: 0,
             is_owed: false,
             news: now,
+            gained: now,
             asked: now,
             asked_at_end: 0,
             flying: 0,

@@ -2,7 +2,9 @@
 //!
 //! A transfer is one message, or the rest of one. It is begun in pieces, a few under way at a time,
 //! so that packets for the same peer, which share its connection, get their turn. A write has ended
-//! when the provider says that it was delivered (`FI_DELIVERY_COMPLETE`). Registrations last as
+//! when the provider says that it was delivered (`FI_DELIVERY_COMPLETE`). A provider that makes a
+//! connection anew may forget pieces that were on their way and never tell of them: a peer that
+//! answers question after question while a piece does not end has lost it. Registrations last as
 //! long as an operation: with TCP they are an entry in a table, and providers that pin memory keep
 //! registrations themselves.
 
@@ -19,6 +21,10 @@ use verbena_memory::Region;
 
 /// The most pieces of one transfer under way.
 const PIECES_MAX: u32 = 4;
+
+/// The answers in a row, each to a question that followed the pieces of a transfer and none less
+/// than a second after the one before, until these are lost: none of them has ended meanwhile.
+const ANSWERS_MAX: u32 = 5;
 
 /// Transfers and exposures.
 #[derive(Default)]
@@ -43,6 +49,19 @@ struct Move {
     begun: usize,
     under_way: u32,
     failure: Option<Fault>,
+    /// True if the peer was asked for an answer after the pieces under way, and has not answered.
+    is_asked: bool,
+    /// The answers since a piece has ended.
+    answers: u32,
+    /// True if its pieces are lost: its end was told, though the provider still has them.
+    is_lost: bool,
+}
+
+impl Move {
+    /// Returns whether the provider has pieces for this peer, which are not lost.
+    fn is_under_way_to(&self, peer: Peer) -> bool {
+        self.peer == peer && self.under_way > 0 && !self.is_lost
+    }
 }
 
 impl Memory {
@@ -53,7 +72,37 @@ impl Memory {
 
     /// Returns whether no transfer is under way.
     pub(crate) fn is_idle(&self) -> bool {
-        self.moves.is_empty()
+        self.moves.iter().all(|(_, one)| one.is_lost)
+    }
+
+    /// Returns whether the provider has pieces for this peer.
+    pub(crate) fn is_busy_with(&self, peer: Peer) -> bool {
+        self.moves.iter().any(|(_, one)| one.is_under_way_to(peer))
+    }
+
+    /// Notes that the peer was asked for an answer.
+    pub(crate) fn asked(&mut self, peer: Peer) {
+        let under_way = self.moves.iter_mut().filter(|(_, one)| one.is_under_way_to(peer));
+        under_way.for_each(|(_, one)| one.is_asked = true);
+    }
+
+    /// Counts an answer of the peer. Returns whether pieces are lost by now.
+    pub(crate) fn answered(&mut self, peer: Peer) -> bool {
+        let mut has_lost = false;
+        for (_, one) in self.moves.iter_mut().filter(|(_, one)| one.is_under_way_to(peer)) {
+            one.answers += u32::from(std::mem::take(&mut one.is_asked));
+            has_lost |= one.answers >= ANSWERS_MAX;
+        }
+        has_lost
+    }
+
+    /// Ends the transfers with a peer that is given up whose pieces are lost.
+    pub(crate) fn lose(&mut self, peer: Peer, fault: &Fault) {
+        let under_way = self.moves.iter_mut().filter(|(_, one)| one.is_under_way_to(peer));
+        for (_, one) in under_way.filter(|(_, one)| one.answers >= ANSWERS_MAX) {
+            one.is_lost = true;
+            self.ended.push((one.token, Err(one.failure.get_or_insert_with(|| fault.clone()).clone())));
+        }
     }
 
     /// The transfers that have ended, to be reported.
@@ -77,7 +126,8 @@ impl Memory {
         let over = one.failure.is_some() || one.begun == one.local.len();
         if one.under_way == 0 && over {
             let one = self.moves.remove(at as usize);
-            self.ended.push((one.token, one.failure.map_or(Ok(()), Err)));
+            let outcome = one.failure.map_or(Ok(()), Err);
+            self.ended.extend((!one.is_lost).then_some((one.token, outcome)));
         }
     }
 }
@@ -144,6 +194,9 @@ impl OfiChannel {
             begun: 0,
             under_way: 0,
             failure: None,
+            is_asked: false,
+            answers: 0,
+            is_lost: false,
         };
         let at = self.memory.moves.insert(begun) as u32;
         self.memory.waiting.push_back(at);
@@ -208,6 +261,7 @@ impl OfiChannel {
     pub(super) fn piece_ended(&mut self, at: u32, failure: Option<Fault>) {
         let Some(one) = self.memory.moves.get_mut(at as usize) else { return };
         one.under_way -= 1;
+        (one.is_asked, one.answers) = (false, 0);
         if one.failure.is_none() {
             one.failure = failure;
         }
@@ -227,4 +281,25 @@ impl OfiChannel {
         self.memory.waiting.retain(|at| !all.contains(at));
         all.into_iter().for_each(|at| self.memory.settle(at));
     }
+}
+
+/// Begins a transfer of which the provider will never tell. Returns its place.
+#[cfg(test)]
+pub(crate) fn stuck(channel: &mut OfiChannel, peer: Peer, local: Region, token: u64) -> u32 {
+    let one = Move {
+        token,
+        peer,
+        is_read: false,
+        local,
+        registered: None,
+        remote: 0,
+        key: 0,
+        begun: local.len(),
+        under_way: 1,
+        failure: None,
+        is_asked: false,
+        answers: 0,
+        is_lost: false,
+    };
+    channel.memory.moves.insert(one) as u32
 }

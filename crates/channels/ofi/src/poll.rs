@@ -118,17 +118,22 @@ impl OfiChannel {
         let ack_every = (self.settings.window / 4).max(1) as u32;
         let link = self.links.get(peer).expect("met");
         if link.broken.is_some() {
-            return;
+            return self.deliver_late(&frame);
         }
         link.news = self.now;
         link.is_heard_of();
+        let (before, now) = (link.untold.len(), self.now);
         for slot in link.take_told(frame.heard) {
             self.sends.taken(slot);
         }
+        if link.untold.len() < before {
+            link.gained = now;
+        }
         match frame.kind {
             Kind::Ack if link.has_lost() => return self.break_link(peer, self.cut(peer)),
-            Kind::Ack => return,
+            Kind::Ack => return self.count_answer(peer),
             Kind::AckWanted => return self.owe(peer),
+            Kind::GivenUp => return self.break_link(peer, self.given_up(peer)),
             Kind::Packet => {}
         }
         if !link.hear(frame.number) && (self.is_ordered || link.has_strayed()) {
@@ -142,6 +147,28 @@ impl OfiChannel {
         }
         if owes {
             self.owe(peer);
+        }
+    }
+
+    /// Takes a message of a peer that is given up. One that asks may not know: nothing else may
+    /// ever tell it, since the provider makes connections anew.
+    #[cold]
+    fn deliver_late(&mut self, frame: &Frame) {
+        match frame.kind {
+            Kind::AckWanted => self.say_given_up(frame.source),
+            Kind::Ack | Kind::GivenUp => self.count_answer(frame.source),
+            Kind::Packet => {}
+        }
+    }
+
+    /// Counts an answer of a peer: pieces that do not end, answer after answer, are lost. Over the
+    /// Internet's protocols only, where all goes over one connection, in order: an answer comes
+    /// after all that the peer had to do for the pieces before the question.
+    fn count_answer(&mut self, peer: Peer) {
+        if self.net.offer().ip().is_some() && self.memory.answered(peer) {
+            let fault = self.cut(peer);
+            self.break_link(peer, fault.clone());
+            self.memory.lose(peer, &fault);
         }
     }
 
@@ -191,7 +218,7 @@ impl OfiChannel {
         }
     }
 
-    fn look_at_clock(&mut self) {
+    pub(super) fn look_at_clock(&mut self) {
         self.now = Instant::now();
         if self.now.duration_since(self.tended) < TEND_EVERY {
             return;
@@ -205,10 +232,18 @@ impl OfiChannel {
         }
     }
 
-    /// Gives a peer up if nothing gets through to it, and asks it for an answer if it is silent.
+    /// Gives a peer up if nothing gets through to it, and asks it for an answer if it is silent, or
+    /// if something is under way to it for long.
     fn tend(&mut self, peer: Peer) {
-        let now = self.now;
-        let Some(link) = self.links.get(peer).filter(|link| link.broken.is_none()) else { return };
+        let (now, moves) = (self.now, self.memory.is_busy_with(peer));
+        let Some(link) = self.links.get(peer) else { return };
+        if link.broken.is_some() {
+            if moves && now.saturating_duration_since(link.asked) > UNTOLD_MAX {
+                link.asked = now;
+                self.ask(peer);
+            }
+            return;
+        }
         let since = |then: Instant| now.saturating_duration_since(then);
         let connect_max = if link.was_connected { LOST_MAX } else { self.settings.connect_max };
         let was_connected = link.was_connected;
@@ -216,10 +251,11 @@ impl OfiChannel {
             let fault = if was_connected { self.cut(peer) } else { self.no_answer(peer, refused) };
             return self.break_link(peer, fault);
         }
-        let limit = if link.untold.is_empty() { SILENT_MAX } else { UNTOLD_MAX };
-        if since(link.news) > limit && since(link.asked) > limit {
+        let waits = !link.untold.is_empty() && since(link.gained) > UNTOLD_MAX;
+        let limit = if moves || waits { UNTOLD_MAX } else { SILENT_MAX };
+        if (moves || waits || since(link.news) > limit) && since(link.asked) > limit {
             link.asked = now;
-            self.tell(peer, Kind::AckWanted);
+            self.ask(peer);
         }
     }
 

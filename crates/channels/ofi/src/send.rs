@@ -51,8 +51,11 @@ impl OfiChannel {
         match self.hand_over(to, slot) {
             Ok(is_flying) => {
                 self.sends.sent(slot, is_flying);
-                let link = self.links.get(peer).expect("met");
+                let (link, now) = (self.links.get(peer).expect("met"), self.now);
                 link.sent = number;
+                if link.untold.is_empty() {
+                    link.gained = now;
+                }
                 link.flying += u32::from(is_flying);
                 link.untold.push_back(slot);
                 link.told = heard;
@@ -135,21 +138,46 @@ impl OfiChannel {
     /// Tells a peer what was taken from it. False if the provider has no room, and it should be
     /// tried again.
     pub(super) fn tell(&mut self, peer: Peer, kind: Kind) -> bool {
-        let Some(link) = self.links.get(peer).filter(|link| link.broken.is_none()) else { return true };
-        let (to, token, heard) = (link.address, link.token, link.heard);
-        let frame = Frame { token, source: self.me, heard, number: 0, kind };
-        let told = self.net.endpoint.inject(to, &frame.emit());
+        if self.links.look(peer).is_none_or(|link| link.broken.is_some()) {
+            return true;
+        }
+        let told = self.inject(peer, kind);
         let link = self.links.get(peer).expect("met");
         match told {
             Ok(()) => {
-                link.told = heard;
+                link.told = link.heard;
                 link.is_heard_of();
                 if kind == Kind::AckWanted {
                     link.asked_sent = link.sent;
+                    self.memory.asked(peer);
                 }
                 true
             }
             Err(refused) => !matches!(self.refused(peer, refused), SendError::Full),
         }
+    }
+
+    /// Asks a peer for an answer: what it took, or whether it has given this process up. Also one
+    /// that this process has given up, while the provider has transfers with it.
+    pub(super) fn ask(&mut self, peer: Peer) {
+        if self.links.look(peer).is_some_and(|link| link.broken.is_none()) {
+            self.tell(peer, Kind::AckWanted);
+        } else if self.inject(peer, Kind::AckWanted).is_ok() {
+            self.memory.asked(peer);
+        }
+    }
+
+    /// Tells a peer that this process has given it up. If there is no room, it asks again.
+    pub(super) fn say_given_up(&mut self, peer: Peer) {
+        // A connection that fails changes nothing more for one that is given up.
+        let _ = self.inject(peer, Kind::GivenUp);
+    }
+
+    /// Hands the provider a message that is no packet.
+    fn inject(&mut self, peer: Peer, kind: Kind) -> Result<(), Refused> {
+        let link = self.links.look(peer).expect("met");
+        let (to, token, heard) = (link.address, link.token, link.heard);
+        let frame = Frame { token, source: self.me, heard, number: 0, kind };
+        self.net.endpoint.inject(to, &frame.emit())
     }
 }

@@ -1,5 +1,6 @@
 //! Two ends in one process, over TCP on the loopback interface.
 
+mod cuts;
 mod foreign_senders;
 
 use super::OfiChannel;

@@ -81,6 +81,7 @@ fn forged(token: u64) -> Vec<Vec<u8>> {
         packet(&Frame { source: u32::MAX, ..frame }),
         other(FrameKind::Ack),
         other(FrameKind::AckWanted),
+        other(FrameKind::GivenUp),
         frame.emit()[..7].to_vec(),
     ]
 }

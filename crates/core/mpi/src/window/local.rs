@@ -116,6 +116,11 @@ impl Exposed for Local {
         self.control.words().note_dead_holder(origin);
     }
 
+    fn takes_by_itself(&self, member: i32) -> bool {
+        let unites = |heap: &Arc<dyn Heap>| heap.unites(self.group.peer(member));
+        self.part.has_control() && self.heap.as_ref().is_some_and(unites)
+    }
+
     fn wake_waiting(&self, next: Ticket) {
         self.wake_other(next);
     }

@@ -139,6 +139,12 @@ impl<W: Word> Lock<W> {
         Attempt::Entered { next }
     }
 
+    /// The number of those with an earlier ticket than this one who have not left.
+    pub fn before(&self, ticket: Ticket) -> usize {
+        let counts = Counts::of(self.0.load());
+        (u64::from(ticket.0).wrapping_sub(counts.writers) & COUNT) as usize
+    }
+
     /// Returns whether somebody is inside, or waits to be.
     pub fn is_taken(&self) -> bool {
         let counts = Counts::of(self.0.load());

@@ -18,11 +18,18 @@ pub(crate) const UNIT: i64 = 4;
 pub(crate) struct Memory {
     bytes: Owned,
     lock: Owned,
+    /// The member that has the word of the lock mapped.
+    mapped: Option<i32>,
 }
 
 impl Memory {
     pub(crate) fn new(bytes: usize) -> Memory {
-        Memory { bytes: Owned::zeroed(bytes), lock: Owned::zeroed(8) }
+        Memory { bytes: Owned::zeroed(bytes), lock: Owned::zeroed(8), mapped: None }
+    }
+
+    /// Lets this member take the lock by itself.
+    pub(crate) fn map_to(&mut self, member: i32) {
+        self.mapped = Some(member);
     }
 
     pub(crate) fn bytes(&self) -> Region {
@@ -93,6 +100,10 @@ impl Exposed for Memory {
     }
 
     fn note_dead_holder(&self, _: i32) {}
+
+    fn takes_by_itself(&self, member: i32) -> bool {
+        self.mapped == Some(member)
+    }
 
     fn wake_waiting(&self, _: lock::Ticket) {}
 

@@ -1,17 +1,22 @@
 //! Ranks that wait for a lock by messages, and one of them dies. If it died before its turn, the
 //! others get the lock, whatever has become of its request. If it died with the lock, they hear
-//! that they wait in vain.
+//! that they wait in vain. What one sends that waits does not fill the memory of the target.
 
 use crate::exposed::Memory;
+use crate::sample::WORD;
 use std::sync::Arc;
 use verbena_fault::Fault;
 use verbena_mpi::generated::constants::MPI_ERR_PROC_ABORTED;
-use verbena_mpi::window::lock::Kind;
-use verbena_mpi::window::service::{Operation, Service};
+use verbena_mpi::window::Remote;
+use verbena_mpi::window::lock::{Kind, Lock};
+use verbena_mpi::window::service::{Exposed, Operation, Service};
 use verbena_mpi::{Comm, Error, Group};
 use verbena_sim::seeds::seeds_of;
-use verbena_sim::{Cluster, Faults, Random};
+use verbena_sim::{Cluster, Faults, Random, Shape};
 
+/// Bytes that a target may hold of requests behind one for the lock: the bound and what a step
+/// takes.
+const HELD_MAX: usize = 2 << 20;
 /// Seeds that a test run tries.
 const SEEDS: u64 = 300;
 /// Steps after which a rank waits for ever.
@@ -109,8 +114,42 @@ impl Job {
 
     /// The holder dies. All others hear of it, those that ask later too.
     fn lose_holder(mut self) -> Result<(), String> {
-        let mut waiting = self.begin()?;
+        let waiting = self.begin()?;
         self.die(HOLDER as u32);
+        self.all_refused(waiting)
+    }
+
+    /// A member dies that has taken the lock in mapped memory, without a message.
+    fn lose_mapped_holder(mut self) -> Result<(), String> {
+        self.windows[0].map_to(HOLDER as i32);
+        assert!(Lock(self.windows[0].lock()).try_lock(Kind::Writer));
+        let waiting = [3, 4].map(|rank| (rank, self.lock(rank, Kind::Writer)));
+        (0..self.random.below(500)).for_each(|_| self.step());
+        self.die(HOLDER as u32);
+        self.all_refused(waiting.into())
+    }
+
+    /// A member dies that could have taken the lock in mapped memory, and has not.
+    fn lose_mapped_bystander(mut self) -> Result<(), String> {
+        self.windows[0].map_to(VICTIM as i32);
+        let mut waiting = self.begin()?;
+        let victim = waiting.iter().position(|it| it.0 == VICTIM as usize).expect("it asked");
+        // It asked by a message all the same: that is no way to be before those of others unseen.
+        waiting.remove(victim);
+        self.die(VICTIM);
+        (0..self.random.below(500)).for_each(|_| self.step());
+        self.unlock(HOLDER)?;
+        while !waiting.is_empty() {
+            match self.finish_one(&mut waiting)? {
+                (rank, None) => self.unlock(rank)?,
+                (rank, Some(error)) => return Err(format!("rank {rank} has no lock: {error}")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that all who wait, and one who asks now, hear that they wait in vain.
+    fn all_refused(mut self, mut waiting: Vec<(usize, Operation)>) -> Result<(), String> {
         waiting.push((0, self.lock(0, Kind::Reader)));
         for (rank, lock) in waiting {
             match self.finish(rank, &lock)? {
@@ -167,4 +206,44 @@ fn those_who_wait_for_the_lock_of_a_dead_rank_hear_of_it() {
     for seed in seeds_of("windows", SEEDS) {
         Job::new(seed).lose_holder().unwrap_or_else(|problem| panic!("VERBENA_SIM_SEED={seed}: {problem}"));
     }
+}
+
+#[test]
+fn those_who_wait_for_the_lock_of_a_dead_neighbour_hear_of_it() {
+    for seed in seeds_of("windows", SEEDS) {
+        let lost = Job::new(seed).lose_mapped_holder();
+        lost.unwrap_or_else(|problem| panic!("VERBENA_SIM_SEED={seed}: {problem}"));
+        let lost = Job::new(seed).lose_mapped_bystander();
+        lost.unwrap_or_else(|problem| panic!("VERBENA_SIM_SEED={seed}: {problem}"));
+    }
+}
+
+/// An origin sends on behind its request for a lock that another one holds.
+#[test]
+fn what_waits_for_a_lock_does_not_fill_the_memory_of_the_target() {
+    const PUTS: usize = 3000;
+    const BYTES: usize = 4000;
+    let mut job = Job::new(1);
+    job.cluster = Cluster::new(1, RANKS, Faults::none());
+    job.windows[0] = Memory::new(BYTES);
+    let first = job.lock(HOLDER, Kind::Writer);
+    assert_eq!(job.finish(HOLDER, &first), Ok(None));
+    let lock = job.lock(3, Kind::Writer);
+    let data = job.cluster.memory(BYTES, Shape::Contiguous);
+    data.fill(&[7; BYTES]);
+    for _ in 0..PUTS {
+        let remote = Remote { rank: 0, displacement: 0, count: BYTES as i64 / 8, datatype: &WORD };
+        let (origin, engine) = (job.services[3].origin(), &mut job.cluster.engine(3));
+        origin.put(engine, &remote, &data.buffer()).expect("a predefined datatype");
+    }
+    (0..STEPS_MAX).for_each(|_| job.step());
+    assert!(lock.poll(&mut job.cluster.visit(3)).is_none());
+    let taken = job.services[0].counts().requests as usize;
+    assert!((200..HELD_MAX / BYTES).contains(&taken), "{taken} requests");
+    // The holder's request to give it back passes those that stay with the engine.
+    job.unlock(HOLDER).expect("it is given back");
+    assert_eq!(job.finish(3, &lock), Ok(None));
+    job.unlock(3).expect("all before it is done");
+    assert_eq!(job.services[0].counts().requests as usize, PUTS + 4);
+    assert!(job.windows[0].bytes().to_vec().iter().all(|&byte| byte == 7));
 }

@@ -88,6 +88,16 @@ pub(in crate::window) fn dead_holder(holder: i32, target: i32, is_told: bool) ->
     )
 }
 
+/// The error of a lock that was taken by a process which the service does not know, while one has
+/// died that may have done so.
+#[cold]
+pub(super) fn dead_before(neighbor: i32, target: i32, is_told: bool) -> Error {
+    let on = format!("the lock of rank {target}, which rank {neighbor} could take in mapped memory");
+    let what = "a lock of a window may never be free: a rank has died that may have held it or waited for it";
+    let holder = dead_holder(neighbor, target, is_told);
+    Error::new(holder.class, what, on, holder.fault.cause, holder.fault.remedy)
+}
+
 fn sync(class: Class, what: &str, on: &str) -> Error {
     Error::new(
         class,

@@ -21,6 +21,9 @@ use verbena_memory::{Buffer, Owned, Region};
 /// The most payloads of puts that are received from an origin at a time.
 const PUTS_MAX: usize = 64;
 
+/// The most bytes of requests that an origin may have here behind its request for the lock.
+pub(super) const LOCKING_BYTES_MAX: usize = 1 << 20;
+
 /// The work of a request beside its data, in bytes of data that take as long.
 const REQUEST_BYTES: usize = 512;
 
@@ -80,6 +83,11 @@ impl Line {
     /// Bytes of requests that wait for something that comes by itself: not for a lock.
     pub(super) fn parked(&self) -> usize {
         if matches!(self.head, Head::Locking) { 0 } else { self.parked }
+    }
+
+    /// Returns whether the origin waits for the lock, and no more of its requests are taken.
+    pub(super) fn is_full(&self) -> bool {
+        matches!(self.head, Head::Locking) && self.parked > LOCKING_BYTES_MAX
     }
 
     /// Returns whether nothing is under way.

@@ -71,6 +71,13 @@ impl Locks {
         Some(first)
     }
 
+    /// Returns whether the first who waits is behind somebody who holds the lock, or waits for it,
+    /// without messages.
+    pub(super) fn awaits_others(&self, exposed: &dyn Exposed) -> bool {
+        let before = |first: &Waiter| Lock(exposed.lock()).before(first.ticket);
+        self.waiting.front().map_or(0, before) > self.held.len()
+    }
+
     /// The origins that hold the lock.
     pub(super) fn holders(&self) -> impl Iterator<Item = i32> {
         self.held.keys().copied()

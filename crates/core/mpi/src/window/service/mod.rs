@@ -124,6 +124,11 @@ pub trait Exposed: Send + Sync {
     /// Notes that this origin has died with the lock, for those who wait outside of the service.
     fn note_dead_holder(&self, origin: i32);
 
+    /// Returns whether this member changes the word of the lock by itself, in mapped memory.
+    fn takes_by_itself(&self, _member: i32) -> bool {
+        false
+    }
+
     /// Wakes the one outside of the service who waits for the lock with this ticket; all that wait,
     /// if nobody is known to.
     fn wake_waiting(&self, next: lock::Ticket);

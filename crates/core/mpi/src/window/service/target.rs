@@ -81,13 +81,11 @@ impl Target {
             self.notes.counts.pauses += 1;
             return false;
         }
-        let context = self.addresses.requests;
         let taken = access.look(|engine| {
             let (mut taken, mut room) = (0, PARKED_BYTES_MAX as u64);
             while taken < TAKEN_MAX
                 && room > 0
-                && let Some((origin, bytes)) =
-                    engine.probe(context, ANY_SOURCE, REQUEST_TAG).map(|it| (it.source, it.bytes))
+                && let Some((origin, bytes)) = self.next(engine)
             {
                 self.take_one(engine, origin, bytes);
                 (taken, room) = (taken + 1, room.saturating_sub(bytes));
@@ -100,6 +98,20 @@ impl Target {
         self.notes.counts.requests += taken as u64;
         counts::requests_served(taken as u64);
         taken > 0
+    }
+
+    /// The next request that may be taken: its origin, and its bytes. Those of an origin that waits
+    /// for the lock, and has much here already, stay with the engine, which throttles it; the lock
+    /// comes free by the requests of others.
+    fn next(&self, engine: &mut Engine) -> Option<(i32, u64)> {
+        let context = self.addresses.requests;
+        let mut probe = |origin| engine.probe(context, origin, REQUEST_TAG).map(|it| (it.source, it.bytes));
+        let is_full = |origin: &i32| self.lines.get(origin).is_some_and(Line::is_full);
+        let first = probe(ANY_SOURCE)?;
+        if !is_full(&first.0) {
+            return Some(first);
+        }
+        (0..self.addresses.group.size()).filter(|origin| !is_full(origin)).find_map(probe)
     }
 
     /// Takes the next request of an origin, which is there. One that is far too long, or of nobody,
@@ -144,10 +156,11 @@ impl Target {
         admitted > 0
     }
 
-    /// Tells those who wait for the lock that they wait in vain if an origin has died with it.
+    /// Tells those who wait for the lock that they wait in vain if an origin has died with it, or a
+    /// member that may have taken it in mapped memory before them.
     fn refuse_waiting(&mut self, access: &mut impl Access, exposed: &dyn Exposed) -> bool {
-        // Who waits in mapped memory is not known here.
-        if !self.locks.is_held_by_any() || access.look(|engine| engine.losses()) == 0 {
+        let may_wait = self.locks.is_held_by_any() || self.locks.is_awaited();
+        if !may_wait || access.look(|engine| engine.losses()) == 0 {
             return false;
         }
         let Addresses { requests, group, rank, .. } = &*self.addresses;
@@ -157,9 +170,17 @@ impl Target {
                 |engine: &mut Engine| engine.loss(*requests, Some(peer)).filter(|_| !engine.is_suspect(peer));
             Some((origin, access.look(loss)?))
         };
-        let Some((holder, loss)) = self.locks.holders().find_map(loss) else { return false };
+        // Who takes the lock in mapped memory, or waits there, is not known here.
+        let others = if self.locks.awaits_others(exposed) { 0..group.size() } else { 0..0 };
+        let others = others.filter(|member| member != rank && exposed.takes_by_itself(*member));
+        let Some((holder, loss)) = self.locks.holders().chain(others).find_map(loss) else { return false };
         exposed.note_dead_holder(holder);
-        let error = error::dead_holder(holder, *rank, matches!(loss, Failure::Dead(_)));
+        let is_told = matches!(loss, Failure::Dead(_));
+        let error = match self.locks.is_held(holder) {
+            true => error::dead_holder(holder, *rank, is_told),
+            // It may have had a place in the queue only: that is never given on either.
+            false => error::dead_before(holder, *rank, is_told),
+        };
         let waiting = self.locks.take_waiting();
         let told = waiting.len();
         for waiter in waiting {

@@ -17,18 +17,23 @@ static void hear(void) {
 }
 
 static void fence(void) {
-    int *memory;
+    int *memory, value = 1;
     MPI_Win win = window(&memory);
     CHECK(MPI_Win_fence(0, win) == MPI_SUCCESS);
+    CHECK(MPI_Put(&value, 1, MPI_INT, rank, 0, 1, MPI_INT, win) == MPI_SUCCESS);
     let_die();
     CHECK(is(MPI_Win_fence(0, win), MPIX_ERR_PROC_FAILED));
     hear();
+    /* No epoch is open any more. */
+    CHECK(MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win) == MPI_SUCCESS && MPI_Win_unlock(rank, win) == MPI_SUCCESS);
     /* Again, now that it is known, and freeing is collective as well. */
     CHECK(is(MPI_Win_fence(0, win), MPIX_ERR_PROC_FAILED));
     CHECK(is(MPI_Win_free(&win), MPIX_ERR_PROC_FAILED));
 }
 
-static void pscw(int accesses) {
+enum { ACCESS, WAIT, TEST };
+
+static void pscw(int way) {
     int *memory, ends[1] = {victim};
     MPI_Win win = window(&memory);
     MPI_Group world, dead;
@@ -36,19 +41,29 @@ static void pscw(int accesses) {
     MPI_Group_incl(world, 1, ends, &dead);
     let_die();
     int code;
-    if (accesses) {
+    if (way == ACCESS) {
         code = MPI_Win_start(dead, 0, win);
         if (code == MPI_SUCCESS)
             code = MPI_Win_complete(win);
     } else {
+        int is_over = 0;
         code = MPI_Win_post(dead, 0, win);
-        if (code == MPI_SUCCESS)
+        if (code == MPI_SUCCESS && way == WAIT)
             code = MPI_Win_wait(win);
+        while (code == MPI_SUCCESS && !is_over)
+            code = MPI_Win_test(win, &is_over);
     }
     CHECK(is(code, MPIX_ERR_PROC_FAILED));
+    /* The exposure has ended with that, and those that come have no end. */
+    if (way != ACCESS)
+        CHECK(is(MPI_Win_wait(win), MPI_ERR_RMA_SYNC));
+    hear();
+    if (way != ACCESS) {
+        CHECK(is(MPI_Win_post(dead, 0, win), MPIX_ERR_PROC_FAILED));
+        CHECK(is(MPI_Win_free(&win), MPIX_ERR_PROC_FAILED));
+    }
     MPI_Group_free(&world);
     MPI_Group_free(&dead);
-    hear();
 }
 
 /* Operations on the dead one's memory either end well, where it can be reached, or with the class
@@ -99,9 +114,11 @@ int main(int argc, char **argv) {
     if (!strcmp(way, "fence"))
         fence();
     else if (!strcmp(way, "start"))
-        pscw(1);
+        pscw(ACCESS);
     else if (!strcmp(way, "post"))
-        pscw(0);
+        pscw(WAIT);
+    else if (!strcmp(way, "test"))
+        pscw(TEST);
     else if (!strcmp(way, "operations"))
         operations();
     else if (!strcmp(way, "file"))

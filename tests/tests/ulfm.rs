@@ -226,7 +226,7 @@ fn shared_ends_well(arguments: &[&str]) {
 
 #[test]
 fn operations_on_windows_with_a_dead_process_end_with_its_error() {
-    for way in ["fence", "start", "post", "operations"] {
+    for way in ["fence", "start", "post", "test", "operations"] {
         shared_ends_well(&[way]);
     }
 }

@@ -74,7 +74,7 @@ impl Attachments {
             None if self.pieces.len() < SHORT_MAX => return Ok(()),
             None => FIRST_CHUNKS,
             Some(block) => match table::block_chunks(block.region().len()) {
-                room if self.pieces.slots() < room => return Ok(()),
+                room if self.pieces.fits(room) => return Ok(()),
                 room => 2 * room,
             },
         };

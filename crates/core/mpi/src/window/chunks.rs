@@ -86,8 +86,15 @@ impl Chunks {
     }
 
     /// The number of slots that chunks have or had.
+    #[cfg(test)]
     pub(super) fn slots(&self) -> usize {
         self.slots
+    }
+
+    /// Returns whether another piece, wherever it goes, has a slot among the first `room`: no more
+    /// than these were ever in use.
+    pub(super) fn fits(&self, room: usize) -> bool {
+        !self.free.is_empty() || self.slots < room
     }
 
     /// Adds a piece, which takes a slot at most. `None` if it overlaps another.
@@ -264,6 +271,21 @@ mod tests {
         }
         check(&chunks, &known);
         assert!(chunks.slots() <= 2 * known.len() / CHUNK_MAX + 2, "{}", chunks.slots());
+    }
+
+    /// A slot that was given back is as good as one that was never in use.
+    #[test]
+    fn slots_given_back_are_room() {
+        let mut chunks = Chunks::default();
+        for i in 0..2 * CHUNK_MAX as u64 {
+            chunks.insert(piece(i * 10, 10)).unwrap();
+        }
+        assert_eq!(chunks.slots(), 2);
+        assert!(chunks.fits(3) && !chunks.fits(2));
+        (CHUNK_MAX as u64..2 * CHUNK_MAX as u64).for_each(|i| assert!(chunks.remove(i * 10).is_some()));
+        assert!(chunks.fits(2));
+        chunks.insert(piece(1 << 20, 10)).unwrap();
+        assert_eq!(chunks.slots(), 2);
     }
 
     /// Chunks that pieces have left join others, so that slots do not run away.

@@ -294,6 +294,12 @@ impl<'a> Making<'a> {
     }
 
     /// Tells the others of this process's part. Returns what all agree on, and all parts.
+    ///
+    /// This is what grows with the number of members though no program asked for it: 64 bytes of
+    /// each are here until the call returns. A window keeps 16 bytes of each for the way there, 8
+    /// for its base, where bases differ, 4 or 8 for its size and its unit where they do (see
+    /// [`Parts`]), and 2 bits in the control words. The ways themselves, keys and everything else
+    /// come with the first access to a member.
     fn tell(&self, own: Result<Part>) -> Result<(Agreed, Box<[Part]>)> {
         let context = self.means.exchange.new_context();
         let is_apart = info::is_set(&self.hints, info::APART);

@@ -159,6 +159,19 @@ pub(super) fn unattached(access: Access) -> Error {
     )
 }
 
+/// The error of an access to a dynamic window whose member died while it attached or detached
+/// memory.
+#[cold]
+pub(super) fn torn_table(rank: i32) -> Error {
+    Error::new(
+        mpi::MPI_ERR_PROC_ABORTED,
+        format!("nobody knows any more which memory rank {rank} has attached to the window"),
+        format!("rank {rank} was in the middle of MPI_Win_attach or MPI_Win_detach"),
+        "the process was killed, or its node is gone",
+        "look for the end of that rank in the output of the launcher",
+    )
+}
+
 /// The error of an argument with a value that it cannot have.
 #[cold]
 pub(super) fn argument(class: Class, what: &str, on: String, remedy: &str) -> Error {

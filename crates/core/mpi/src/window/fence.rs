@@ -24,9 +24,10 @@ impl Win {
         self.epochs.lock().check_fence()?;
         // A failure of operations is told after the barrier, for which the others wait.
         let finished = self.finish_all(process);
-        self.barrier(process, Kind::WinFence)?;
-        self.epochs.lock().fenced(assert & mpi::MPI_MODE_NOSUCCEED == 0);
-        finished
+        let met = self.barrier(process, Kind::WinFence);
+        // Where the members have not met, no epoch begins: the window can be freed.
+        self.epochs.lock().fenced(met.is_ok() && assert & mpi::MPI_MODE_NOSUCCEED == 0);
+        met.and(finished)
     }
 
     /// Waits for all members. What each stored before is seen by all after: entering releases, and

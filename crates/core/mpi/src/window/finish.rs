@@ -11,7 +11,8 @@ use crate::process::Process;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
 
-/// The members that are looked at in one round of a wait, in turn.
+/// The members that are looked at in one round of a wait, in turn: a bound of a round's time, and
+/// not of the wait, which goes on until all have ended.
 const LOOKS_MAX: usize = 64;
 
 /// The work that follows once everything that was called on a member is done there.

@@ -1,5 +1,6 @@
 //! The bytes that an access names at a target, checked against what the target exposes.
 
+use super::control::Words;
 use super::error::{self, Access};
 use super::table::Found;
 use super::target::{Target, Way};
@@ -107,8 +108,9 @@ impl Win {
         let low = address.checked_add_signed(span.0).ok_or_else(unattached)?;
         let high = address.checked_add_signed(span.1).ok_or_else(unattached)?;
         let open = |ticket| process.heap()?.at(ticket);
-        let found = target.words.map_or(Found::Untold, |words| words.table().find(low, high, open));
-        match found {
+        let find = |words: Words| words.table().find(low, high, open, || self.is_lost(process, remote.rank));
+        match target.words.map_or(Found::Untold, find) {
+            Found::Torn => Err(error::torn_table(remote.rank)),
             Found::Nothing => Err(unattached()),
             Found::Untold => self.by_messages(remote),
             // Nothing overtakes an accumulate that went by a message when the table told nothing.
@@ -122,6 +124,13 @@ impl Win {
                 })
             }
         }
+    }
+
+    /// Returns whether a member is lost, as far as a round of progress tells.
+    #[cold]
+    fn is_lost(&self, process: &Process, rank: i32) -> bool {
+        process.poll();
+        process.look(|engine| engine.loss_of(self.group().peer(rank))).is_some()
     }
 
     #[cold]

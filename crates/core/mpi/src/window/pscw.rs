@@ -22,6 +22,7 @@ use crate::process::{Process, failure_error};
 use crate::request::{Active, Direction};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::mem::take;
 use verbena_channel::mark::Mark;
 use verbena_engine::{Mode, Posted, ReceiveRequest, SendRequest};
 use verbena_memory::Buffer;
@@ -50,6 +51,9 @@ pub(super) struct Meetings {
     failure: Option<Error>,
     /// The number of origins in all.
     posted_to: u64,
+    /// The error with which an exposure ended before all its origins had completed. Their
+    /// completes may still come, and would count for a later one: there is none.
+    torn: Option<Error>,
 }
 
 impl Win {
@@ -135,7 +139,8 @@ impl Win {
         Some(outcome.error.map_or(Ok(()), Err))
     }
 
-    /// Exposes this process's memory to the members of `group` (`MPI_Win_post`).
+    /// Exposes this process's memory to the members of `group` (`MPI_Win_post`). If one of them
+    /// cannot be told, the others are, and nothing is exposed.
     pub fn post(&self, process: &Process, group: &Group, assert: i32) -> Result<()> {
         let allowed = mpi::MPI_MODE_NOCHECK | mpi::MPI_MODE_NOSTORE | mpi::MPI_MODE_NOPUT;
         if assert & !allowed != 0 {
@@ -143,6 +148,7 @@ impl Win {
             return Err(error::assertion("MPI_Win_post", assert, names));
         }
         let (origins, words) = (self.ranks_of(group)?, self.local.control.words());
+        self.meetings.lock().torn.clone().map_or(Ok(()), Err)?;
         let mut epochs = self.epochs.lock();
         epochs.check_post(self.rank())?;
         if Lock(words.lock()).is_taken() {
@@ -161,15 +167,19 @@ impl Win {
         if assert & mpi::MPI_MODE_NOCHECK != 0 {
             return Ok(());
         }
-        origins.iter().try_for_each(|&rank| self.tell_post(process, rank))
+        let told = origins.iter().map(|&rank| self.tell_post(process, rank)).fold(Ok(()), Result::and);
+        told.map_err(|error| self.tear_exposure(process, error))
     }
 
-    /// Waits until all origins have completed (`MPI_Win_wait`).
+    /// Waits until all origins have completed (`MPI_Win_wait`). An error ends the exposure as well,
+    /// so that the window can be freed.
     pub fn wait(&self, process: &Process) -> Result<()> {
         self.epochs.lock().check_exposed("MPI_Win_wait")?;
         let origins = self.meetings.lock().origins.clone();
-        self.await_words(process, &|| origins.clone(), || self.are_complete(process))?;
-        self.end_exposure()
+        match self.await_words(process, &|| origins.clone(), || self.are_complete(process)) {
+            Ok(()) => self.end_exposure(),
+            Err(error) => Err(self.tear_exposure(process, error)),
+        }
     }
 
     /// Returns whether all origins have completed, which ends the exposure (`MPI_Win_test`).
@@ -178,10 +188,20 @@ impl Win {
         if !self.are_complete(process) {
             process.poll();
             if !self.are_complete(process) {
-                return Ok(false);
+                let loss = self.loss_among(process, &self.meetings.lock().origins);
+                return loss.map_or(Ok(false), |error| Err(self.tear_exposure(process, error)));
             }
         }
         self.end_exposure().map(|()| true)
+    }
+
+    /// The error of the first of these members that is lost.
+    fn loss_among(&self, process: &Process, ranks: &[i32]) -> Option<Error> {
+        let loss = process.look(|engine| match engine.losses() {
+            0 => None,
+            _ => ranks.iter().find_map(|&rank| engine.loss_of(self.group().peer(rank))),
+        });
+        loss.map(failure_error)
     }
 
     /// Looks at every origin's message once more, and at the notes of all: a message that came is
@@ -210,6 +230,24 @@ impl Win {
         words.forget_completes(posted_to);
         self.epochs.lock().end_exposure();
         failure.map_or(Ok(()), Err)
+    }
+
+    /// Ends an exposure that not all origins will complete. Returns the error.
+    #[cold]
+    fn tear_exposure(&self, process: &Process, error: Error) -> Error {
+        let mut meetings = self.meetings.lock();
+        for complete in take(&mut meetings.completes) {
+            // One that comes later meets it, and nobody asks.
+            if let Active::Engine(_, id) = complete {
+                process.command(|engine| engine.forget(id));
+            }
+        }
+        meetings.origins.clear();
+        meetings.torn = Some(error.clone());
+        drop(meetings);
+        self.local.control.words().expose(0);
+        self.epochs.lock().end_exposure();
+        error
     }
 
     /// The ranks of a group's members. `MPI_ERR_GROUP` if one is no member of the window.
@@ -283,9 +321,7 @@ impl Win {
             if std::mem::replace(&mut slept, sleeps) == sleeps {
                 return None;
             }
-            let mut peers = ranks().into_iter().map(|rank| self.group().peer(rank));
-            let loss = process.look(|engine| peers.find_map(|peer| engine.loss_of(peer)));
-            loss.map(|loss| Err(failure_error(loss)))
+            self.loss_among(process, &ranks()).map(Err)
         })
     }
 

@@ -15,7 +15,8 @@
 //! | 2n | the chunks by address, two words each: the first address; the slot, and the pieces |
 //! | then | n slots, each for the pieces of a chunk, as in a short table |
 //!
-//! Only its member changes it, one thread at a time. Readers look again if the version changed.
+//! Only its member changes it, one thread at a time. Readers look again if the version changed. A
+//! member that dies meanwhile leaves an odd version behind: readers ask whether it still lives.
 
 use super::chunks::{Attached, CHUNK_MAX, Change, Chunk, Chunks};
 use verbena_channel::heap::Ticket;
@@ -38,6 +39,8 @@ const NO_TICKET: u64 = u64::MAX;
 /// The looks at a table that changes before its reader lets others run: perhaps its member, whose
 /// core was taken away.
 const SPINS: u32 = 64;
+/// The looks between two questions whether the member still lives.
+const LOOKS_TO_LIFE: u32 = 64 * SPINS;
 
 /// A table, in these bytes of control words.
 #[derive(Clone, Copy)]
@@ -130,14 +133,24 @@ impl Table {
     }
 
     /// Finds the piece, or several side by side, with the bytes from `low` to `high`. `open` gives
-    /// the memory of the table's block.
-    pub(super) fn find(&self, low: u64, high: u64, open: impl Fn(Ticket) -> Option<Region>) -> Found {
+    /// the memory of the table's block; `is_lost` says whether the member will not go on with a
+    /// change that it has begun.
+    pub(super) fn find(
+        &self,
+        low: u64,
+        high: u64,
+        open: impl Fn(Ticket) -> Option<Region>,
+        mut is_lost: impl FnMut() -> bool,
+    ) -> Found {
         let mut looks = 0_u32;
         loop {
             if let Some(found) = self.look(low, high, &open) {
                 return found;
             }
             looks = looks.wrapping_add(1);
+            if looks.is_multiple_of(LOOKS_TO_LIFE) && is_lost() {
+                return Found::Torn;
+            }
             match looks.is_multiple_of(SPINS) {
                 true => std::thread::yield_now(),
                 false => std::hint::spin_loop(),
@@ -304,6 +317,8 @@ pub(super) enum Found {
     Nothing,
     /// This process cannot read the table.
     Untold,
+    /// The member was lost while it changed the table.
+    Torn,
 }
 
 #[cfg(test)]

@@ -13,12 +13,36 @@ fn no_block(_: Ticket) -> Option<Region> {
     panic!("the table has no block")
 }
 
+fn lives() -> bool {
+    false
+}
+
+/// A member that dies in the middle of a change leaves an odd version.
+#[test]
+fn a_table_whose_member_died_in_a_change_is_torn() {
+    let (_owned, table) = table();
+    table.tell_short(&[Attached::told(100, 10, None)], 0);
+    table.0.word_store(VERSION, table.0.word_load(VERSION) + 1);
+    let mut asked = 0;
+    let found = table.find(100, 110, no_block, || {
+        asked += 1;
+        asked == 3
+    });
+    assert_eq!((found, asked), (Found::Torn, 3));
+    // One that goes on is waited for, whoever is lost later.
+    let found = table.find(100, 110, no_block, || {
+        table.0.word_store(VERSION, table.0.word_load(VERSION) + 1);
+        false
+    });
+    assert_eq!(found, Found::Attached { address: 100, ticket: None });
+}
+
 #[test]
 fn attached_memory_is_found() {
     let (_owned, table) = table();
     let entry = |i: u64| Attached::told(100 * i, 10, (i == 2).then_some(Ticket { offset: 7, bytes: 10 }));
     let all: Vec<Attached> = (1..=3).map(entry).collect();
-    let find = |low, high| table.find(low, high, no_block);
+    let find = |low, high| table.find(low, high, no_block, lives);
     assert_eq!(find(100, 101), Found::Nothing);
     table.tell_short(&all, 0);
     assert_eq!(find(105, 110), Found::Attached { address: 100, ticket: None });
@@ -35,7 +59,7 @@ fn pieces_side_by_side_are_one() {
     let piece = |address, offset| Attached::told(address, 10, ticket(offset));
     let all = [piece(90, 0), piece(110, 7), piece(120, 17), piece(130, 99), piece(150, 109)];
     table.tell_short(&all, 0);
-    let find = |low, high| table.find(low, high, no_block);
+    let find = |low, high| table.find(low, high, no_block, lives);
     let of = |address, ticket| Found::Attached { address, ticket };
     assert_eq!(find(115, 125), of(110, Some(Ticket { offset: 7, bytes: 20 })));
     assert_eq!(find(125, 130), of(120, ticket(17)));
@@ -93,7 +117,7 @@ impl Long {
             let block = self.blocks.iter().find(|block| block.1 == ticket);
             block.map(|block| block.0.lend())
         };
-        self.table.find(low, high, open)
+        self.table.find(low, high, open, lives)
     }
 }
 
@@ -108,7 +132,7 @@ fn a_long_table_lies_in_a_block_that_its_readers_open() {
         assert_eq!(long.find(100 * i, 100 * i + 10), attached, "{i}");
         assert_eq!(long.find(100 * i, 100 * i + 11), Found::Nothing, "{i}");
     }
-    assert_eq!(long.table.find(105, 110, |_| None), Found::Untold);
+    assert_eq!(long.table.find(105, 110, |_| None, lives), Found::Untold);
     (1..=1990).for_each(|i| long.detach(100 * i));
     assert_eq!(long.find(100, 101), Found::Nothing);
     assert!(matches!(long.find(200_000, 200_001), Found::Attached { .. }));
@@ -159,8 +183,8 @@ fn a_table_that_changes_gives_no_wrong_answer() {
             }
         });
         for _ in 0..20_000 {
-            assert_eq!(table.find(505, 510, no_block), Found::Attached { address: 500, ticket: None });
-            assert_eq!(table.find(300, 301, no_block), Found::Nothing);
+            assert_eq!(table.find(505, 510, no_block, lives), Found::Attached { address: 500, ticket: None });
+            assert_eq!(table.find(300, 301, no_block, lives), Found::Nothing);
         }
     });
 }

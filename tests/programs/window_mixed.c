@@ -1,9 +1,11 @@
-/* One window whose members are partly on the same node, where they have each
+/* window_mixed [loop]: one window whose members are partly on the same node, where they have each
    other's memory mapped, and partly on another. All change the same elements, each puts into its own
-   place everywhere, counters are guarded by locks, and groups post and start across the nodes. */
+   place everywhere, counters are guarded by locks, and groups post and start across the nodes. With
+   `loop` only the puts and their look go on, for some seconds or until something fails: what was
+   flushed is there. */
 #include "tool.h"
 
-enum { ROUNDS = 60, LONG = 3000, WORDS = 16 };
+enum { ROUNDS = 60, LONG = 3000, WORDS = 16, LOOP_SECONDS = 8 };
 
 static int rank, size;
 static long *memory;
@@ -93,9 +95,23 @@ int main(int argc, char **argv) {
     MPI_Win_allocate((WORDS + size * LONG) * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
     memset(memory, 0, WORDS * sizeof(long));
     MPI_Barrier(MPI_COMM_WORLD);
-    all_locked();
-    exclusive();
-    groups();
+    if (argc > 1) {
+        double begin = MPI_Wtime();
+        MPI_Win_lock_all(0, win);
+        for (long round = 0; MPI_Wtime() < begin + LOOP_SECONDS; round++) {
+            /* Across the nodes: those of one node follow each other. */
+            put_and_get((rank + size / 2) % size, 1000003L * round);
+            if (round == 200 && rank == 0) {
+                printf("it loops, %llu by device\n", read_pvar(device));
+                fflush(stdout);
+            }
+        }
+        MPI_Win_unlock_all(win);
+    } else {
+        all_locked();
+        exclusive();
+        groups();
+    }
     if (rank == 0) {
         printf("puts_mapped %llu\n", read_pvar(mapped));
         printf("puts_by_device %llu\n", read_pvar(device));

@@ -51,6 +51,20 @@ impl Cable {
         }
     }
 
+    /// Cuts all connections over the cable, by the kernel, and returns how many there were. The
+    /// ends may make others.
+    ///
+    /// # Panics
+    /// If `ss` cannot be run.
+    pub fn cut(&self) -> usize {
+        let end = format!("vb{}-a", self.0);
+        let cut = Command::new("ip")
+            .args(["netns", "exec", &end, "ss", "--no-header", "-tnK", "dst", "10.77.0.2"])
+            .output()
+            .expect("ip runs");
+        String::from_utf8_lossy(&cut.stdout).lines().count()
+    }
+
     /// A launcher, as `mpiexec --launcher` takes it, for the hosts at its ends.
     pub fn launcher(&self) -> String {
         format!("sh -c 'exec ip netns exec vb{}-$0 \"$@\"'", self.0)

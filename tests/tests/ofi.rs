@@ -2,7 +2,9 @@
 //! another name, which share the network, or network namespaces joined by a virtual cable (as
 //! root).
 
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::Stdio;
 use verbena_testing::{Lack, skip};
 use verbena_tests::cable::{self, Cable, NAMED};
 use verbena_tests::{Ended, Job, count_of, job, program, staged, venv};
@@ -110,6 +112,45 @@ fn a_window_may_reach_over_nodes_whose_ranks_share_memory() {
             let said = run(device, &program(name), "apart");
             assert!(said.contains(&format!("{name}: ok with 4 ranks")), "{said}");
         }
+    }
+}
+
+/// Connections that are cut again and again while the provider moves puts and gets. The provider
+/// makes them anew: if nothing was on its way, all goes on. Else the job ends in words. Whatever
+/// was flushed is right, and nobody waits for what is lost.
+#[test]
+fn a_window_over_cut_connections_goes_on_or_ends_in_words() {
+    let Some(cable) = has_libfabric().then(cable).flatten() else { return };
+    let launcher = cable.launcher();
+    let job = Job::under(&staged("bin/mpiexec"), 4).args(["--timeout", "120"]);
+    let mut job = job.args(["--launcher", &launcher, "-host", "a:2,b:2"]);
+    let command = job.command().arg(program("window_mixed")).arg("loop");
+    let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut mpiexec = piped.spawn().expect("mpiexec starts");
+    let mut lines = BufReader::new(mpiexec.stdout.take().expect("a pipe")).lines();
+    let begun = lines.next().expect("a line").expect("text");
+    let by_device =
+        begun.strip_prefix("it loops, ").and_then(|rest| rest.split(' ').next()?.parse::<u64>().ok());
+    assert!(by_device.is_some_and(|puts| puts > 0), "{begun}");
+    // Nothing but libfabric has connections between the ends of the cable.
+    let mut cuts = 0;
+    for _ in 0..4 {
+        cuts += cable.cut();
+        std::thread::sleep(std::time::Duration::from_millis(500));
+    }
+    let rest: String = lines.map_while(Result::ok).collect();
+    let ended = mpiexec.wait_with_output().expect("mpiexec ends");
+    if cuts == 0 {
+        return skip(Lack::Rights, "the kernel cuts no connections (ss --kill)");
+    }
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(!said.contains("window_mixed.c:"), "what was flushed is wrong: {said}");
+    if ended.status.success() {
+        return assert!(rest.contains("window_mixed: ok with 4 ranks"), "{rest} {said}");
+    }
+    assert_ne!(ended.status.code(), Some(124), "{said}");
+    for part in ["likely cause:", "what to do:"] {
+        assert!(said.contains(part), "{said}");
     }
 }
 

@@ -198,6 +198,6 @@ fn short_slots_take_a_vector_that_fits_and_no_longer_one() {
     };
     assert!(suits(8 << 10, 32 << 10) && !suits(8 << 10, 33 << 10));
     assert!(suits(64 << 10, 64 << 20) && suits(16 << 10, 64 << 20));
-    let whole = |size: usize| RoundSlots::new(&*heap::sides(3, 512, 8, 64)[0], 1 << 10, 1 << 10, size);
+    let whole = |size: usize| RoundSlots::new(&*heap::sides(3, 512, 8, 64)[0], 256, 256, size);
     assert!(whole(64).is_some() && whole(128).is_none());
 }

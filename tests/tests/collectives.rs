@@ -21,10 +21,10 @@ fn reductions_in_every_form() {
     passes("reductions", &[1, 2, 4, 7]);
 }
 
-/// In place, in each other's memory and by messages.
+/// In place, in each other's memory, in rounds and by messages.
 #[test]
 fn long_reductions_give_what_a_plain_loop_gives() {
-    passes("long_reductions", &[1, 2, 3, 4]);
+    passes("long_reductions", &[1, 2, 3, 4, 5, 8]);
     let program = program("long_reductions");
     for (name, value) in [
         ("VERBENA_COLL_IN_PLACE_BYTES_MIN", "1"),
@@ -34,10 +34,15 @@ fn long_reductions_give_what_a_plain_loop_gives() {
     ] {
         job(2, &program).env(name, value).run().ok();
     }
+    for (name, value) in
+        [("VERBENA_COLL_ROUND_PIECE_BYTES_MAX", "1K"), ("VERBENA_COLL_DIRECT_SHARE_BYTES_MIN", "1G")]
+    {
+        job(3, &program).env(name, value).run().ok();
+    }
 }
 
-/// NaN, and zeros with unlike signs: over the board, in place and in each other's memory, where
-/// places are alike too, and by messages.
+/// NaN, and zeros with unlike signs: over the board, in place, in rounds and in each other's
+/// memory, where places are alike too, and by messages.
 #[test]
 fn extremes_of_numbers_without_an_order_are_the_same_on_all_ranks() {
     let program = program("extremes");

@@ -116,8 +116,8 @@ fn collectives_that_do_not_match_are_named_on_a_board() {
     mismatches(4, 6, None);
 }
 
-/// Lengths that differ so that ranks go different ways: by records, slots, each other's memory or
-/// messages. All that need the others get an error, and nobody waits long, whatever ranks do next.
+/// Lengths that differ so that ranks go different ways: by records, slots, rounds or messages. All
+/// that need the others get an error, and nobody waits long, whatever ranks do next.
 #[test]
 fn ranks_that_give_other_lengths_get_errors_and_do_not_wait() {
     let program = program("lengths");

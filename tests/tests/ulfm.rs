@@ -252,8 +252,8 @@ fn survivors_of_random_deaths_go_on_and_give_the_right_answer() {
     }
 }
 
-/// In the middle of reductions in place (two ranks), in each other's memory with results in slots
-/// and in the program's memory (more), of exchanges through slots, and of broadcasts.
+/// In the middle of reductions in place (two ranks) and in rounds through slots (more), of
+/// exchanges through slots, and of broadcasts.
 #[test]
 fn survivors_of_a_death_in_a_long_collective_get_its_class_and_no_wrong_result() {
     let program = program("death_in_collective");
@@ -263,6 +263,7 @@ fn survivors_of_a_death_in_a_long_collective_get_its_class_and_no_wrong_result()
         (4, "allreduce", "65536"),
         (3, "allreduce", "2097152"),
         (3, "reduce_scatter", "196608"),
+        (4, "reduce_scatter", "2097152"),
         (4, "allgather", "65536"),
         (4, "alltoall", "16384"),
         (3, "bcast", "300000"),

@@ -222,8 +222,7 @@ settings! {
     /// packets that ofi sends to a peer before that has told to have taken any
     OFI_WINDOW: Number(64, 2..=65535), Channel, Packets, Process, Start, "";
     // Over TCP on one machine 64 KiB take 24 us if they are asked for and 12 if they are copied.
-    // Between emulated nodes, whose wire is slower than memory, 256 KiB take 1.1 ms read and 1.9 ms
-    // copied.
+    // Between emulated nodes, on a slower wire, 256 KiB take 1.1 ms read and 1.9 ms copied.
     /// the shortest message that ofi reads or writes where it lies, rather than copies
     OFI_MEMORY_BYTES_MIN: Automatic("above 64 KiB over the Internet's protocols, above 16 KiB over hardware", 1..=1 << 40), Channel, Bytes, Process, Start, "measured with examples/overnet.c";
     /// the longest piece of a long message that ofi reads or writes at a time
@@ -333,8 +332,7 @@ settings! {
     RAILS_PIECE_BYTES_MIN: Number(32 << 10, 1..=1 << 40), Engine, Bytes, Process, Anytime, "paper 5, 2";
     /// the chunks in which a long message goes through the ring by copy and pipeline
     CHUNK_BYTES: Automatic("what the channel takes in one packet", 1 << 10..=32 << 10), Engine, Bytes, Process, Anytime, "paper 2, 4.4.1";
-    // A piece costs 1.6 us beside its copy: 2 MB both ways at once took 313 us in pieces of 128
-    // KiB, 275 in pieces of 512 KiB.
+    // 2 MB both ways at once took 313 us in pieces of 128 KiB, 275 in pieces of 512 KiB.
     /// the piece of a long message that one of the two sides copies at a time
     CLAIM_BYTES: Number(512 << 10, 4 << 10..=1 << 40), Engine, Bytes, Process, Anytime, "measured with verbena bench";
     /// whether sender and receiver both copy a long message
@@ -400,12 +398,14 @@ settings! {
     /// pieces of a vector that more than two ranks reduce over a board, a part each
     COLL_BOARD_PARTS_PIECE_BYTES: Number(64 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "";
     // 16 KiB at 8 ranks took 75 to 119 us with 6 KiB, and 38 to 49 with 2 KiB.
-    /// smallest share of a vector, of which each has one, that ranks of a node reduce in each
-    /// other's memory (by cma); of two ranks, only what they do not reduce in place
+    /// smallest share of a vector, of which each has one, that ranks of a node reduce in rounds, or
+    /// in each other's memory (by cma); of two ranks, only what they do not reduce in place
     COLL_DIRECT_SHARE_BYTES_MIN: Number(2 << 10, 0..=1 << 40), Collective, Bytes, Job, Anytime, "measured with verbena bench";
     /// smallest part of such a vector that one rank reduces at a time
     COLL_DIRECT_PIECE_BYTES_MIN: Number(8 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "measured with verbena bench";
-    /// largest part of such a vector that one rank reduces at a time
+    /// largest part of it that one rank reduces at a time in slots
+    COLL_ROUND_PIECE_BYTES_MAX: Number(16 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "measured with verbena bench";
+    /// largest part of it that one rank reduces at a time in other ranks' memory
     COLL_DIRECT_PIECE_BYTES_MAX: Number(64 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "measured with verbena bench";
     /// smallest message that is broadcast over a board, among more than two ranks
     COLL_BOARD_BCAST_BYTES_MIN: Number(64 << 10, 0..=1 << 40), Collective, Bytes, Job, Anytime, "";

@@ -4,7 +4,7 @@
 //! which all others read; short collectives are made of these. Each member also has a few *slots*,
 //! large pieces of memory that all may read, and a counter of its *posts*, by which it tells that
 //! something in a slot is ready; long collectives go through them piece by piece. And members share
-//! out the *parts* of collectives in which they reach into each other's memory.
+//! out the *parts* of collectives that any of them may do.
 //!
 //! A collective's appends, posts and reads follow from its arguments, which all members know alike.
 //! So every member counts along where each log stands, and nobody needs to be told.

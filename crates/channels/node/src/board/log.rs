@@ -59,7 +59,8 @@ pub(crate) trait Words {
     fn fetch(&self, _offset: u64, _bytes: u64) {}
     /// The number of quarters beyond the first lap that `rank` has told that it entered (acquire).
     fn entered(&self, rank: usize) -> u64;
-    /// Tells the number of quarters beyond the first lap that this member entered (release).
+    /// Tells the number of quarters beyond the first lap that this member entered, before it writes
+    /// there (release, and a fence).
     fn tell_entered(&self, quarters: u64);
     /// The collective of the last record that `rank` published, as heads state it, and its offset
     /// below (acquire).
@@ -274,19 +275,24 @@ impl Logs {
         let shapes = [(0, Packing::Tight), (line, Packing::Lines), (self.bytes_max(), Packing::Lines)];
         let places = shapes.map(|(bytes, packing)| {
             let at = self.place(self.next[rank], Shape { bytes, packing, meets: false });
-            (self.quarter(at) < words.entered(rank) + QUARTERS).then_some(at & (self.capacity - 1))
+            (self.quarter(at) < words.entered(rank) + QUARTERS).then_some(at)
         });
         // Or it is the last one, wherever that is, but not one that this member has passed: then
         // both have gone on to messages.
         let latest = words.latest(rank);
         let ahead = latest.wrapping_sub(self.next[rank]) & (self.capacity - 1);
         let is_last = latest >> LENGTH_BITS == self.stated() && ahead <= self.capacity / 2;
-        let last = is_last.then_some(latest & (self.capacity - 1));
-        places.into_iter().chain([last]).flatten().find_map(|offset| {
-            let head = words.head(rank, offset);
-            let is_of_this = head >> LENGTH_BITS == self.stated();
-            is_of_this.then(|| self.clash(rank, self.number, self.call, head))
-        })
+        let head_at = |position: u64| {
+            let head = words.head(rank, position & (self.capacity - 1));
+            (head >> LENGTH_BITS == self.stated()).then_some(head)
+        };
+        // Where no record stands for this member to read, the writer may be a lap ahead, and have
+        // payload that looks like a head. It tells so before it writes any.
+        let is_there_still = |at: u64| words.entered(rank) <= self.quarter(at);
+        let in_place = |at: u64| head_at(at).filter(|_| is_there_still(at));
+        let head = places.into_iter().flatten().find_map(in_place);
+        let head = head.or_else(|| is_last.then(|| head_at(latest)).flatten());
+        head.map(|head| self.clash(rank, self.number, self.call, head))
     }
 
     #[cold]

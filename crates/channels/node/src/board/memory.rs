@@ -155,6 +155,7 @@ impl Words for Memory {
 
     fn tell_entered(&self, quarters: u64) {
         self.member(self.me).entered.store(quarters, Release);
+        fence(Release);
     }
 
     fn latest(&self, rank: usize) -> u64 {

@@ -255,6 +255,50 @@ mod tests {
         });
     }
 
+    /// Runs one member through the rounds of a collective: in each it writes its operand, and each
+    /// member that has not left reads both when it does a part, and both results afterwards.
+    fn run_rounds(view: &View, slots: &[[loom::cell::UnsafeCell<()>; 2]; 2], rounds: u64) {
+        let (me, mut parts) = (view.me, Parts::default());
+        let [operands, results] = slots;
+        parts.offer(view, 1);
+        for round in 1..=rounds {
+            operands[me].with_mut(|_| ());
+            view.members[me].arrived.store(round, Release);
+            while view.members[1 - me].arrived.load(Acquire) < round {
+                loom::thread::yield_now();
+            }
+            parts.owe(2);
+            for owner in [me, 1 - me] {
+                while let Some(taken) = parts.take(view, 1, owner, round as usize) {
+                    assert_eq!(taken as u64 + 1, round);
+                    operands.iter().for_each(|operand| operand.with(|_| ()));
+                    results[owner].with_mut(|_| ());
+                    parts.finish(view, 1, true);
+                }
+            }
+            while !parts.all_finished(view) {
+                loom::thread::yield_now();
+            }
+            results.iter().for_each(|result| result.with(|_| ()));
+        }
+    }
+
+    /// Shows loom whether somebody uses an operand or a result that another one writes.
+    #[test]
+    fn the_parts_of_a_round_are_done_before_the_next_one_begins() {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(2);
+        builder.check(|| {
+            let members = Arc::new([MemberWords::default(), MemberWords::default()]);
+            let cell = || loom::cell::UnsafeCell::new(());
+            let slots = Arc::new([[cell(), cell()], [cell(), cell()]]);
+            let (there, theirs) = (View { members: members.clone(), me: 1 }, slots.clone());
+            let other = loom::thread::spawn(move || run_rounds(&there, &theirs, 2));
+            run_rounds(&View { members, me: 0 }, &slots, 2);
+            other.join().unwrap();
+        });
+    }
+
     #[test]
     fn one_of_those_who_finish_last_sees_that_all_is_done() {
         loom::model(|| {

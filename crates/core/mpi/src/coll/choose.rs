@@ -52,6 +52,8 @@ pub enum OnBoard {
     Slots(usize),
     /// All bytes of a rank at once, in its slots ([`super::board::long_exchange`]).
     WholeSlots,
+    /// Parts of this many bytes, reduced in slots in rounds ([`super::board::rounds`]).
+    Rounds(usize),
     /// Parts of this many bytes, reduced in each other's memory ([`super::board::direct`]).
     Direct(usize),
     /// Pieces of this many bytes, reduced in the slots of the board ([`super::board::in_place`]).
@@ -170,7 +172,7 @@ impl Table {
     const DIRECT_BLOCK_BYTES_MAX: usize = 32 << 10;
 
     /// The most ranks that reduce in place. More of them share their cores here, where nobody waits
-    /// for a rank without a core if any may do its parts ([`super::board::direct`]).
+    /// for a rank without a core if any may do its parts ([`super::board::rounds`]).
     pub const IN_PLACE_RANKS_MAX: usize = 2;
 
     /// Chooses whether vectors of `bytes` are reduced in place by a blocking allreduce or
@@ -184,8 +186,34 @@ impl Table {
         }
     }
 
+    /// Chooses whether more than two ranks reduce vectors of `bytes` in rounds, with a predefined
+    /// operation and datatype, to all ranks or to one, or scan them.
+    #[inline]
+    pub fn reduce_in_rounds(&self, ranks: usize, bytes: usize) -> OnBoard {
+        let share = bytes / ranks;
+        let piece_max = set::COLL_ROUND_PIECE_BYTES_MAX.get();
+        let piece_min = set::COLL_DIRECT_PIECE_BYTES_MIN.get().min(piece_max);
+        let suits = ranks > 2
+            && bytes > self.short_bytes_max(ranks)
+            && share >= set::COLL_DIRECT_SHARE_BYTES_MIN.get();
+        match suits {
+            true => OnBoard::Rounds(share.clamp(piece_min, piece_max)),
+            false => OnBoard::Schedule,
+        }
+    }
+
+    /// Chooses whether ranks do so in a reduction that gives each a block. Four ranks with 16 KiB
+    /// were quicker by messages.
+    #[inline]
+    pub fn reduce_scatter_in_rounds(&self, ranks: usize, bytes: usize) -> OnBoard {
+        match bytes.saturating_mul(ranks) >= 2 * Self::SLOTS_TOTAL_BYTES_MIN {
+            true => self.reduce_in_rounds(ranks, bytes),
+            false => OnBoard::Schedule,
+        }
+    }
+
     /// Chooses for a blocking reduction of vectors of `bytes`, with a predefined operation and
-    /// datatype, to all ranks or to one, that is not done in place.
+    /// datatype, to all ranks or to one, that is not done in place or in rounds.
     #[inline]
     pub fn allreduce_on_board(&self, ranks: usize, bytes: usize) -> OnBoard {
         if bytes <= self.short_bytes_max(ranks) {

@@ -2,22 +2,20 @@
 //! speed: one after the other on the same board with short logs, so that a generation that is taken
 //! for another one is noticed.
 
+use crate::direct::{self, Access};
 use crate::element::word;
 use crate::in_place::{self, Giving};
 use crate::job::plan;
 use crate::late::{Late, Wrong};
-use crate::seeds;
-use std::cell::Cell;
+use crate::{rounds, seeds};
 use std::sync::Arc;
 use verbena_channel::board::{Board, Way};
 use verbena_channel::mark::Mark;
-use verbena_channel::neighbor::{Neighbor, Refusal};
-use verbena_fault::Fault;
 use verbena_memory::elements::Elements;
 use verbena_memory::{Buffer, Owned, Region};
 use verbena_mpi::coll::algorithms::by_posts;
 use verbena_mpi::coll::board::SharedBoard;
-use verbena_mpi::coll::board::direct::{DirectReduction, Reach, Verdict, suits_any_results};
+use verbena_mpi::coll::board::direct::suits_any_results;
 use verbena_mpi::coll::board::exchanges::{Allgather, Alltoall, Barrier, Bcast, Fold, Gather, Scatter};
 use verbena_mpi::coll::board::long_bcast::LongBcast;
 use verbena_mpi::coll::board::long_exchange::{self, LongExchange};
@@ -25,9 +23,8 @@ use verbena_mpi::coll::board::short::{Exchange, Short};
 use verbena_mpi::coll::operations::Operands;
 use verbena_mpi::coll::{Blocks, Collective, Reduction};
 use verbena_mpi::generated::constants as mpi;
-use verbena_mpi::{Comm, Error, Group, Op, Result};
+use verbena_mpi::{Comm, Group, Op, Result};
 use verbena_node::board::heap;
-use verbena_node::cma;
 use verbena_sim::{Cluster, Faults, Random};
 use verbena_waiting::lock::Lock;
 
@@ -38,7 +35,7 @@ const STEPS_MAX: u64 = 40_000_000;
 
 /// A collective, the same for all ranks.
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+pub(crate) enum Kind {
     Barrier,
     Bcast,
     Allreduce,
@@ -54,53 +51,19 @@ enum Kind {
     LongBcast(usize),
     /// In place over slots, in pieces of this many bytes; with the operand where the result goes.
     InPlace(usize, Giving, bool),
+    /// In rounds over slots, likewise.
+    Rounds(usize, Giving, bool),
     /// Over each other's memory, in parts of this many bytes.
     Direct(usize, Access, Giving),
 }
 
-/// The access of members to each other's memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Access {
-    Granted,
-    /// Granted, and the result takes the place of the operand.
-    InPlace,
-    /// The root, which has no meaning there, may not reach the others, and knows it.
-    Denied,
-    /// Access is lost, as a member finds out when it reads.
-    Lost,
-}
-
-/// Memory that cannot be read.
-struct Gone;
-
-impl Neighbor for Gone {
-    fn read(&self, _: u64, _: Region) -> std::result::Result<(), Refusal> {
-        let fault = Fault {
-            what: "gone".into(),
-            on: "a test".into(),
-            cause: "as it wants".into(),
-            remedy: "none".into(),
-        };
-        Err(Refusal { is_gone: true, fault })
-    }
-    fn write(&self, _: Region, _: u64) -> std::result::Result<(), Refusal> {
-        unreachable!("what cannot be read gives no result")
-    }
-    fn read_list(&self, _: &[(u64, usize)], into: &[Region]) -> std::result::Result<(), Refusal> {
-        self.read(0, into[0])
-    }
-    fn write_list(&self, _: &[Region], _: &[(u64, usize)]) -> std::result::Result<(), Refusal> {
-        unreachable!("what cannot be read gives no result")
-    }
-}
-
 /// A collective: its number, the words of each rank, its root.
 #[derive(Clone, Copy, Debug)]
-struct Job {
-    number: usize,
+pub(crate) struct Job {
+    pub(crate) number: usize,
     kind: Kind,
-    words: usize,
-    root: usize,
+    pub(crate) words: usize,
+    pub(crate) root: usize,
 }
 
 /// The word `i` that `rank` contributes.
@@ -109,7 +72,7 @@ fn contribution(job: Job, rank: usize, i: usize) -> u32 {
 }
 
 /// The next action of a rank in a collective; true when it has ended.
-type Advance = Box<dyn FnMut(&mut Cluster, u32) -> Result<bool>>;
+pub(crate) type Advance = Box<dyn FnMut(&mut Cluster, u32) -> Result<bool>>;
 
 /// A rank in a collective: what it does next, and where the result is.
 struct Part {
@@ -120,7 +83,7 @@ struct Part {
 
 /// Opens the board for a job. Every record says which job it belongs to, so one that is taken for
 /// another's is noticed.
-fn open(board: &mut dyn Board, job: Job) {
+pub(crate) fn open(board: &mut dyn Board, job: Job) {
     board.open(job.number as u32 + 1);
     let way = match job.kind {
         Kind::LongBcast(_) => Way::Slots,
@@ -157,7 +120,7 @@ fn exchange(board: &SharedBoard, job: Job, bytes: usize, exchange: impl Exchange
     Box::new(move |_, _| long.advance(&mut **board.lock()))
 }
 
-fn reduction() -> Reduction<'static> {
+pub(crate) fn reduction() -> Reduction<'static> {
     Reduction { op: Op::predefined(mpi::MPI_SUM).expect("a predefined operation"), datatype: word() }
 }
 
@@ -169,7 +132,7 @@ fn words(values: impl Iterator<Item = u32>) -> Region {
     owned.lend()
 }
 
-fn elements(region: Region) -> Elements<'static> {
+pub(crate) fn elements(region: Region) -> Elements<'static> {
     Elements::at_origins(region, word().layout())
 }
 
@@ -236,7 +199,9 @@ fn part(job: Job, comm: &Comm, board: &SharedBoard) -> Part {
             let step = long_bcast(board, Buffer::Contiguous(place.part(0, 4 * n)), job, piece);
             (step, (me != root).then(|| own_words(root).collect()))
         }
-        Kind::Direct(..) | Kind::InPlace(..) => reduced(job, board, (send, out), &sum(0, ranks)),
+        Kind::Direct(..) | Kind::InPlace(..) | Kind::Rounds(..) => {
+            reduced(job, board, (send, out), &sum(0, ranks))
+        }
         Kind::Long(piece) => (long(comm, board, (send, out), n, piece), Some(sum(0, ranks))),
     };
     Part { step, out, expected }
@@ -262,12 +227,18 @@ fn reduced(
             let gives = matches!(access, Access::Granted | Access::InPlace);
             let suits = suits_any_results(&**board.lock(), 4 * job.words, piece, 4);
             let giving = if suits { giving } else { Giving::All };
-            (direct(board, vectors, job, (piece, giving), access), gives.then(|| of(giving)))
+            (direct::begin(board, vectors, job, (piece, giving), access), gives.then(|| of(giving)))
         }
         Kind::InPlace(piece, giving, over) => {
             open(&mut **board.lock(), job);
             let what = (giving, job.root, over);
             let mut next = in_place::begin(board, vectors, job.words, reduction(), what, piece);
+            (Box::new(move |_, _| next()), Some(of(giving)))
+        }
+        Kind::Rounds(piece, giving, over) => {
+            open(&mut **board.lock(), job);
+            let what = (giving, job.root, over);
+            let mut next = rounds::begin(board, vectors, job.words, reduction(), what, piece);
             (Box::new(move |_, _| next()), Some(of(giving)))
         }
         other => unreachable!("{other:?} goes another way"),
@@ -282,76 +253,6 @@ fn long_bcast(board: &SharedBoard, message: Buffer, job: Job, piece: usize) -> A
     let mut bcast = LongBcast::new(&**board.lock(), call, message, job.root, piece);
     let board = board.clone();
     Box::new(move |_, _| bcast.advance(&mut **board.lock()))
-}
-
-/// Runs an allreduce in each other's memory, which is that of one process here. Ends in an error if
-/// its verdict is not the one that all members must come to.
-fn direct(
-    board: &SharedBoard,
-    (send, out): (Region, Region),
-    job: Job,
-    (piece, giving): (usize, Giving),
-    access: Access,
-) -> Advance {
-    let mut locked = board.lock();
-    open(&mut **locked, job);
-    let neighbor = |rank: usize| -> Option<Arc<dyn Neighbor>> {
-        match access {
-            _ if rank == locked.me() => None,
-            Access::Denied if locked.me() == job.root => None,
-            Access::Lost if locked.me() == job.root => Some(Arc::new(Gone)),
-            _ => Some(cma::own_memory()),
-        }
-    };
-    let reach: &Reach = Box::leak(Box::new((0..locked.ranks()).map(neighbor).collect()));
-    let has_result = giving != Giving::ToRoot || locked.me() == job.root;
-    let from = if access == Access::InPlace && has_result { out } else { send };
-    from.copy_from(send);
-    let operands = Operands {
-        send: Some(elements(from)),
-        recv: has_result.then(|| elements(out)),
-        count: job.words,
-        commutative: true,
-    };
-    let results = giving.results(locked.ranks(), job.root, job.words);
-    let mut allreduce = DirectReduction::new(&mut **locked, operands, reduction(), results, reach, piece);
-    drop(locked);
-    let board = board.clone();
-    Box::new(move |_, _| {
-        let mut board = board.lock();
-        let verdict = allreduce.advance(&mut **board)?;
-        if verdict.is_none() {
-            allreduce.seek(&mut **board);
-        }
-        let right = match verdict {
-            None => true,
-            // Others may have done the parts of a member that lost access before it came to them.
-            Some(verdict) if access == Access::Lost => agrees(job, verdict),
-            Some(verdict) => (verdict == Verdict::Refused) == (access == Access::Denied),
-        };
-        if !right {
-            return Err(Error::unsupported(&format!("the verdict {verdict:?} after {access:?}")));
-        }
-        Ok(verdict.is_some())
-    })
-}
-
-thread_local! {
-    /// The verdict of the first member to come to one, of the last collective in which access was
-    /// lost.
-    static VERDICT: Cell<Option<(usize, Verdict)>> = const { Cell::new(None) };
-}
-
-/// Returns whether all members come to the same verdict. Each ends this collective before any
-/// begins the next one of its sort.
-fn agrees(job: Job, verdict: Verdict) -> bool {
-    match VERDICT.get() {
-        Some((number, first)) if number == job.number => first == verdict,
-        _ => {
-            VERDICT.set(Some((job.number, verdict)));
-            true
-        }
-    }
 }
 
 /// An allreduce over slots, as a schedule.
@@ -383,7 +284,7 @@ fn is_right(part: &Part) -> bool {
 }
 
 fn job(random: &mut Random, number: usize, ranks: usize, record_bytes_max: usize) -> Job {
-    let kind = match random.below(19) {
+    let kind = match random.below(22) {
         0 => Kind::Barrier,
         1 | 2 => Kind::Bcast,
         3 => Kind::Allreduce,
@@ -399,14 +300,15 @@ fn job(random: &mut Random, number: usize, ranks: usize, record_bytes_max: usize
             let giving = random.pick(&[Giving::All, Giving::All, Giving::ToRoot, Giving::Blocks]);
             Kind::Direct(random.pick(&[4, 20, 64, 128]), random.pick(&access), giving)
         }
-        14..=16 => {
+        14..=19 => {
             let giving = random.pick(&[Giving::All, Giving::All, Giving::ToRoot, Giving::Blocks]);
-            Kind::InPlace(random.pick(&[4, 20, 64, 128]), giving, random.percent(30))
+            let way = random.pick(&[Kind::InPlace as fn(usize, Giving, bool) -> Kind, Kind::Rounds]);
+            way(random.pick(&[4, 20, 64, 128]), giving, random.percent(30))
         }
         _ => Kind::Long(random.pick(&[4, 20, 64, 128])),
     };
     let words = match kind {
-        Kind::Long(_) | Kind::LongBcast(_) | Kind::Direct(..) | Kind::InPlace(..) => {
+        Kind::Long(_) | Kind::LongBcast(_) | Kind::Direct(..) | Kind::InPlace(..) | Kind::Rounds(..) => {
             random.between(1, 300) as usize
         }
         Kind::Scatter | Kind::Alltoall => random.below((record_bytes_max / ranks / 4) as u64 + 1) as usize,
@@ -435,7 +337,7 @@ fn runner(comm: Comm, inner: Box<dyn Board>, random: &mut Random, wrong: Wrong) 
 }
 
 fn try_seed(seed: u64, wrong: Wrong) -> std::result::Result<(), String> {
-    VERDICT.set(None);
+    direct::forget();
     let mut random = Random::new(seed);
     let ranks = random.pick(&[2, 2, 3, 4, 5, 9]);
     let log_bytes = random.pick(&[512, 1024, 4096]);

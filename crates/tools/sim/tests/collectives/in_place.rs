@@ -157,12 +157,12 @@ fn lengths_that_differ_are_found_out_and_the_next_reduction_works() {
 }
 
 /// The operand of a rank: bytes that make small numbers of any type.
-fn operand(rank: usize, bytes: usize) -> Vec<u8> {
+pub(crate) fn operand(rank: usize, bytes: usize) -> Vec<u8> {
     (0..bytes).map(|i| 0x30 + ((i / 3 * 7 + rank * 5 + i) % 13) as u8).collect()
 }
 
 /// The reduction of all operands in rank order, one element after the other.
-fn plainly(op: &Op, datatype: &Arc<Datatype>, ranks: usize, count: usize) -> Vec<u8> {
+pub(crate) fn plainly(op: &Op, datatype: &Arc<Datatype>, ranks: usize, count: usize) -> Vec<u8> {
     let size = datatype.size();
     let mut result = operand(0, count * size);
     for rank in 1..ranks {

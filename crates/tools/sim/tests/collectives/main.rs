@@ -4,6 +4,7 @@
 
 mod arena;
 mod board;
+mod direct;
 mod element;
 mod errors;
 mod in_place;
@@ -14,6 +15,7 @@ mod lengths;
 mod moving;
 mod neighbor;
 mod reducing;
+mod rounds;
 mod run;
 mod typed;
 mod unlike;

@@ -38,6 +38,7 @@ impl Words for View {
     }
     fn tell_entered(&self, quarters: u64) {
         self.model.entered[self.me].store(quarters, Release);
+        loom::sync::atomic::fence(Release);
     }
     fn latest(&self, rank: usize) -> u64 {
         self.model.latest[rank].load(Acquire)
@@ -140,4 +141,44 @@ fn writers_take_turns() {
 #[test]
 fn a_reader_that_skips_records_takes_no_old_payload_for_a_head() {
     check(128, &[(0, 3, R), (0, 3, R), (0, 3, N), (0, 3, N), (0, 1, N), (0, 1, R), (0, 1, R)]);
+}
+
+/// A writer goes on while the reader waits for messages in collective 5, behind a record that did
+/// not fill its quarter: the next one did not fit before the end of the log.
+#[test]
+fn a_reader_that_was_lapped_takes_no_payload_for_a_head() {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(|| {
+        let words = || (0..512 / 8).map(|_| AtomicU64::new(0)).collect();
+        let zeros = || vec![AtomicU64::new(0), AtomicU64::new(0)];
+        let model =
+            Arc::new(Model { words: vec![words()], closed: zeros(), entered: zeros(), latest: zeros() });
+        let view = |me| View { model: model.clone(), me, asked: RefCell::default() };
+        let shape = |bytes| Shape { bytes, packing: Packing::Tight, meets: false };
+        let (mut writer, mut reader) = (Logs::new(0, 2, 512), Logs::new(1, 2, 512));
+        let (here, there) = (view(0), view(1));
+        for (number, bytes) in [(1, 120), (2, 120), (3, 56), (4, 120)] {
+            for logs in [&mut writer, &mut reader] {
+                logs.open(number);
+            }
+            write(&here, &mut writer, shape(bytes), 3);
+            for (logs, view) in [(&mut writer, &here), (&mut reader, &there)] {
+                logs.pass(0, shape(bytes));
+                logs.close(view);
+            }
+        }
+        let other = loom::thread::spawn(move || {
+            for number in 6..=9 {
+                writer.open(number);
+                write(&here, &mut writer, shape(120), 3);
+                writer.pass(0, shape(120));
+                writer.close(&here);
+            }
+        });
+        reader.open(5);
+        assert_eq!(reader.find(&there, 0), None);
+        other.join().unwrap();
+        assert_eq!((there.entered(0), reader.find(&there, 0)), (4, None));
+    });
 }

@@ -3,8 +3,9 @@
 //! Each member shows in a record where its vectors lie. When all have, the vector is reduced in
 //! parts: a member that does a part reads it from all members, combines it in rank order, and
 //! writes the result to all of them. So the members meet once, however long the vector is. Among
-//! more than two members short operands and the results go through slots ([`super::operands`]),
-//! where they are read without a system call. Nobody waits for a member that has no core at the
+//! more than two members the results go through slots ([`super::operands`]), where they are read
+//! without a system call. This is for two members, and for so many that their slots are too short
+//! for rounds ([`super::rounds`]). Nobody waits for a member that has no core at the
 //! moment: the others do its parts ([`Board::take_part`]). The order of the operands never changes,
 //! so the result is the same bit for bit, whichever member does a part.
 //!
@@ -39,8 +40,6 @@ pub enum Verdict {
 
 /// The stage of a direct collective.
 enum Stage {
-    /// A member has not read what is in the slots.
-    Staging,
     /// Not all members have shown their addresses.
     Meeting,
     /// There may be parts that nobody has taken.
@@ -76,7 +75,7 @@ fn part_bytes(board: &dyn Board, piece: usize, size: usize) -> usize {
 /// `size` bytes: only if results go through slots. In the program's memory, a block might take the
 /// place of operands that others still read.
 pub fn suits_any_results(board: &dyn Board, bytes: usize, piece: usize, size: usize) -> bool {
-    OperandSlots::new(board, bytes, part_bytes(board, piece, size)).route.shows
+    OperandSlots::new(board, bytes, part_bytes(board, piece, size)).shows
 }
 
 impl<'a> DirectReduction<'a> {
@@ -102,8 +101,7 @@ impl<'a> DirectReduction<'a> {
         let mine = VectorAddress { from: send.address(), to, bytes: bytes as u64, flags };
         let meeting = Short::new(VectorAddresses { mine, all: Vec::with_capacity(board.ranks()) });
         let slots = OperandSlots::new(board, bytes, part_bytes(board, piece, size));
-        let stage = if slots.route.stages { Stage::Staging } else { Stage::Meeting };
-        let (vectors, failure) = (Vec::new(), None);
+        let (stage, vectors, failure) = (Stage::Meeting, Vec::new(), None);
         let from = first * size;
         DirectReduction {
             send,
@@ -127,13 +125,6 @@ impl<'a> DirectReduction<'a> {
     /// The members are in different collectives, gave different lengths, or lost access to each
     /// other's memory after operands were overwritten.
     pub fn advance(&mut self, board: &mut dyn Board) -> Result<Option<Verdict>> {
-        if let Stage::Staging = self.stage {
-            if !board.slots_are_read() {
-                return Ok(None);
-            }
-            self.put_operand(board);
-            self.stage = Stage::Meeting;
-        }
         if let Stage::Meeting = self.stage {
             if !self.meeting.advance(board)? {
                 return Ok(None);
@@ -171,15 +162,6 @@ impl<'a> DirectReduction<'a> {
         board.owe_parts(self.slots.parts());
         self.stage = Stage::Working;
         Ok(true)
-    }
-
-    /// Puts this member's operand into slots.
-    fn put_operand(&self, board: &dyn Board) {
-        for n in 0..self.slots.parts() {
-            let bytes = self.range(n);
-            let room = self.slots.operand(board, self.me, n, bytes.len());
-            room.copy_from(self.send.part(bytes.start, bytes.len()));
-        }
     }
 
     /// Copies this member's results out of the slots.
@@ -226,13 +208,13 @@ impl<'a> DirectReduction<'a> {
     fn reduce(&self, board: &mut dyn Board, n: usize) -> Result<()> {
         let bytes = self.range(n);
         let [incoming, one, other] = self.slots.temporary(board, bytes.len());
-        let out = match self.slots.route.shows {
+        let out = match self.slots.shows {
             true => self.slots.result(board, n, bytes.len()),
             false => self.whole().part(bytes.start, bytes.len()),
         };
-        let mut left = self.operand(board, 0, n, one)?;
+        let mut left = self.operand(0, n, one)?;
         for rank in 1..board.ranks() {
-            let right = self.operand(board, rank, n, incoming)?;
+            let right = self.operand(rank, n, incoming)?;
             let is_last = rank + 1 == board.ranks();
             let into = match is_last && left != out {
                 true => out,
@@ -246,7 +228,7 @@ impl<'a> DirectReduction<'a> {
         if left != out {
             out.copy_from(left);
         }
-        if self.slots.route.shows { Ok(()) } else { self.hand_out(out, bytes.start) }
+        if self.slots.shows { Ok(()) } else { self.hand_out(out, bytes.start) }
     }
 
     /// The place of all results, which every member has if they do not go through slots.
@@ -255,10 +237,9 @@ impl<'a> DirectReduction<'a> {
     }
 
     /// Returns part `n` of a member's operand: in place, or read into `room`.
-    fn operand(&self, board: &dyn Board, rank: usize, n: usize, room: Region) -> Result<Region> {
+    fn operand(&self, rank: usize, n: usize, room: Region) -> Result<Region> {
         let bytes = self.range(n);
         match &self.reach[rank] {
-            _ if self.slots.route.stages => Ok(self.slots.operand(board, rank, n, bytes.len())),
             None => Ok(self.send.part(bytes.start, bytes.len())),
             Some(neighbor) => {
                 neighbor
@@ -284,13 +265,13 @@ impl<'a> DirectReduction<'a> {
     /// The verdict on which all members agree, once every part was tried.
     fn verdict(&mut self, board: &mut dyn Board) -> Result<Verdict> {
         if !board.any_part_failed() {
-            if self.slots.route.shows {
+            if self.slots.shows {
                 self.take_results(board);
                 board.say_results_read();
             }
             return Ok(Verdict::Done);
         }
-        if self.slots.route.shows || !self.vectors.iter().any(|one| one.has(VectorAddress::IN_PLACE)) {
+        if self.slots.shows || !self.vectors.iter().any(|one| one.has(VectorAddress::IN_PLACE)) {
             return Ok(Verdict::Refused);
         }
         Err(self.failure.take().unwrap_or_else(failed_elsewhere))

@@ -12,13 +12,12 @@
 mod area;
 mod turns;
 
-use super::direct::of_other_length;
+use super::lengths::Lengths;
 use super::results::Results;
-use super::short::{Exchange, Short};
+use super::short::Short;
 use crate::coll::execute::Reduction;
 use crate::coll::operands::Operands;
 use crate::error::{Error, Result};
-use crate::generated::constants::MPI_ERR_COUNT;
 pub use area::Area;
 use turns::{Turn, Turns};
 use verbena_channel::board::Board;
@@ -58,11 +57,9 @@ impl<'a> InPlace<'a> {
         let own = results.wanted(count, me).1;
         let send = operands.input().origins(count).part(0, count * area.size);
         let recv = operands.recv.filter(|_| own > 0).map(|recv| recv.origins(own).part(0, own * area.size));
-        let longest = (0..ranks).map(|rank| results.share(count, ranks, rank).1).max().unwrap_or(0);
-        let turns = Turns::new(longest.div_ceil(area.elements), area.chunks, board.posted());
-        let lengths = (0..ranks).map(|rank| results.share(count, ranks, rank).1);
-        let mine = [(count * area.size) as u64, longest as u64, digest(lengths)];
-        let meeting = Short::new(Lengths { mine });
+        let lengths = Lengths::new(results, ranks, (count, area.size));
+        let turns = Turns::new(lengths.longest().div_ceil(area.elements), area.chunks, board.posted());
+        let meeting = Short::new(lengths);
         InPlace {
             send,
             recv,
@@ -217,57 +214,4 @@ impl<'a> InPlace<'a> {
             copy_wide(self.area.piece(board, self.me, owner, chunk, range.1), self.elements(recv, range));
         }
     }
-}
-
-/// The records by which members meet: the bytes of the vector, the elements of the longest share,
-/// and a digest of the lengths of all shares.
-struct Lengths {
-    mine: [u64; 3],
-}
-
-/// A number that lengths in another order, or others, have not (FNV-1a).
-fn digest(lengths: impl Iterator<Item = usize>) -> u64 {
-    let add = |hash: u64, length: usize| (hash ^ length as u64).wrapping_mul(0x0100_0000_01b3);
-    lengths.fold(0xcbf2_9ce4_8422_2325, add)
-}
-
-impl Exchange for Lengths {
-    const MEETS: bool = true;
-
-    fn bytes(&self, _: usize) -> Option<usize> {
-        Some(size_of::<[u64; 3]>())
-    }
-    fn write(&mut self, record: Region) -> Result<()> {
-        for (at, word) in self.mine.iter().enumerate() {
-            record.write(8 * at, &word.to_le_bytes());
-        }
-        Ok(())
-    }
-    fn reads(&self, _: usize) -> bool {
-        true
-    }
-    fn read(&mut self, rank: usize, record: Region) -> Result<()> {
-        let word = |at: usize| {
-            let mut bytes = [0; 8];
-            record.read(at, &mut bytes);
-            u64::from_le_bytes(bytes)
-        };
-        let (theirs, own) = ([word(0), word(8), word(16)], self.mine);
-        match theirs == own {
-            true => Ok(()),
-            false if theirs[0] == own[0] => Err(of_other_blocks(rank, theirs[1], own[1])),
-            false => Err(of_other_length(rank, theirs[0], own[0])),
-        }
-    }
-}
-
-#[cold]
-fn of_other_blocks(rank: usize, theirs: u64, own: u64) -> Error {
-    Error::new(
-        MPI_ERR_COUNT,
-        "the ranks of a communicator gave different block lengths to a reduction",
-        format!("a longest block of {theirs} elements at rank {rank} of the communicator, {own} here"),
-        "the counts of the ranks do not match",
-        "give the same counts on all ranks",
-    )
 }

@@ -3,8 +3,8 @@
 //!
 //! The record of a member says that its slots are filled, and each member reads all records. So
 //! either all of them do the exchange, or none makes its post: they stay in step if one of them
-//! is in another collective. The first half of the slots is used, as for the operands of direct
-//! reductions ([`super::operands`]).
+//! is in another collective. The first half of the slots is used, as for the operands of reductions
+//! in rounds ([`super::rounds`]).
 
 use super::differing::of_other_length;
 use super::short::{Exchange, Short};

@@ -9,11 +9,13 @@
 //! | `exchanges` | what each short collective writes and reads |
 //! | `long_bcast` | long broadcasts through slots |
 //! | `long_exchange` | long exchanges of blocks through slots |
+//! | `rounds` | long reductions of more than two members through slots |
 //! | `direct` | long reductions: the members reach into each other's memory |
 //! | `addresses` | the records by which they tell each other where their vectors lie |
-//! | `results` | the part of the result that each member gets |
 //! | `operands` | what they keep in slots |
 //! | `in_place` | reductions whose operands and results travel in the same cache lines |
+//! | `lengths` | the records by which the members of a reduction meet |
+//! | `results` | the part of the result that each member gets |
 //! | `blocking` | blocking calls that go one of these ways, without a schedule |
 //!
 //! Only blocking collectives use a board. Each member is in one of them at a time, and all go
@@ -28,10 +30,12 @@ pub mod direct;
 pub mod exchanges;
 mod handle;
 pub mod in_place;
+mod lengths;
 pub mod long_bcast;
 pub mod long_exchange;
 mod operands;
 pub mod results;
+pub mod rounds;
 pub mod short;
 
 pub(crate) use handle::BoardHandle;

@@ -8,6 +8,8 @@ use verbena_lab::metric::Metric;
 const FOUR: usize = 4;
 /// The number of ranks that is more than few ([`verbena_settings::COLL_SHORT_MANY_BYTES_MAX`]).
 const MANY: usize = 17;
+/// A number of ranks whose slots of a board are too short for rounds of a reduction.
+const CROWD: usize = 33;
 /// Ranks of windows: more than the widest.
 const WIDE: usize = 8;
 /// The numbers of ranks at which thresholds of ranks are looked for.
@@ -91,7 +93,7 @@ fn in_place() -> Vec<Knob> {
 fn of_vectors() -> Vec<Knob> {
     let both = [set("CHANNELS", "shm,cma")];
     let directly = [both[0].clone(), set("COLL_DIRECT_SHARE_BYTES_MIN", 0)];
-    let directly_from = threshold(["through the board", "in each other's memory"], Edge::From, Counts::Share);
+    let directly_from = threshold(["through the board", "in rounds"], Edge::From, Counts::Share);
     let allreduce = Metric::Allreduce;
     vec![
         knob(
@@ -105,7 +107,7 @@ fn of_vectors() -> Vec<Knob> {
         ),
         knob(
             "COLL_DIRECT_SHARE_BYTES_MIN",
-            "allreduce on a node: through the board, or in each other's memory (the share of each counts)",
+            "allreduce on a node: through the board part by part, or in rounds (the share of each counts)",
             allreduce,
             sizes(14, 20),
             FOUR,
@@ -122,11 +124,20 @@ fn of_vectors() -> Vec<Knob> {
             &directly,
         ),
         knob(
-            "COLL_DIRECT_PIECE_BYTES_MAX",
+            "COLL_ROUND_PIECE_BYTES_MAX",
             "the largest part of such a vector that one rank reduces at a time",
             allreduce,
             sizes(18, 22),
             FOUR,
+            KnobKind::Values(&["8192", "16384", "32768"]),
+            &directly,
+        ),
+        knob(
+            "COLL_DIRECT_PIECE_BYTES_MAX",
+            "the largest part of a vector that one of many ranks reduces at a time in others' memory",
+            allreduce,
+            sizes(20, 22),
+            CROWD,
             KnobKind::Values(&["16384", "32768", "65536"]),
             &directly,
         ),

@@ -6,6 +6,7 @@ use crate::coll::board::direct::{DirectReduction, Verdict, suits_any_results};
 use crate::coll::board::exchanges::Fold;
 use crate::coll::board::in_place::{Area, InPlace};
 use crate::coll::board::results::Results;
+use crate::coll::board::rounds::{InRounds, Outcome, RoundSlots};
 use crate::coll::choose::{OnBoard, TABLE};
 use crate::coll::execute::Reduction;
 use crate::coll::operands::Operands;
@@ -38,6 +39,16 @@ impl Drive for InPlace<'_> {
     }
 }
 
+impl Drive for InRounds<'_> {
+    type Outcome = ();
+    fn drive(&mut self, board: &mut dyn Board) -> Result<Option<()>> {
+        self.advance(board).map(|done| done.then_some(()))
+    }
+    fn seek(&mut self, board: &mut dyn Board) {
+        InRounds::seek(self, board);
+    }
+}
+
 /// A reduction that a rank calls.
 #[derive(Clone, Copy)]
 struct Reducing<'a> {
@@ -64,7 +75,7 @@ pub fn allreduce(
     if done.is_some() {
         return done;
     }
-    reducing.directly(Results::All)
+    reducing.in_rounds(Outcome::Of(Results::All)).or_else(|| reducing.directly(Results::All))
 }
 
 /// `MPI_Reduce`.
@@ -84,6 +95,7 @@ pub fn reduce(
     let reducing = Reducing { process, comm, call, operands, reduction };
     reducing
         .fold(0..comm.size() as usize, (0, operands.count))
+        .or_else(|| reducing.in_rounds(Outcome::Of(Results::Root(root as usize))))
         .or_else(|| reducing.directly(Results::Root(root as usize)))
 }
 
@@ -103,19 +115,24 @@ pub fn reduce_scatter(
     reducing
         .in_place(results)
         .or_else(|| reducing.fold(0..comm.size() as usize, part))
+        .or_else(|| reducing.in_rounds(Outcome::Of(results)))
         .or_else(|| reducing.directly(results))
 }
 
 /// `MPI_Scan`.
 pub fn scan(process: &Process, comm: &Comm, call: Mark, operands: Operands, reduction: Reduction) -> Done {
     let reducing = Reducing { process, comm, call, operands, reduction };
-    reducing.fold(0..comm.rank() as usize + 1, (0, operands.count))
+    reducing
+        .fold(0..comm.rank() as usize + 1, (0, operands.count))
+        .or_else(|| reducing.in_rounds(Outcome::Scan))
 }
 
 /// `MPI_Exscan`.
 pub fn exscan(process: &Process, comm: &Comm, call: Mark, operands: Operands, reduction: Reduction) -> Done {
     let reducing = Reducing { process, comm, call, operands, reduction };
-    reducing.fold(0..comm.rank() as usize, (0, operands.count))
+    reducing
+        .fold(0..comm.rank() as usize, (0, operands.count))
+        .or_else(|| reducing.in_rounds(Outcome::Exscan))
 }
 
 impl Reducing<'_> {
@@ -164,6 +181,31 @@ impl Reducing<'_> {
         open(&mut **board, comm, (call, operands.bytes(), Way::Records));
         let looks = if process.may_spin() { LOOKS } else { 0 };
         let collective = InPlace::new(&**board, operands, reduction, results, area, looks);
+        drive(process, comm, call, &mut **board, collective).map(Some)
+    }
+
+    /// Reduces a vector in rounds, if it is long enough for that.
+    fn in_rounds(&self, outcome: Outcome) -> Done {
+        let (ranks, bytes) = (self.ranks(), self.operands.bytes());
+        let way = match outcome {
+            Outcome::Of(Results::Blocks(_)) => TABLE.reduce_scatter_in_rounds(ranks, bytes),
+            _ => TABLE.reduce_in_rounds(ranks, bytes),
+        };
+        match way {
+            OnBoard::Rounds(piece) if self.is_plain() => self.reduce_in_rounds(outcome, piece).transpose(),
+            _ => None,
+        }
+    }
+
+    /// Reduces a vector in rounds; `Ok(None)` if the call must go another way.
+    fn reduce_in_rounds(&self, outcome: Outcome, piece: usize) -> Result<Option<()>> {
+        let Reducing { process, comm, call, operands, reduction } = *self;
+        let Some(board) = comm.board_handle().board(process, comm)? else { return Ok(None) };
+        let mut board = board.lock();
+        let (bytes, size) = (operands.bytes(), operands.input().bytes(1));
+        let Some(slots) = RoundSlots::new(&**board, bytes, piece, size) else { return Ok(None) };
+        open(&mut **board, comm, (call, bytes, Way::Records));
+        let collective = InRounds::new(&mut **board, operands, reduction, outcome, slots);
         drive(process, comm, call, &mut **board, collective).map(Some)
     }
 

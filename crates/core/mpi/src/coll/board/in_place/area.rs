@@ -2,7 +2,7 @@
 //!
 //! A member's slots hold, for each chunk, a piece for each other member: the operand of that
 //! member's share, and then its result. The first half of the slots is used. The second half may
-//! hold results of a direct reduction that others still read ([`super::super::operands`]).
+//! hold results of a reduction in rounds or of a direct one that others still read.
 
 use verbena_channel::board::Board;
 use verbena_memory::{LINE_BYTES, Region};

@@ -1,9 +1,12 @@
-/* A long MPI_File_iwrite beside a computation: `file_beside FOLDER MIB [held]`, with two ranks.
- * Rank 0 writes and computes; rank 1 looks into the file by calls of the system as soon as it hears
- * that the wait has returned. With `held`, the system's write lasts until the program has computed:
- * a call that waits for it would never return. Without, it says what the computation lost. */
+/* A long MPI_File_iwrite beside a computation: `file_beside FOLDER MIB [held|pinned]`, with two
+ * ranks. Rank 0 writes and computes; rank 1 looks into the file by calls of the system as soon as
+ * it hears that the wait has returned. With `held`, the system's write lasts until the program has
+ * computed: a call that waits for it would never return. With `pinned`, the program's thread keeps
+ * to one core, as under OMP_PROC_BIND: the write must use another one. Else it says what the
+ * computation lost. */
 #include "check.h"
 #include <fcntl.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -12,10 +15,11 @@
 enum { ROUNDS = 5, CELLS = 1 << 15, HELD_MS_MAX = 20000, SLOW_US = 100000 };
 
 /* The system's writes wait while it is set, and are slow then. */
-static atomic_int held, is_slow, writes;
+static atomic_int held, is_slow, writes, core_of_write;
 
 ssize_t pwrite(int fd, const void *memory, size_t n, off_t at) {
     atomic_fetch_add(&writes, 1);
+    atomic_store(&core_of_write, sched_getcpu());
     for (int ms = 0; atomic_load(&held); ms++) {
         if (ms == HELD_MS_MAX) {
             fprintf(stderr, "file_beside: the call waits for the disk\n");
@@ -68,6 +72,25 @@ static void look(int round) {
     close(file);
 }
 
+/* Keeps this thread on the core where it is, and looks where a write goes on. */
+static void write_while_pinned(MPI_File file) {
+    cpu_set_t all, one;
+    MPI_Request request;
+    int core = sched_getcpu();
+    CHECK(sched_getaffinity(0, sizeof all, &all) == 0);
+    printf("cores %d\n", CPU_COUNT(&all));
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    CHECK(sched_setaffinity(0, sizeof one, &one) == 0);
+    for (int round = 0; round < ROUNDS; round++) {
+        CHECK(MPI_File_iwrite_at(file, 0, words, (int)count, MPI_UINT64_T, &request) == MPI_SUCCESS);
+        compute(10);
+        CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+        CHECK((core_of_write != core) == (CPU_COUNT(&all) > 1));
+    }
+    CHECK(sched_setaffinity(0, sizeof all, &all) == 0);
+}
+
 static double least(const double *values) {
     double least = values[0];
     for (int i = 1; i < ROUNDS; i++)
@@ -115,7 +138,9 @@ int main(int argc, char **argv) {
     words = malloc((size_t)count * 8);
     CHECK(words);
     CHECK(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file) == MPI_SUCCESS);
-    int is_held = argc > 3 && strcmp(argv[3], "held") == 0;
+    int is_held = argc > 3 && strcmp(argv[3], "held") == 0, is_pinned = argc > 3 && strcmp(argv[3], "pinned") == 0;
+    if (rank == 0 && is_pinned)
+        write_while_pinned(file);
     for (int round = 0; round < 2; round++) {
         if (rank == 0) {
             int got;
@@ -138,11 +163,11 @@ int main(int argc, char **argv) {
         MPI_Barrier(MPI_COMM_WORLD);
     }
     is_slow = 0;
-    if (rank == 0 && !is_held) {
+    if (rank == 0 && !is_held && !is_pinned) {
         fill(0);
         measure(file);
         CHECK(MPI_Send(NULL, 0, MPI_INT, 1, 0, MPI_COMM_WORLD) == MPI_SUCCESS);
-    } else if (!is_held) {
+    } else if (!is_held && !is_pinned) {
         CHECK(MPI_Recv(NULL, 0, MPI_INT, 0, 0, MPI_COMM_WORLD, &status) == MPI_SUCCESS);
     }
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);

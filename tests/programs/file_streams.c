@@ -95,6 +95,24 @@ static void in_the_order_of_calls(void) {
     free(rank == 0 ? read_bytes : NULL);
 }
 
+/* The reader has gone: each call fails, and the signal of the system ends nobody. */
+static void a_reader_that_is_gone_is_an_error(void) {
+    MPI_File file;
+    MPI_Request request;
+    char data[PIECE] = "something";
+    if (rank != 0)
+        return;
+    CHECK(mkfifo(name, 0600) == 0 && (fd = open(name, O_RDWR)) >= 0);
+    CHECK(MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_WRONLY | MPI_MODE_SEQUENTIAL, MPI_INFO_NULL, &file) == 0);
+    CHECK(MPI_File_write_shared(file, data, PIECE, MPI_CHAR, MPI_STATUS_IGNORE) == 0);
+    CHECK(close(fd) == 0);
+    CHECK_CLASS(MPI_File_write_shared(file, data, PIECE, MPI_CHAR, MPI_STATUS_IGNORE), MPI_ERR_IO);
+    CHECK_CLASS(MPI_File_write_ordered(file, data, PIECE, MPI_CHAR, MPI_STATUS_IGNORE), MPI_ERR_IO);
+    CHECK(MPI_File_iwrite_shared(file, data, PIECE, MPI_CHAR, &request) == 0);
+    CHECK_CLASS(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_ERR_IO);
+    CHECK(MPI_File_close(&file) == 0 && unlink(name) == 0);
+}
+
 /* More reads of empty pipes than there are threads, then a write to a file. */
 static void nobody_waits_for_an_empty_pipe(void) {
     enum { PIPES = 6 };
@@ -135,6 +153,7 @@ int main(int argc, char **argv) {
     snprintf(plain, sizeof plain, "%s/plain", argv[1]);
     in_the_order_of_ranks();
     in_the_order_of_calls();
+    a_reader_that_is_gone_is_an_error();
     nobody_waits_for_an_empty_pipe();
     report("file_streams", rank, size);
     MPI_Finalize();

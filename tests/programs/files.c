@@ -219,12 +219,18 @@ static void surroundings(void) {
 
 static void split(void) {
     char data[10] = "something";
+    MPI_Request request;
     MPI_Status status;
     int got;
     open_as(MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL);
     CHECK_CLASS(MPI_File_write_all_end(file, data, &status), MPI_ERR_IO);
     CHECK(MPI_File_write_at_all_begin(file, 10 * rank, data, 10, MPI_CHAR) == MPI_SUCCESS);
     CHECK_CLASS(MPI_File_read_at_all_begin(file, 0, data, 1, MPI_CHAR), MPI_ERR_IO);
+    CHECK_CLASS(MPI_File_write_at_all_begin(file, 0, data, 1, MPI_CHAR), MPI_ERR_IO);
+    CHECK_CLASS(MPI_File_write_all_begin(file, data, 1, MPI_CHAR), MPI_ERR_IO);
+    CHECK_CLASS(MPI_File_write_ordered_begin(file, data, 1, MPI_CHAR), MPI_ERR_IO);
+    CHECK_CLASS(MPI_File_iwrite_all(file, data, 1, MPI_CHAR, &request), MPI_ERR_IO);
+    CHECK_CLASS(MPI_File_iread_at_all(file, 0, data, 1, MPI_CHAR, &request), MPI_ERR_IO);
     CHECK_CLASS(MPI_File_write_all_end(file, data, &status), MPI_ERR_IO);
     CHECK_CLASS(MPI_File_close(&file), MPI_ERR_IO);
     CHECK_CLASS(MPI_File_sync(file), MPI_ERR_IO);

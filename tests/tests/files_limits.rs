@@ -27,6 +27,13 @@ fn a_long_write_goes_on_beside_the_program_and_is_done_when_the_wait_returns() {
     println!("{said}");
 }
 
+/// The C library tells where a thread is from its version 2.35 on, which is what runs here.
+#[test]
+fn a_long_write_keeps_off_the_core_that_the_program_computes_on() {
+    let folder = Folder::new("pinned");
+    says_ok(job(2, program("file_beside")).arg(&*folder).args(["16", "pinned"]).run());
+}
+
 #[test]
 fn one_call_moves_more_than_2_gib() {
     let folder = Folder::new("large");

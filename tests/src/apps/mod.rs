@@ -14,6 +14,7 @@
 //! | [`npb`] | the NAS Parallel Benchmarks that the user has built |
 //! | [`armci`] | ARMCI-MPI's own tests that the user has built |
 //! | [`romio`] | ROMIO's own tests of files, from the user's source of MPICH |
+//! | [`ior`] | IOR over files of MPI, from the user's copy of its source |
 
 pub mod armci;
 pub mod coarrays;
@@ -21,6 +22,7 @@ pub mod fftw;
 pub mod hdf5;
 pub mod hpcc;
 pub mod hypre;
+pub mod ior;
 pub mod netpipe;
 pub mod npb;
 pub mod pnetcdf;
@@ -30,7 +32,7 @@ pub mod scalapack;
 use crate::world::World;
 use crate::{Ended, top};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The purpose of a run.
@@ -124,9 +126,24 @@ pub struct App {
     pub runs: Runs,
 }
 
-/// Returns all applications. `npb` is the folder of the NAS Parallel Benchmarks, `armci` that of
-/// ARMCI-MPI and `romio` that of MPICH's source, if there is one.
-pub fn all(npb: Option<PathBuf>, armci: Option<PathBuf>, romio: Option<PathBuf>) -> Vec<App> {
+/// A function that returns the runs of an application in a folder of the user.
+type InFolder = fn(&Path, &World, Purpose) -> Vec<Run>;
+
+/// The folders of applications that the user has fetched or built.
+#[derive(Clone, Debug, Default)]
+pub struct Folders {
+    /// The NAS Parallel Benchmarks.
+    pub npb: Option<PathBuf>,
+    /// ARMCI-MPI.
+    pub armci: Option<PathBuf>,
+    /// MPICH's source.
+    pub romio: Option<PathBuf>,
+    /// IOR's source.
+    pub ior: Option<PathBuf>,
+}
+
+/// Returns all applications, of those in folders of the user the ones that are there.
+pub fn all(folders: Folders) -> Vec<App> {
     let app = |name, runs: fn(&World, Purpose) -> Vec<Run>| App { name, runs: Box::new(runs) };
     let mut all = vec![
         app("netpipe", netpipe::runs),
@@ -138,17 +155,17 @@ pub fn all(npb: Option<PathBuf>, armci: Option<PathBuf>, romio: Option<PathBuf>)
         app("scalapack", scalapack::runs),
         app("coarrays", coarrays::runs),
     ];
-    all.extend(npb.map(|home| App {
-        name: "npb",
-        runs: Box::new(move |world, purpose| npb::runs(&home, world, purpose)),
-    }));
-    all.extend(armci.map(|home| App {
-        name: "armci",
-        runs: Box::new(move |world, purpose| armci::runs(&home, world, purpose)),
-    }));
-    all.extend(romio.map(|home| App {
-        name: "romio",
-        runs: Box::new(move |world, purpose| romio::runs(&home, world, purpose)),
-    }));
+    let Folders { npb, armci, romio, ior } = folders;
+    let given: [(_, _, InFolder); 4] = [
+        ("npb", npb, npb::runs),
+        ("armci", armci, armci::runs),
+        ("romio", romio, romio::runs),
+        ("ior", ior, ior::runs),
+    ];
+    for (name, home, runs) in given {
+        let runs =
+            |home: PathBuf| App { name, runs: Box::new(move |world, purpose| runs(&home, world, purpose)) };
+        all.extend(home.map(runs));
+    }
     all
 }

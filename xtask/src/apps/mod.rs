@@ -22,7 +22,7 @@ use report::Outcome;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use verbena_tests::apps::{self, App};
+use verbena_tests::apps::{self, App, Folders};
 
 /// The options of `cargo xtask apps`.
 #[derive(clap::Args, Debug)]
@@ -43,6 +43,9 @@ pub(crate) struct Args {
     /// A folder with the source of MPICH 5.0 or later, for ROMIO's tests in it
     #[arg(long, value_name = "DIR")]
     romio: Option<PathBuf>,
+    /// A folder with the source of IOR 4 (github.com/hpc/ior), as it is fetched
+    #[arg(long, value_name = "DIR")]
+    ior: Option<PathBuf>,
     /// Time them beside MPICH and Open MPI, in turns, instead of checking them
     #[arg(long)]
     peers: bool,
@@ -88,14 +91,14 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 }
 
 fn chosen(args: &Args) -> Result<Vec<App>> {
-    let npb = args.npb.as_ref().map(std::path::absolute).transpose()?;
-    let armci = args.armci.as_ref().map(std::path::absolute).transpose()?;
-    let romio = args.romio.as_ref().map(std::path::absolute).transpose()?;
-    let mut apps = apps::all(npb, armci, romio);
+    let whole = |folder: &Option<PathBuf>| folder.as_ref().map(std::path::absolute).transpose();
+    let (npb, armci) = (whole(&args.npb)?, whole(&args.armci)?);
+    let (romio, ior) = (whole(&args.romio)?, whole(&args.ior)?);
+    let mut apps = apps::all(Folders { npb, armci, romio, ior });
     let known: Vec<&str> = apps.iter().map(|app| app.name).collect();
     if let Some(wrong) = args.only.iter().find(|name| !known.contains(&name.as_str())) {
         bail!(
-            "there is no application {wrong}; there are {} (npb with --npb DIR, armci with --armci DIR, romio with --romio DIR)",
+            "there is no application {wrong}; there are {} (npb with --npb DIR, armci with --armci DIR, romio with --romio DIR, ior with --ior DIR)",
             known.join(", ")
         );
     }

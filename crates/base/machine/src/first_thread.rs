@@ -5,13 +5,35 @@
 //! opens files disturbs programs that give numbers to their own descriptors meanwhile: `dup2`
 //! fails with `EBUSY`, and the number may mean the program's file when the library closes it.
 
+use crate::cores;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The word that holds the first thread's core.
+///
+/// A process that calls `fork` has a child whose only thread is a copy of the caller; the kernel
+/// goes on to keep that thread's area there. The child's copy of another thread's area tells the
+/// past. Nobody asks it: no thread of the library is there, and MPI is not for such a child.
 #[derive(Clone, Copy, Debug)]
 pub struct FirstThread(&'static AtomicU32);
 
+/// The program's first thread and the cores that it might use, as noted.
+static NOTED: OnceLock<(FirstThread, Vec<u8>)> = OnceLock::new();
+
 impl FirstThread {
+    /// Notes the calling thread for [`FirstThread::noted`], if it is the program's first one, and
+    /// the cores that the process may use: later the program may give each thread one of its own.
+    pub fn note() {
+        if let Some(first) = FirstThread::here() {
+            NOTED.get_or_init(|| (first, cores::affinity()));
+        }
+    }
+
+    /// The program's first thread and the cores of the process, if they were noted.
+    pub fn noted() -> Option<(FirstThread, &'static [u8])> {
+        NOTED.get().map(|(first, allowed)| (*first, &**allowed))
+    }
+
     /// The calling thread, if it is the program's first one and the kernel keeps its core.
     pub fn here() -> Option<FirstThread> {
         // SAFETY: both calls only return numbers. The C library has `gettid` from 2.30 on, packages
@@ -72,6 +94,40 @@ mod tests {
     #[test]
     fn a_thread_that_is_not_the_first_has_none() {
         assert!(std::thread::spawn(|| FirstThread::here().is_none()).join().expect("it ends"));
+    }
+
+    /// The thread that makes a child lives on in it, and so does its area.
+    #[test]
+    fn a_childs_area_is_the_kernels_too() {
+        let allowed = cores::affinity();
+        let cores: Vec<u32> = (0..allowed.len() as u32 * 8)
+            .filter(|core| allowed[*core as usize / 8] >> (core % 8) & 1 == 1)
+            .take(4)
+            .collect();
+        let masks: Vec<Vec<u8>> =
+            cores.iter().map(|&core| cores::only(&allowed, |other| other == core)).collect();
+        let Some(offset) = offset() else { return };
+        // SAFETY: the child makes system calls only, and ends.
+        let status = unsafe {
+            let child = libc::fork();
+            assert!(child >= 0);
+            if child == 0 {
+                let follows = || {
+                    let area = thread_pointer()?.checked_add_signed(offset)?;
+                    let is_firsts = FirstThread::here()?.0.as_ptr() as usize == area + CORE_AT;
+                    let moves = |(core, mask): (&u32, &Vec<u8>)| {
+                        cores::confine(mask);
+                        FirstThread::here().and_then(FirstThread::core) == Some(*core)
+                    };
+                    Some(is_firsts && cores.iter().zip(&masks).all(moves))
+                };
+                libc::_exit(if follows() == Some(true) { 0 } else { 1 });
+            }
+            let mut status = 0;
+            assert_eq!(libc::waitpid(child, &raw mut status, 0), child);
+            status
+        };
+        assert_eq!(status, 0);
     }
 
     /// The area of the calling thread, be it the first one or not, follows its moves.

@@ -19,12 +19,13 @@ const RESIDENT_BYTES_MAX: usize = 16 << 20;
 const SIZES: usize = usize::BITS as usize;
 
 /// Blocks without an owner.
-static RESERVE: Mutex<Reserve> = Mutex::new(Reserve { blocks: [const { Vec::new() }; SIZES], resident: 0 });
+static RESERVE: Mutex<Reserve> = Mutex::new(Reserve::new());
 
 struct Reserve {
     /// The blocks by the power of two that is their size.
     blocks: [Vec<Block>; SIZES],
-    /// The bytes of paged blocks that still have their pages.
+    /// The bytes of paged blocks that still have their pages. More than there should be if the
+    /// system keeps the pages, as it does once the program has locked its memory.
     resident: usize,
 }
 
@@ -42,6 +43,10 @@ struct Block {
 unsafe impl Send for Block {}
 
 impl Reserve {
+    const fn new() -> Reserve {
+        Reserve { blocks: [const { Vec::new() }; SIZES], resident: 0 }
+    }
+
     fn lock() -> MutexGuard<'static, Reserve> {
         RESERVE.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -54,11 +59,11 @@ impl Reserve {
         Some(block)
     }
 
-    fn give_back(&mut self, mut block: Block) {
-        block.is_zero = false;
-        if block.is_paged() && block.bytes() > RESIDENT_BYTES_MAX - self.resident {
-            block.is_zero = block.empty();
-        } else if block.is_paged() {
+    /// Takes a block back. `empty` gives its pages to the kernel and says whether they are gone.
+    fn give_back(&mut self, mut block: Block, empty: impl FnOnce(&Block) -> bool) {
+        let has_room = block.bytes() <= RESIDENT_BYTES_MAX.saturating_sub(self.resident);
+        block.is_zero = block.is_paged() && !has_room && empty(&block);
+        if block.is_paged() && !block.is_zero {
             self.resident += block.bytes();
         }
         self.blocks[block.power as usize].push(block);
@@ -143,7 +148,7 @@ impl From<&[u8]> for Owned {
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        Reserve::lock().give_back(self.block);
+        Reserve::lock().give_back(self.block, Block::empty);
     }
 }
 
@@ -224,6 +229,22 @@ mod tests {
                 owned.lend().fill(0xee);
             }
         }
+    }
+
+    /// The kernel keeps the pages of memory that the program has locked.
+    #[test]
+    fn pages_that_stay_are_counted_and_the_next_ones_are_given_back() {
+        let (large, small) = (RESIDENT_BYTES_MAX.trailing_zeros() + 1, PAGED_BYTES_MIN.trailing_zeros());
+        let mut reserve = Reserve::new();
+        let block = |power| Block { start: std::ptr::null_mut(), power, is_zero: true };
+        reserve.give_back(block(large), |_| false);
+        assert_eq!(reserve.resident, 2 * RESIDENT_BYTES_MAX);
+        reserve.give_back(block(small), |_| true);
+        assert!(reserve.take(small).is_some_and(|block| block.is_zero));
+        assert!(reserve.take(large).is_some_and(|block| !block.is_zero));
+        assert_eq!(reserve.resident, 0);
+        reserve.give_back(block(small), |_| panic!("there is room"));
+        assert_eq!(reserve.resident, PAGED_BYTES_MIN);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use crate::pool::{Job, Pool};
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// A lane: what enters it first is done first, jobs of a pool and threads of the program alike.
@@ -31,7 +32,7 @@ enum Entry {
 }
 
 /// The turn of a thread or a job; the next one follows when this goes.
-pub struct Turn(Arc<Shared>);
+pub struct Turn(Option<Arc<Shared>>);
 
 impl Lane {
     /// A lane whose jobs run on threads of this pool.
@@ -51,7 +52,7 @@ impl Lane {
             state.called = None;
         }
         state.is_busy = true;
-        Turn(self.0.clone())
+        Turn(Some(self.0.clone()))
     }
 
     /// Hands in a job, which runs once all that came before is done. Returns at once, unless the
@@ -74,31 +75,51 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Runs a job, which has the turn, on a thread of the pool, and then what comes next. If the
+    /// system lets this process have no thread, the calling one does all that waits, one job after
+    /// the other.
     fn run(self: &Arc<Self>, job: Job) {
-        let turn = Turn(self.clone());
-        let job = Box::new(move || {
-            job();
-            drop(turn);
-        });
-        if let Err(job) = self.pool.push(job) {
-            job();
+        let mut next = Some(job);
+        while let Some(job) = next.take() {
+            let is_callers = Arc::new(AtomicBool::new(false));
+            let (mut turn, told) = (Turn(Some(self.clone())), is_callers.clone());
+            let job = Box::new(move || {
+                job();
+                if told.load(Ordering::Relaxed) {
+                    // The caller looks for the next one, so that calls do not pile up.
+                    turn.0 = None;
+                }
+                drop(turn);
+            });
+            if let Err(job) = self.pool.push(job) {
+                is_callers.store(true, Ordering::Relaxed);
+                job();
+                next = self.next();
+            }
         }
+    }
+
+    /// Ends a turn and gives it to the next. Returns that if it is a job.
+    fn next(&self) -> Option<Job> {
+        let mut state = self.lock();
+        match state.waiting.pop_front() {
+            None => state.is_busy = false,
+            Some(Entry::Thread(ticket)) => {
+                state.called = Some(ticket);
+                self.granted.notify_all();
+            }
+            Some(Entry::Job(job)) => return Some(job),
+        }
+        None
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
-        match state.waiting.pop_front() {
-            None => state.is_busy = false,
-            Some(Entry::Thread(ticket)) => {
-                state.called = Some(ticket);
-                self.0.granted.notify_all();
-            }
-            Some(Entry::Job(job)) => {
-                drop(state);
-                self.0.run(job);
-            }
+        if let Some(lane) = self.0.take()
+            && let Some(job) = lane.next()
+        {
+            lane.run(job);
         }
     }
 }

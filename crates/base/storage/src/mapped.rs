@@ -122,8 +122,13 @@ impl Mapping {
             return None;
         }
         let mapping = Mapping { address, len, begin };
-        // SAFETY: the mapping is ours. If the pages are not there now, the copy makes them.
-        unsafe { libc::madvise(address, len, POPULATE_WRITE) };
+        // SAFETY: the mapping is ours. A child that another thread makes meanwhile does not get it:
+        // nobody there would ever end it, and it would hold the file and its room on the device,
+        // also once the file is deleted. If the pages are not there now, the copy makes them.
+        unsafe {
+            libc::madvise(address, len, libc::MADV_DONTFORK);
+            libc::madvise(address, len, POPULATE_WRITE);
+        }
         Some(mapping)
     }
 
@@ -176,6 +181,7 @@ fn joined(regions: impl Iterator<Item = Region>) -> Vec<libc::iovec> {
 mod tests {
     use super::*;
     use crate::open::OpenFile;
+    use crate::tests::children;
     use std::fs::{File, OpenOptions};
     use std::os::fd::AsRawFd;
     use verbena_memory::Owned;
@@ -257,6 +263,25 @@ mod tests {
         let mapping = Mapping::new(plain.as_raw_fd(), 0, 200 * 128).unwrap();
         assert!(!mapping.store(&list));
         assert!(mapping.store(&list[..32]));
+        std::fs::remove_file(path).unwrap();
+    }
+
+    /// Returns whether a page is mapped here, as the calling process finds it.
+    fn is_mapped(address: *mut libc::c_void) -> bool {
+        let mut is_resident = [0; 1];
+        // SAFETY: the kernel checks the address, and writes a byte for its page.
+        unsafe { libc::mincore(address, 1, is_resident.as_mut_ptr().cast()) == 0 }
+    }
+
+    #[test]
+    fn a_child_of_the_program_gets_no_pages_of_the_file() {
+        let (disk, path) = file("child");
+        disk.set_size(4096).unwrap();
+        let plain = File::options().read(true).write(true).open(&path).unwrap();
+        let mapping = Mapping::new(plain.as_raw_fd(), 0, 4096).unwrap();
+        assert!(is_mapped(mapping.address));
+        let status = children().find(|| !is_mapped(mapping.address));
+        assert_eq!(status, 0, "the child has the mapping");
         std::fs::remove_file(path).unwrap();
     }
 

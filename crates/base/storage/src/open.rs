@@ -1,5 +1,6 @@
 //! An open file of the system.
 
+use crate::broken;
 use crate::disk::{Cut, Disk, Extent, ListCut, Lock, Piece, read_all, read_each, write_all, write_each};
 use crate::kind::{self, FileSystem};
 use crate::mapped::{self, Part};
@@ -178,13 +179,12 @@ impl Disk for OpenFile {
         self.check_limit(at)?;
         let file = self.get()?.as_raw_fd();
         let (memory, at) = (from.pointer().cast_const().cast(), place(at)?);
-        // SAFETY: as in `read`.
-        moved(unsafe {
-            match self.is_stream {
-                false => libc::pwrite(file, memory, from.len(), at),
-                true => libc::write(file, memory, from.len()),
-            }
-        })
+        match self.is_stream {
+            // SAFETY: as in `read`.
+            false => moved(unsafe { libc::pwrite(file, memory, from.len(), at) }),
+            // SAFETY: as in `read`.
+            true => broken::without_signal(|| moved(unsafe { libc::write(file, memory, from.len()) })),
+        }
     }
 
     fn read_list(&self, pieces: &[Piece]) -> std::result::Result<Vec<usize>, ListCut> {

@@ -1,5 +1,6 @@
 //! A few threads that run jobs beside the program.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -17,6 +18,16 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Threads of a pool at most, for each that it has without such jobs.
 const STUCK_FACTOR: usize = 16;
+
+thread_local! {
+    /// True in threads of a pool.
+    static IS_OWN: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Returns whether the calling thread is one of a pool, and none of the program.
+pub(crate) fn is_own_thread() -> bool {
+    IS_OWN.get()
+}
 
 /// Threads of all pools that have worked.
 static STARTED: AtomicU64 = AtomicU64::new(0);
@@ -39,6 +50,9 @@ struct Shared {
     ready: Condvar,
     threads_max: usize,
     jobs_max: usize,
+    /// True if the system lets this process have no thread.
+    #[cfg(test)]
+    is_refused: bool,
 }
 
 #[derive(Default)]
@@ -53,6 +67,17 @@ struct State {
 }
 
 impl Shared {
+    fn new(threads_max: usize, jobs_max: usize) -> Shared {
+        Shared {
+            state: Mutex::default(),
+            ready: Condvar::new(),
+            threads_max: threads_max.max(1),
+            jobs_max,
+            #[cfg(test)]
+            is_refused: false,
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         // A job runs without the lock, so nothing is half done in it.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -62,8 +87,13 @@ impl Shared {
 impl Pool {
     /// A pool of at most this many threads, with at most this many jobs that wait for one.
     pub fn new(threads_max: usize, jobs_max: usize) -> Pool {
-        let (state, ready) = (Mutex::default(), Condvar::new());
-        Pool { shared: Arc::new(Shared { state, ready, threads_max: threads_max.max(1), jobs_max }) }
+        Pool { shared: Arc::new(Shared::new(threads_max, jobs_max)) }
+    }
+
+    /// A pool to which the system refuses threads.
+    #[cfg(test)]
+    pub(crate) fn refused() -> Pool {
+        Pool { shared: Arc::new(Shared { is_refused: true, ..Shared::new(1, 1) }) }
     }
 
     /// Hands in a job. Gives it back if as many wait already as may, or if the system lets this
@@ -121,6 +151,10 @@ impl Pool {
 impl Shared {
     /// Starts a thread that runs `body`, where the system allows it.
     fn start_thread(self: &Arc<Self>, body: fn(&Arc<Shared>)) -> bool {
+        #[cfg(test)]
+        if self.is_refused {
+            return false;
+        }
         let shared = self.clone();
         let builder = std::thread::Builder::new().name("verbena-files".into());
         let blocked = Signals::block();
@@ -165,6 +199,7 @@ fn wait_for_begin(shared: &Arc<Shared>) {
 
 /// Runs jobs until there has been none for a while.
 fn serve(shared: &Arc<Shared>) {
+    IS_OWN.set(true);
     STARTED.fetch_add(1, Ordering::Relaxed);
     let mut state = shared.lock();
     loop {

@@ -5,8 +5,35 @@ use crate::*;
 use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier, mpsc};
+use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError, mpsc};
 use verbena_memory::{Owned, Region};
+
+/// The right to make a child. One holds it at a time: a child also has the pipes of other tests,
+/// and keeps them open.
+pub(crate) struct Children(#[expect(dead_code, reason = "it is held")] MutexGuard<'static, ()>);
+
+pub(crate) fn children() -> Children {
+    static TURN: Mutex<()> = Mutex::new(());
+    Children(TURN.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+impl Children {
+    /// Makes a child, and returns its end: 0 if this holds in it. The child calls nothing but the
+    /// system: other threads may have held locks when it was made.
+    pub(crate) fn find(&self, check: impl FnOnce() -> bool) -> libc::c_int {
+        // SAFETY: the child only makes system calls, and ends.
+        unsafe {
+            let child = libc::fork();
+            assert!(child >= 0);
+            if child == 0 {
+                libc::_exit(if check() { 0 } else { 1 });
+            }
+            let mut status = 0;
+            assert_eq!(libc::waitpid(child, &raw mut status, 0), child);
+            status
+        }
+    }
+}
 
 fn bytes(len: usize) -> (Vec<u8>, Owned) {
     let bytes: Vec<u8> = (0..len).map(|i| (i * 7 % 251) as u8).collect();
@@ -246,6 +273,22 @@ fn a_lane_keeps_the_order_of_jobs_and_threads() {
     }
     drop(lane.enter());
     assert_eq!(*order.lock().unwrap(), (0..40).collect::<Vec<_>>());
+}
+
+/// The jobs are so many that they would overflow the stack if each called the next.
+#[test]
+fn a_lane_without_threads_does_all_in_the_callers_one() {
+    const JOBS: usize = 200_000;
+    let (lane, order) = (Lane::new(Pool::refused()), Arc::new(std::sync::Mutex::new(Vec::new())));
+    let turn = lane.enter();
+    for number in 0..JOBS {
+        let order = order.clone();
+        lane.push(Box::new(move || order.lock().unwrap().push(number)));
+    }
+    assert!(order.lock().unwrap().is_empty());
+    drop(turn);
+    assert_eq!(*order.lock().unwrap(), (0..JOBS).collect::<Vec<_>>());
+    drop(lane.enter());
 }
 
 /// Kept bytes are dropped, and the file stays as it is; a pipe keeps none.

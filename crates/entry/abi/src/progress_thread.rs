@@ -7,8 +7,8 @@
 //! paths are closed.
 
 use crate::state;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
-use std::sync::{Mutex, OnceLock};
 use std::thread::JoinHandle;
 use verbena_machine::first_thread::FirstThread;
 use verbena_mpi::generated::constants::MPI_ERR_OTHER;
@@ -20,7 +20,6 @@ static STOP: AtomicBool = AtomicBool::new(false);
 /// The number of windows that need the thread.
 static WINDOWS: AtomicUsize = AtomicUsize::new(0);
 /// The program's first thread, if it has called here.
-static FIRST_THREAD: OnceLock<FirstThread> = OnceLock::new();
 static THREAD: Mutex<Option<JoinHandle<()>>> = Mutex::new(None);
 
 /// Returns whether the user wants a progress thread, or a window needs it.
@@ -71,9 +70,7 @@ pub(crate) fn release() {
 /// # Errors
 /// `MPI_ERR_OTHER` if the process may have no more threads.
 pub(crate) fn start() -> Result<()> {
-    if let Some(first) = FirstThread::here() {
-        let _ = FIRST_THREAD.set(first);
-    }
+    FirstThread::note();
     let mut thread = THREAD.lock().unwrap();
     if !is_wanted() || thread.is_some() {
         return Ok(());
@@ -81,7 +78,8 @@ pub(crate) fn start() -> Result<()> {
     STOP.store(false, SeqCst);
     let body = || {
         block_signals();
-        state::process().run_progress_thread(&STOP, ThreadPlacement::new(FIRST_THREAD.get().copied()));
+        let first = FirstThread::noted().map(|(first, _)| first);
+        state::process().run_progress_thread(&STOP, ThreadPlacement::new(first));
     };
     let started = std::thread::Builder::new().name("verbena-progress".into()).spawn(body);
     *thread = Some(started.map_err(|error| {

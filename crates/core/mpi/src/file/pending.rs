@@ -10,7 +10,7 @@ use crate::beside::{Operation, outcome_of};
 use crate::error::Result;
 use std::sync::{Arc, LazyLock};
 use verbena_settings::{FILE_JOBS_MAX, FILE_THREADS_MAX};
-use verbena_storage::{Job, Pool};
+use verbena_storage::{Job, Pool, beside_program};
 use verbena_waiting::current::CurrentWaiter;
 
 static POOL: LazyLock<Pool> = LazyLock::new(|| Pool::new(FILE_THREADS_MAX.get(), FILE_JOBS_MAX.get()));
@@ -51,6 +51,22 @@ pub(super) enum Starter {
     Call,
     /// A task, which must not block: it starts one at a time.
     Task,
+}
+
+/// The bytes of an access, from which a computation beside it would lose if both had one core.
+const LONG_BYTES: usize = 1 << 20;
+
+/// Moves the bytes of an access beside the program, a long one on another core.
+pub(super) fn move_beside(
+    how: (Starter, Direction),
+    file: &Arc<File>,
+    waker: CurrentWaiter,
+    access: Access,
+) -> Operation {
+    run_beside(how, file, waker, move |file| {
+        let work = || file.carry_out(&access).map(|moved| moved.memory);
+        if access.bytes < LONG_BYTES { work() } else { beside_program(work) }
+    })
 }
 
 /// Runs `work` beside the program. Those of a stream run one after the other.
@@ -106,8 +122,6 @@ impl File {
         if access.bytes == 0 || access.view.representation.calls_program(access.direction) {
             return Active::Done(outcome_of(self.carry_out_in_order(&access).map(|moved| moved.memory)));
         }
-        let how = (Starter::Call, access.direction);
-        let work = move |file: &File| file.carry_out(&access).map(|moved| moved.memory);
-        Active::File(run_beside(how, self, waker, work))
+        Active::File(move_beside((Starter::Call, access.direction), self, waker, access))
     }
 }

@@ -31,9 +31,9 @@ pub(super) struct Begun {
 
 impl File {
     /// Begins a split collective access, which `start` starts. `MPI_ERR_IO` if another one is under
-    /// way.
+    /// way: `start` says so, after it has taken part for those processes in which none is, since
+    /// its begin failed there.
     pub fn begin_split(&self, split: Split, start: impl FnOnce() -> Result<Active>) -> Result<()> {
-        self.check_no_split()?;
         let active = start()?;
         *self.begun() = Some(Begun { split, active });
         Ok(())

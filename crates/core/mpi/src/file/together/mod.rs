@@ -26,7 +26,7 @@ mod section;
 use super::File;
 use super::access::{Access, Place};
 use super::counts::{self, Count};
-use super::pending::{Starter, run_beside};
+use super::pending::{Starter, move_beside};
 use super::representation::{Data, Direction};
 use crate::active::Active;
 use crate::beside::{Operation, outcome_of};
@@ -258,10 +258,9 @@ impl Together {
             let operation = Operation::ended(Ok(moved.memory));
             return Ok(Stage::Alone(Some(operation)));
         }
-        let access = access.clone();
         let how = (Starter::Task, access.direction);
-        let work = move |file: &File| file.carry_out(&access).map(|moved| moved.memory);
-        Ok(Stage::Alone(Some(run_beside(how, file, process.waker().clone(), work))))
+        let operation = move_beside(how, file, process.waker().clone(), access.clone());
+        Ok(Stage::Alone(Some(operation)))
     }
 
     /// Tells all whether this process has failed to move bytes, after the last round. A mistake in

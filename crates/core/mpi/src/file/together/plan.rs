@@ -13,6 +13,10 @@ const LONG_RUN_BYTES: u64 = 64 << 10;
 /// over all that is between them.
 const SPARSE_BYTES: u64 = 1 << 20;
 
+/// The bytes of a block of most file systems, and of a page of most machines: what begins and ends
+/// within one is read before it is written.
+const BLOCK_BYTES: u64 = 4096;
+
 /// The words that a process tells of its part of a collective access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Wish {
@@ -102,16 +106,21 @@ pub(super) struct Plan {
     /// The ranks that move bytes, each with its domain: the part of the file that it alone moves.
     pub domains: Vec<(usize, Extent)>,
     /// Bytes of a domain that are moved in a round, the first one perhaps less: the others begin at
-    /// borders.
+    /// borders. A multiple of `border`.
     pub round_bytes: u64,
-    /// Borders lie at multiples of this many bytes, unless a round is shorter.
-    align: u64,
+    /// Rounds begin at multiples of this many bytes.
+    border: u64,
 }
 
 impl Plan {
     /// Divides the part of the file that is accessed among the first of these ranks, as many as
-    /// there is work for; borders lie at multiples of `align` bytes.
+    /// there is work for; borders lie at multiples of `align` bytes. A round moves at most
+    /// `round_bytes`: less if it would not end at such a border, or, where it is shorter than what
+    /// lies between two, at the border of a block.
     pub(super) fn new(wishes: &[Wish], aggregators: &[usize], align: u64, round_bytes: u64) -> Plan {
+        let (align, most) = (align.max(1), round_bytes.max(1));
+        let border = [align, BLOCK_BYTES].into_iter().find(|&border| border <= most).unwrap_or(1);
+        let round_bytes = most - most % border;
         let extents: Vec<Extent> = wishes.iter().map(|wish| wish.extent).collect();
         let busy = || wishes.iter().filter(|wish| wish.bytes > 0).map(|wish| wish.extent);
         let start = busy().map(|extent| extent.start).min().unwrap_or(0);
@@ -120,18 +129,18 @@ impl Plan {
         let (mut domains, mut at) = (Vec::new(), start);
         for &rank in aggregators {
             if at < end {
-                let border = at.saturating_add(share);
-                let border = border.checked_next_multiple_of(align.max(1)).unwrap_or(u64::MAX).min(end);
-                domains.push((rank, Extent { start: at, end: border }));
-                at = border;
+                let fair = at.saturating_add(share);
+                let domain_end = fair.checked_next_multiple_of(align).unwrap_or(u64::MAX).min(end);
+                domains.push((rank, Extent { start: at, end: domain_end }));
+                at = domain_end;
             }
         }
-        Plan { extents, domains, round_bytes: round_bytes.max(1), align: align.max(1) }
+        Plan { extents, domains, round_bytes, border }
     }
 
     /// The place from which a domain's rounds are counted: the border at or before its beginning.
     fn base(&self, domain: Extent) -> u64 {
-        if self.round_bytes < self.align { domain.start } else { domain.start - domain.start % self.align }
+        domain.start - domain.start % self.border
     }
 
     /// Number of rounds, alike for all ranks.
@@ -187,12 +196,17 @@ mod tests {
 
     #[test]
     fn domains_cover_what_is_accessed_each_byte_once_and_rounds_do_so_too() {
-        for (start, end, aggregators, align, round) in [
-            (0, 1000, 3, 64, 100),
-            (7, 8, 5, 64, 10),
-            (100, 100_000, 7, 4096, 8192),
-            (5, 500, 1, 1, 1),
-            (63, 900, 2, 64, 64),
+        for (start, end, aggregators, align, round, border) in [
+            (0, 1000, 3, 64, 100, 64),
+            (7, 8, 5, 64, 10, 1),
+            (100, 100_000, 7, 4096, 8192, 4096),
+            (5, 500, 1, 1, 1, 1),
+            (63, 900, 2, 64, 64, 64),
+            // Longer than a stripe and no multiple of it; shorter than one; than a block.
+            (5000, 10_000_000, 2, 1 << 20, (1 << 20) + 5000, 1 << 20),
+            (5000, 3_000_000, 2, 1 << 20, 100_000, 4096),
+            (5000, 30_000, 3, 10_000, 9000, 4096),
+            (5000, 30_000, 2, 10_000, 4000, 1),
         ] {
             let wishes = [wish(start, end, 1, 1), Wish::NOTHING];
             let ranks: Vec<usize> = (0..aggregators).collect();
@@ -204,8 +218,8 @@ mod tests {
                     let Some(stretch) = plan.stretch(i, turn) else { continue };
                     assert_eq!(stretch.start, at);
                     assert!(stretch.end - stretch.start <= round && plan.meets(0, stretch));
-                    let is_whole = round % align == 0;
-                    assert!(!is_whole || stretch.start == start || stretch.start % align == 0);
+                    assert!(stretch.start == domain.start || stretch.start % border == 0);
+                    assert!(stretch.start == start || stretch.start != domain.start || at % align == 0);
                     assert!(!plan.meets(1, stretch));
                     at = stretch.end;
                 }

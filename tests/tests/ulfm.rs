@@ -278,3 +278,43 @@ fn survivors_of_a_death_in_a_long_collective_get_its_class_and_no_wrong_result()
         }
     }
 }
+
+/// Jobs on one machine that are connected see each other's deaths.
+#[test]
+fn connected_jobs_go_on_together_after_a_death() {
+    let hosts = ["--launcher", "fork", "-host", "a:2,b:2"];
+    for options in [&[][..], &hosts] {
+        for way in ["child", "parent", "parted"] {
+            let job = Job::under(&staged("bin/mpiexec"), 3).args(options);
+            let ended = job.arg(program("ulfm_jobs")).arg(way).run().ok();
+            assert!(ended.stdout.contains("ulfm_jobs: ok"), "{options:?} {way}: {ended:?}");
+            ended.complains("was killed by signal 9 (SIGKILL); the others go on.");
+        }
+    }
+}
+
+/// The exit code is that of a spawned job of one, which was lost as a whole.
+#[test]
+fn spawned_processes_take_the_place_of_dead_ones_again_and_again() {
+    for (ranks, way) in [(2, "alone"), (4, "replace")] {
+        let ended = job(ranks, program("ulfm_jobs")).arg(way).run();
+        assert!(ended.stdout.contains("ulfm_jobs: ok"), "{way}: {ended:?}");
+        assert_eq!(ended.code, 137, "{way}: {ended:?}");
+    }
+}
+
+/// The first program knows nothing of lost processes, the second ends with an error.
+#[test]
+fn the_user_decides_whether_a_job_goes_on() {
+    let run = |word: &str, program_name: &str, way: &str| {
+        let job = Job::under(&staged("bin/mpiexec"), 3).args(["--with-ft", word]);
+        job.arg(program(program_name)).arg(way).run()
+    };
+    for (word, program_name, way) in [("mpi", "unaware", "waits"), ("ulfm", "ulfm", "withdrawn")] {
+        let ended = run(word, program_name, way).complains(&format!("mpiexec: Rank 2 {GOES_ON}"));
+        assert_eq!(ended.code, 137, "{ended:?}");
+    }
+    let ended = run("no", "ulfm", "gives_up");
+    assert_eq!(ended.code, 137, "{ended:?}");
+    ended.complains("Rank 2 was killed by signal 9 (SIGKILL); the job is ended.");
+}

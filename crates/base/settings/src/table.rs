@@ -37,6 +37,8 @@ settings! {
     /// 0: where a rank crashed is not told; a program that handles SIGSEGV and the like by itself
     /// is left alone anyway
     CRASH_REPORTS: Flag(true), Startup, None, Process, Start, "";
+    /// go on when others are killed: auto, if the program asks for it; survive, always; end, never
+    LOST_RANKS: Choice(&["auto", "survive", "end"], 0), Startup, None, Process, Start, "";
     /// what each process tells of itself: info for its channels, over which it reached whom and
     /// why; debug for its settings and counts too
     LOG: Choice(&["none", "info", "debug"], 0), Startup, None, Process, Start, "";
@@ -57,12 +59,10 @@ settings! {
     /// how long ranks have to end after a SIGTERM to mpiexec before they are killed; a second
     /// SIGTERM kills them at once; 0: as long as they like
     TERM_GRACE_SECONDS: Number(10, 0..=1 << 30), Launcher, Seconds, Process, Start, "";
-
     /// after so long without progress of any rank mpiexec says who waits for whom; it ends nothing.
     /// 0: never. A job that waits for a rank that computes has ten times as long. Under other
     /// launchers each rank says for what it has waited so long, if this is set
     HANG_SECONDS: Number(60, 0..=1 << 30), Launcher, Seconds, Process, Start, "";
-
     /// the channels to use; without cma nothing is copied between processes by system calls
     CHANNELS: Names("all that work here", &["loopback", "shm", "cma", "rc", "ud", "pipe", "ofi"]), Channel, None, Process, Start, "";
     /// 0 leaves out the channel cma (process_vm_readv and process_vm_writev)

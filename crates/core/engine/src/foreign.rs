@@ -145,6 +145,8 @@ impl EngineState {
             state.count_in(&mut self.tally);
         }
         self.homes.peers.remove(&peer);
+        self.dead.retain(|dead| *dead != peer);
+        self.suspects.retain(|suspect| *suspect != peer);
     }
 }
 

@@ -3,6 +3,7 @@
 //! Nothing here knows of C or of handles. The library has one [`Process`]. Locks are taken in the
 //! order task list, task, engine; user callbacks run with the engine unlocked.
 
+mod abroad;
 mod acquaintances;
 mod allocated;
 mod failure;

@@ -8,7 +8,7 @@
 use crate::handles::{COMMS, FILES, WINS};
 use crate::owner::{Owner, on_comm};
 use crate::tool::clock_ns;
-use crate::{alone, crash, news, panic, progress_thread, state, unreceived, watch, whereabouts};
+use crate::{alone, crash, news, panic, progress_thread, state, survival, unreceived, watch, whereabouts};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use verbena_channel::{Peer, trace};
@@ -48,7 +48,11 @@ pub fn enter(thread_level: i32) -> Result<()> {
     progress_thread::start()?;
     *users += 1;
     state::set_open(true);
-    if is_new { meet_parent() } else { Ok(()) }
+    if is_new {
+        survival::begin();
+        meet_parent()?;
+    }
+    Ok(())
 }
 
 /// Connects with the program that spawned this one, if one did.
@@ -174,10 +178,11 @@ pub fn meet_world(process: &Process) -> Result<()> {
     if has_sessions { Ok(()) } else { check_received(process) }
 }
 
-/// Returns whether not all processes of the world can meet any more: one has died, or the world was
-/// revoked. The others may know it or not.
+/// Returns whether not all processes of the world can meet any more: one of its has died, or the
+/// world was revoked. The others may know it or not.
 fn is_apart(process: &Process, world: &Comm) -> bool {
-    world.is_revoked() || process.look(|engine| !engine.dead().is_empty())
+    let is_own = |peer: &Peer| *peer < process.size();
+    world.is_revoked() || process.look(|engine| engine.dead().iter().any(is_own))
 }
 
 /// Ends the world model without a meeting. Sessions that go on may still send and receive: the last

@@ -9,6 +9,11 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use verbena_mpi::Comm;
 use verbena_mpi::errhandler::Action;
+use verbena_settings::LOST_RANKS;
+
+/// The values of [`LOST_RANKS`] that leave the program no say.
+const SURVIVE: usize = 1;
+const END: usize = 2;
 
 /// Set once the program has called a function about lost processes.
 static HAS_CALLED: AtomicBool = AtomicBool::new(false);
@@ -26,8 +31,8 @@ pub(crate) fn learn() {
 /// Judges anew, and tells the launcher.
 pub(crate) fn judge() {
     let (Some(place), Some(process)) = (watch::place(), state::try_process()) else { return };
-    // Processes of other jobs would not hear of a death here.
-    let goes_on = !process.is_abroad() && COMMS.find(is_tolerant).is_some() && knows();
+    // Nobody would tell of the end of a process of another job that this one cannot see.
+    let goes_on = process.sees_all_abroad() && is_wanted();
     process.set_goes_on(goes_on);
     place.go_on(goes_on);
     if goes_on {
@@ -43,9 +48,25 @@ pub(crate) fn note(comm: &Comm) {
     }
 }
 
-/// Judges anew after a communicator was freed.
+/// Judges anew after a communicator was freed, and processes of other jobs were parted from.
 pub(crate) fn note_freed() {
-    if process().goes_on() {
+    if process().goes_on() || process().is_abroad() {
+        judge();
+    }
+}
+
+/// Returns whether the user, or else the program, wants this process to go on.
+fn is_wanted() -> bool {
+    match LOST_RANKS.get() {
+        SURVIVE => true,
+        END => false,
+        _ => COMMS.find(is_tolerant).is_some() && knows(),
+    }
+}
+
+/// Judges for the first time: the user's wish holds before the program has said anything.
+pub(crate) fn begin() {
+    if LOST_RANKS.get() == SURVIVE {
         judge();
     }
 }

@@ -127,11 +127,6 @@ impl ChildJobs {
         self.jobs.iter().filter_map(|job| job.pid).for_each(|pid| sys::signal_process(pid, signal));
     }
 
-    /// Returns whether none was started whose ranks still run or were not told of yet.
-    pub fn are_none(&self) -> bool {
-        self.jobs.is_empty()
-    }
-
     /// Returns whether all have ended.
     pub fn are_over(&self) -> bool {
         self.jobs.iter().all(|job| job.pid.is_none())

@@ -8,6 +8,7 @@ mod config_file;
 mod debug;
 mod foreign;
 mod limit;
+mod lost;
 mod nearest;
 mod options;
 mod output;
@@ -190,10 +191,11 @@ pub fn read(arguments: Vec<OsString>) -> Result<Order, Stop> {
     })
 }
 
-/// The variables for all programs: `-genv`, and `-x` with a value.
+/// The variables for all programs: `-genv`, `-x` with a value, and that of `--with-ft`.
 fn globals(options: &[&ArgMatches]) -> Vec<(OsString, OsString)> {
     let exported = |part| words(part, "export").filter_map(|word| split_at_equals(&word));
-    options.iter().flat_map(|part| pairs(part, "genv").chain(exported(part))).collect()
+    let given = options.iter().flat_map(|part| pairs(part, "genv").chain(exported(part)));
+    given.chain(lost::variable(options)).collect()
 }
 
 fn exports(options: &[&ArgMatches]) -> Exports {

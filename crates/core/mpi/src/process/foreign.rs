@@ -1,8 +1,9 @@
 //! The processes of other jobs that this process knows: their numbers here, and what connects it
 //! with them.
 
-use super::Process;
 use super::acquaintances::{Acquaintances, Known};
+use super::watch::forget_lost;
+use super::{Process, abroad};
 use crate::error::{Error, Result};
 use crate::tie::{Identity, Loosened, Tie};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -99,6 +100,11 @@ impl Process {
         self.foreign.abroad.load(Ordering::Acquire)
     }
 
+    /// Returns whether it would see the end of every process of another job that it knows.
+    pub fn sees_all_abroad(&self) -> bool {
+        !self.is_abroad() || abroad::are_all_watched()
+    }
+
     /// The identity of a process that this one knows.
     pub(crate) fn identity(&self, peer: Peer) -> Identity {
         let job = self.foreign.origin.as_ref().map_or(0, |origin| origin.job);
@@ -134,6 +140,8 @@ impl Process {
         let tie = Arc::new(Tie::new(number, self.foreign.loosened.clone()));
         table.tie(number, &tie);
         drop(table);
+        forget_lost(&peers);
+        abroad::watch(number, peers.iter().zip(newcomers).map(|(peer, newcomer)| (*peer, newcomer.pid)));
         let mut numbers = vec![None; cards.len()];
         newcomers.iter().zip(&peers).for_each(|(newcomer, peer)| numbers[newcomer.place] = Some(*peer));
         let numbers = Numbers::new(numbers.into_iter());
@@ -170,6 +178,7 @@ impl Process {
             let gone = self.command(|engine| engine.dismiss(*number));
             if gone {
                 self.foreign.table().dismiss(*number);
+                abroad::forget(*number);
             }
             !gone
         });

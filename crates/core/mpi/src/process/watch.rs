@@ -3,7 +3,7 @@
 //! A wait costs nothing more until its first sleep, and then a look at the clock. One that has
 //! lasted for a moment is counted; its words are found only when somebody asks.
 
-use super::Process;
+use super::{Process, abroad};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
@@ -135,6 +135,8 @@ impl Process {
         {
             if is_told_dead(peer) {
                 self.note_deaths();
+                // Of one of another job nobody has told.
+                self.note_dead(vec![peer]);
             } else {
                 self.command(|engine| engine.clear_suspect(peer));
                 self.notify();
@@ -165,7 +167,8 @@ impl Process {
         self.command(|engine| {
             for peer in dead {
                 if !engine.dead().contains(&peer) {
-                    engine.bury(peer, dead_fault(self.me(), peer));
+                    let is_own = peer < self.size();
+                    engine.bury(peer, if is_own { dead_fault(self.me(), peer) } else { gone_fault(peer) });
                 }
             }
         });
@@ -238,10 +241,14 @@ impl Process {
 }
 
 /// Returns whether the launcher says now, or within [`NEWS_TIME_MAX`] since this was first asked of
-/// the process, that it is dead. No time is lost where a death ends the job.
+/// the process, that it is dead, or whether a process of another job has ended. No time is lost
+/// where a death ends the job.
 pub(super) fn is_told_dead(peer: Peer) -> bool {
     let Some(watch) = WATCHER.get().filter(|watch| watch.goes_on()) else { return false };
     let until = *lost_until().entry(peer).or_insert_with(|| Instant::now() + NEWS_TIME_MAX);
+    if let Some(ended) = abroad::has_ended(peer, until) {
+        return ended;
+    }
     await_news(watch.as_ref(), until, || watch.dead().contains(&peer).then_some(())).is_some()
 }
 
@@ -249,6 +256,11 @@ pub(super) fn is_told_dead(peer: Peer) -> bool {
 fn lost_until() -> MutexGuard<'static, HashMap<Peer, Instant>> {
     static UNTIL: OnceLock<Mutex<HashMap<Peer, Instant>>> = OnceLock::new();
     UNTIL.get_or_init(Mutex::default).lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Forgets that a channel has lost these processes: their numbers are others' now.
+pub(super) fn forget_lost(peers: &[Peer]) {
+    lost_until().retain(|lost, _| !peers.contains(lost));
 }
 
 /// Returns whether the launcher has said that this process is dead, and the job goes on.
@@ -275,6 +287,16 @@ fn dead_fault(me: Peer, peer: Peer) -> Fault {
         on: format!("process {peer} of the job, seen by process {me}"),
         cause: "it was killed, or crashed; the launcher has said so".into(),
         remedy: "see mpiexec's message for the signal; go on with MPIX_Comm_revoke and MPIX_Comm_shrink"
+            .into(),
+    }
+}
+
+fn gone_fault(peer: Peer) -> Fault {
+    Fault {
+        what: "a process of another job has failed".into(),
+        on: format!("process {peer}, as this process numbers those of other jobs"),
+        cause: "it was killed, or has ended without MPI_Comm_disconnect".into(),
+        remedy: "see the message of that job's mpiexec; go on with MPIX_Comm_revoke and MPIX_Comm_shrink"
             .into(),
     }
 }

@@ -256,9 +256,9 @@ pub fn comm_free(comm: InOut<'_, MPI_Comm>) -> Result<()> {
     COMMS.remove(handle)?;
     comm.set(mpi::MPI_COMM_NULL);
     drop(object);
-    survival::note_freed();
     // What cannot be parted from now is tried again later.
     process().part();
+    survival::note_freed();
     spawn::part(false);
     Ok(())
 }

@@ -4,7 +4,7 @@ use crate::args::{InOut, Out, OutString};
 use crate::calls::comm::{comm_free, making, publish};
 use crate::generated::types::{MPI_Comm, MPI_Info};
 use crate::handles::COMMS;
-use crate::{args, host, process, startup};
+use crate::{args, host, process, startup, survival};
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::Arc;
@@ -209,6 +209,7 @@ pub fn comm_disconnect(comm: InOut<'_, MPI_Comm>) -> Result<()> {
         }
         process.progress();
     }
+    survival::note_freed();
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use verbena_fault::Fault;
 /// Options with two values: parameters of Open MPI and its parts.
 const WITH_TWO: [&str; 7] = ["mca", "gmca", "omca", "gomca", "pmixmca", "gpmixmca", "prtemca"];
 /// Options with one value.
-const WITH_ONE: [&str; 13] = [
+const WITH_ONE: [&str; 12] = [
     "iface",
     "rmk",
     "demux",
@@ -17,7 +17,6 @@ const WITH_ONE: [&str; 13] = [
     "usize",
     "tune",
     "am",
-    "with-ft",
     "display",
     "localhost",
     "nameserver",

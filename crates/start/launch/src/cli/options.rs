@@ -1,7 +1,7 @@
 //! The options themselves.
 
 use super::arg::{flag, hyphens};
-use super::{binding, debug, foreign, refused};
+use super::{binding, debug, foreign, lost, refused};
 use clap::{Arg, ArgAction, Command, value_parser};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -24,6 +24,7 @@ pub(super) fn command() -> Command {
         .args(debug::options())
         .args(binding::options())
         .args(foreign::options())
+        .arg(lost::option())
         .args(refused::options())
 }
 

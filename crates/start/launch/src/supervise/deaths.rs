@@ -22,11 +22,10 @@ impl Supervisor {
         }
     }
 
-    /// Returns whether the job can go on without a rank in this stage: the others can be told. Of
-    /// those of other jobs that it may have met none is.
+    /// Returns whether the job can go on without a rank in this stage: the others can be told. The
+    /// ranks do not want to if they know processes of other jobs that would not see the death.
     fn can_go_on(&self, stage: Stage) -> bool {
-        let is_alone = self.starter.is_none() && self.children.are_none();
-        stage == Stage::Initialised && is_alone && self.order.size() as usize <= RANKS_MAX
+        stage == Stage::Initialised && self.order.size() as usize <= RANKS_MAX
     }
 
     /// Tells all ranks once every one of them has left MPI, or is dead: those that finalize after a

@@ -17,8 +17,9 @@ use verbena_waiting::{Step, ThreadPlacement};
 const SHORT_SLEEPS: u32 = 8;
 const SHORT_SLEEP: Duration = Duration::from_micros(100);
 
-/// The time for which the progress thread keeps out of the way of a thread that waits: at first, and
-/// as long as it finds one each time. What comes after that one has gone on may lie for as long.
+/// The time for which the progress thread keeps out of the way of a thread that waits: at first,
+/// and as long as it finds one each time. What comes after that one has gone on may lie for as
+/// long.
 const KEEPS_AWAY: Duration = Duration::from_micros(250);
 const KEEPS_AWAY_MAX: Duration = Duration::from_millis(4);
 

@@ -190,7 +190,7 @@ fn failed(verb: Verb, peer: Peer, me: Peer, len: usize, error: &Error) -> Fault 
         cause: match error.raw_os_error() {
             Some(libc::ESRCH) => "that process ended".into(),
             Some(libc::EFAULT) => {
-                "the program freed or protected a buffer while it was being transferred".into()
+                "a buffer was freed or protected meanwhile, or lies in the memory of a device".into()
             }
             _ => reason(error),
         },

@@ -223,7 +223,7 @@ fn error(parameter: &Parameter) -> Option<(&'static str, &'static str)> {
         "dest" | "source" | "rank" => ("MPI_ERR_RANK", "There is no such rank in the communicator."),
         "root" => ("MPI_ERR_ROOT", "There is no such rank in the communicator."),
         "tag" | "any_tag" => ("MPI_ERR_TAG", "The tag is negative or above MPI_TAG_UB."),
-        "buffer" => ("MPI_ERR_BUFFER", "The elements do not lie in the memory of the program."),
+        "buffer" => ("MPI_ERR_BUFFER", "The address is null, or was found to be no memory of the program."),
         _ => return None,
     })
 }

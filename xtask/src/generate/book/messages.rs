@@ -103,6 +103,9 @@ fn shown(texts: &[String]) -> String {
     if texts.is_empty() {
         return "*it says*".into();
     }
+    if texts.iter().all(String::is_empty) {
+        return "*in another message*".into();
+    }
     texts.iter().map(|text| cell(text)).collect::<Vec<_>>().join("; or: ")
 }
 
@@ -123,6 +126,7 @@ mod tests {
             assert!(page.contains(&format!("\n| {what} |")), "{what}");
         }
         assert!(page.lines().filter(|line| line.starts_with("| ")).count() > 250, "{page}");
+        assert!(!page.contains("|  |"), "no cell is empty");
     }
 
     #[test]

@@ -374,6 +374,21 @@ static void kills(int victims, int seed) {
     MPI_Comm_free(&comm);
 }
 
+/* Barriers are repeated after a death, also the one in which a communicator gets shared memory. */
+static void barriers(int before) {
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int i = 0; i < before; i++)
+        CHECK(MPI_Barrier(comm) == MPI_SUCCESS);
+    if (rank == victim)
+        kill(getpid(), SIGKILL);
+    for (int i = 0; i < 6; i++)
+        CHECK(is(MPI_Barrier(comm), MPIX_ERR_PROC_FAILED));
+    int acknowledged;
+    CHECK(MPIX_Comm_ack_failed(comm, 1, &acknowledged) == MPI_SUCCESS && acknowledged == 1);
+    MPI_Comm_free(&comm);
+}
+
 int main(int argc, char **argv) {
     const char *way = argc > 1 ? argv[1] : "";
     begin(&argc, &argv);
@@ -395,6 +410,8 @@ int main(int argc, char **argv) {
         locks();
     else if (!strcmp(way, "large"))
         large(atoi(argv[2]));
+    else if (!strcmp(way, "barriers"))
+        barriers(atoi(argv[2]));
     else if (!strcmp(way, "gives_up"))
         gives_up();
     else if (!strcmp(way, "withdrawn"))

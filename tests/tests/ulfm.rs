@@ -160,6 +160,15 @@ fn a_death_in_long_reductions_has_its_class() {
 }
 
 #[test]
+fn barriers_after_a_death_fail_again_and_again() {
+    for before in ["0", "1", "2", "3", "4"] {
+        for ranks in [4, 7, 8] {
+            ends_well(ranks, &["barriers", before]);
+        }
+    }
+}
+
+#[test]
 fn a_job_that_has_noticed_a_death_fails_by_its_own_reason_later() {
     let ended = run(3, &["gives_up"]);
     assert_eq!(ended.code, 42, "{ended:?}");

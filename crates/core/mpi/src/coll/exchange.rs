@@ -126,12 +126,15 @@ fn bcast_bytes(
     Ok(bytes.part(0, length.number(0)))
 }
 
-/// Tells the others the `data` of rank 0, once in a communicator's life. The tag lies above those
-/// that are counted. So a rank that calls this one collective later than the others, since one
-/// failed there, still gets it.
-pub(crate) fn tell_once(process: &Process, comm: &Comm, data: Vec<u8>) -> Result<Vec<u8>> {
+/// Tells the others the `word` of rank 0, or that there is none, once in a communicator's life. The
+/// tag lies above those that are counted. So a rank that calls this one collective later than the
+/// others, since one failed there, still gets it; and where a call is repeated after a death, its
+/// one message may be taken for that of the first.
+pub(crate) fn tell_once(process: &Process, comm: &Comm, word: Option<u64>) -> Result<Option<u64>> {
     let channel = Channel { context: comm.context(Traffic::Collective), tag: 1 << 30, call: Mark::NONE };
-    bcast_bytes(process, channel, comm, 0, data)
+    let told = Bytes::of(&[u64::from(word.is_some()), word.unwrap_or(0)].map(u64::to_le_bytes).concat());
+    channel.run(process, Team::local(comm), |plan| bcast::binomial(plan, told.buffer(), 0))?;
+    Ok((told.number(0) != 0).then(|| told.number(1) as u64))
 }
 
 /// The exchanges of a process in a call of this kind. Other ranks find out if they call another.

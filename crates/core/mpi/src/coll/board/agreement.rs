@@ -48,9 +48,7 @@ impl BoardHandle {
             return Ok(None);
         }
         let ticket = if comm.rank() == 0 { boards.make(members.len()) } else { None };
-        let told =
-            tell_once(process, comm, ticket.map_or(Vec::new(), |ticket| ticket.to_le_bytes().to_vec()))?;
-        let ticket = <[u8; 8]>::try_from(&told[..]).ok().map(u64::from_le_bytes);
+        let ticket = tell_once(process, comm, ticket)?;
         let board = ticket.and_then(|ticket| boards.open(ticket, members, comm.rank() as usize));
         Ok(self.board.get_or_init(|| board.map(|board| Arc::new(Lock::new(board)))).as_ref())
     }

@@ -119,6 +119,29 @@ static void truncation(int rank) {
     CHECK(statuses[0].MPI_ERROR == MPI_SUCCESS && class_of(statuses[1].MPI_ERROR) == MPI_ERR_TRUNCATE);
 }
 
+static int heard;
+
+static void hear(MPI_Comm *comm, int *code, ...) {
+    (void)comm;
+    heard = class_of(*code);
+}
+
+/* A handler hears of the operation that failed, and the call says that the statuses tell (9.3.1). */
+static void a_handler_hears_of_the_operation(int rank) {
+    static char big[100], small[4];
+    MPI_Errhandler handler;
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    MPI_Comm_create_errhandler(hear, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    MPI_Isend(big, 100, MPI_CHAR, rank, 7, MPI_COMM_WORLD, &requests[0]);
+    MPI_Irecv(small, 4, MPI_CHAR, rank, 7, MPI_COMM_WORLD, &requests[1]);
+    CHECK_CLASS(MPI_Waitall(2, requests, statuses), MPI_ERR_IN_STATUS);
+    CHECK(heard == MPI_ERR_TRUNCATE && class_of(statuses[1].MPI_ERROR) == MPI_ERR_TRUNCATE);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Errhandler_free(&handler);
+}
+
 /* Of four requests the second fails: those before and behind it are completed all the same. */
 static void one_of_four_fails(int rank) {
     static const int room[] = {8, 4, 0, 8}, length[] = {7, 4, 0, 6};
@@ -157,6 +180,7 @@ int main(int argc, char **argv) {
     freed();
     ranks_tags_counts(size);
     truncation(rank);
+    a_handler_hears_of_the_operation(rank);
     one_of_four_fails(rank);
     CHECK_CLASS(MPI_Init(&argc, &argv), MPI_ERR_OTHER);
     MPI_Barrier(MPI_COMM_WORLD);

@@ -380,8 +380,7 @@ static void barriers(int before) {
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     for (int i = 0; i < before; i++)
         CHECK(MPI_Barrier(comm) == MPI_SUCCESS);
-    if (rank == victim)
-        kill(getpid(), SIGKILL);
+    let_die();
     for (int i = 0; i < 6; i++)
         CHECK(is(MPI_Barrier(comm), MPIX_ERR_PROC_FAILED));
     int acknowledged;

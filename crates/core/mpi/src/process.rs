@@ -19,6 +19,7 @@ pub use allocated::Freed;
 pub use failure::{checked, completion_error, failure_error, revoked};
 use foreign::ForeignState;
 pub use foreign::Origin;
+use progress_thread::Aside;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -57,6 +58,8 @@ pub struct Process {
     progress_thread_sleeps: AtomicBool,
     /// Rounds of progress of threads that wait or poll while others share the library.
     rounds: AtomicU32,
+    /// The place of the progress thread while it keeps away.
+    aside: Aside,
     slept: AtomicU64,
     /// The number of calls without waiting that found nothing, since one found something.
     polled_in_vain: AtomicU32,
@@ -135,6 +138,7 @@ impl Process {
             sleepers: AtomicUsize::new(0),
             progress_thread_sleeps: AtomicBool::new(false),
             rounds: AtomicU32::new(0),
+            aside: Aside::default(),
             slept: AtomicU64::new(0),
             polled_in_vain: AtomicU32::new(0),
             contexts: AtomicU64::new(FIRST_COUNTER),

@@ -18,12 +18,22 @@ pub struct Failed {
     pub error: Error,
     /// The object; `None` for the one that the table names.
     pub owner: Option<Owner>,
+    /// The code of the operation that failed, if the call fails with `MPI_ERR_IN_STATUS`: a handler
+    /// of the program is given that one (MPI-5.0, 9.3.1).
+    pub in_status: Option<c_int>,
+}
+
+impl Failed {
+    /// An error of this object; `None` for the one that the table names.
+    pub fn of(error: Error, owner: Option<Owner>) -> Failed {
+        Failed { error, owner, in_status: None }
+    }
 }
 
 impl From<Error> for Failed {
     #[inline]
     fn from(error: Error) -> Failed {
-        Failed { error, owner: None }
+        Failed::of(error, None)
     }
 }
 
@@ -35,7 +45,7 @@ pub static FILE_DEFAULT: LazyLock<Handling> = LazyLock::new(|| Handling::new(pre
 /// change.
 #[cold]
 pub fn raise(call: &str, arguments: &[Argument], owner: Owner, failed: Failed) -> c_int {
-    let Failed { error, owner: own } = failed;
+    let Failed { error, owner: own, in_status } = failed;
     if owner == Owner::Tool {
         return tool_code(error.class);
     }
@@ -55,7 +65,14 @@ pub fn raise(call: &str, arguments: &[Argument], owner: Owner, failed: Failed) -
     if call == "MPI_Finalize" && !matches!(errhandler.action(), Action::AreFatal | Action::Abort) {
         eprintln!("{}", fatal_text(&message()));
     }
-    handle_error(&errhandler, handle, error.class, call, message)
+    let calls = matches!(errhandler.action(), Action::Call(..));
+    match in_status.filter(|_| calls) {
+        None => handle_error(&errhandler, handle, error.class, call, message),
+        Some(given) => match handle_error(&errhandler, handle, given, call, message) {
+            left if left == given => error.class,
+            left => left,
+        },
+    }
 }
 
 /// The return code of the tool interface, which has its own: any other class, from another part of

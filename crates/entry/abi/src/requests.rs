@@ -280,7 +280,7 @@ fn finish_any(
 fn failed_in(context: u64, completion: &Completion) -> Failed {
     let comm = COMMS.find(|comm| comm.has_context(context));
     let error = completion_error(completion).expect("it failed");
-    Failed { error, owner: Some(comm.map_or(Owner::None, Owner::Comm)) }
+    Failed::of(error, Some(comm.map_or(Owner::None, Owner::Comm)))
 }
 
 /// The rest of [`finish_into`], for requests that are not the engine's own.
@@ -321,16 +321,16 @@ pub fn status_of(outcome: &Outcome) -> Status {
 /// The error in an outcome, with the object that hears of it.
 pub fn failed(pending: &Pending, outcome: &Outcome) -> Option<Failed> {
     let error = outcome.error.clone()?;
-    Some(Failed { error, owner: Some(pending.owner(outcome)) })
+    Some(Failed::of(error, Some(pending.owner(outcome))))
 }
 
 /// Returns `MPI_ERR_IN_STATUS` for calls that complete several operations; it tells of the first
 /// that failed.
 #[cold]
 pub fn in_status(first: Failed) -> Failed {
-    let Failed { error: Error { mut fault, class }, owner } = first;
+    let Failed { error: Error { mut fault, class }, owner, .. } = first;
     // The operation's status has its own code.
     last_errors::keep(class, "an operation", &fault);
     fault.what = format!("an operation failed among those waited for: {}", fault.what);
-    Failed { error: Error { class: mpi::MPI_ERR_IN_STATUS, fault }, owner }
+    Failed { error: Error { class: mpi::MPI_ERR_IN_STATUS, fault }, owner, in_status: Some(class) }
 }

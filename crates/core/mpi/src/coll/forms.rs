@@ -2,7 +2,7 @@
 //! the same schedules. Each is given its tag ([`Comm::next_collective_tag`],
 //! [`Comm::next_nonblocking_tag`]) and the call ([`super::call`]).
 
-use super::board::SharedBoard;
+use super::board::{SharedBoard, or_lost};
 use super::execute::{Collective, Reduction};
 use super::schedule::Schedule;
 use crate::comm::Comm;
@@ -27,7 +27,8 @@ pub fn blocking(
     reduction: Option<Reduction<'_>>,
     fill: impl FnOnce(&mut Schedule),
 ) -> Result<()> {
-    let board = comm.board_handle().board(process, comm)?;
+    let lost = |error| or_lost(process, comm, error);
+    let board = comm.board_handle().board(process, comm).map_err(lost)?;
     let mut collective = Collective::of(comm, tag);
     collective.set_call(call);
     if let Some(board) = board {
@@ -39,7 +40,7 @@ pub fn blocking(
     }
     let outcome = collective.run(process, reduction);
     collective.recycle();
-    outcome
+    outcome.map_err(lost)
 }
 
 /// Says on the board what this rank calls, for the ranks that look there.

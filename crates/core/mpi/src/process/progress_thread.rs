@@ -6,6 +6,8 @@
 
 use super::Process;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::Thread;
 use std::time::{Duration, Instant};
 use verbena_waiting::lock::is_shared;
 use verbena_waiting::{Step, ThreadPlacement};
@@ -17,11 +19,38 @@ use verbena_waiting::{Step, ThreadPlacement};
 const SHORT_SLEEPS: u32 = 8;
 const SHORT_SLEEP: Duration = Duration::from_micros(100);
 
-/// The time for which the progress thread keeps out of the way of a thread that waits: at first,
-/// and as long as it finds one each time. What comes after that one has gone on may lie for as
-/// long.
+/// The time for which the progress thread keeps out of the way of a thread that has made a round.
+/// What comes after that one has gone on may lie for as long.
 const KEEPS_AWAY: Duration = Duration::from_micros(250);
-const KEEPS_AWAY_MAX: Duration = Duration::from_millis(4);
+
+/// The place where the progress thread keeps away, and from where it is called.
+#[derive(Debug, Default)]
+pub(super) struct Aside {
+    is_there: AtomicBool,
+    thread: Mutex<Option<Thread>>,
+}
+
+impl Aside {
+    /// Stays for this time, or until called; not at all unless `is_right` once a call would come.
+    fn stay(&self, at_most: Duration, is_right: impl FnOnce() -> bool) {
+        self.is_there.store(true, Ordering::SeqCst);
+        if is_right() {
+            std::thread::park_timeout(at_most);
+        }
+        self.is_there.store(false, Ordering::SeqCst);
+    }
+
+    /// Calls the progress thread, if it is there.
+    pub(super) fn call(&self) {
+        if self.is_there.load(Ordering::SeqCst) {
+            self.thread().iter().for_each(Thread::unpark);
+        }
+    }
+
+    fn thread(&self) -> MutexGuard<'_, Option<Thread>> {
+        self.thread.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl Process {
     /// Notes that a thread of the program has made progress while it waits or polls.
@@ -38,15 +67,20 @@ impl Process {
     /// there is nothing to do; a sender or thread with something for this process wakes it.
     pub fn run_progress_thread(&self, stop: &AtomicBool, mut placement: ThreadPlacement) {
         let mut short_sleeps = 0_u32;
-        let (mut rounds, mut keeps_away) = (self.rounds.load(Ordering::Relaxed), KEEPS_AWAY);
+        *self.aside.thread() = Some(std::thread::current());
+        let mut rounds = self.rounds.load(Ordering::Relaxed);
         while !stop.load(Ordering::SeqCst) {
             let before = std::mem::replace(&mut rounds, self.rounds.load(Ordering::Relaxed));
-            if rounds != before || self.sleepers.load(Ordering::SeqCst) > 0 {
-                std::thread::park_timeout(keeps_away);
-                keeps_away = (2 * keeps_away).min(KEEPS_AWAY_MAX);
+            // Who has slept calls when it goes on.
+            let sleeps = || self.sleepers.load(Ordering::SeqCst) > 0;
+            if sleeps() {
+                self.aside.stay(self.sleep_max, sleeps);
                 continue;
             }
-            keeps_away = KEEPS_AWAY;
+            if rounds != before {
+                self.aside.stay(KEEPS_AWAY, || true);
+                continue;
+            }
             let waiter = self.waiter.get();
             if self.progress() || waiter.idle(u32::MAX) == Step::Again {
                 continue;

@@ -123,7 +123,11 @@ impl Process {
         }
         match self.pass(round) {
             None => ControlFlow::Continue(round.saturating_add(1)),
-            Some(waiter) => ControlFlow::Break(self.wait_slowly(waiter, round, done, awaited)),
+            Some(waiter) => {
+                let value = self.wait_slowly(waiter, round, done, awaited);
+                self.aside.call();
+                ControlFlow::Break(value)
+            }
         }
     }
 

@@ -176,7 +176,7 @@ pub fn file_set_errhandler(file: MPI_File, errhandler: &Arc<Errhandler>) -> std:
         return Ok(());
     }
     let set = FILES.get(file).and_then(|file| file.set_errhandler(errhandler.clone()));
-    set.map_err(|error| Failed { error, owner: Some(Owner::File(file)) })
+    set.map_err(|error| Failed::of(error, Some(Owner::File(file))))
 }
 
 /// `MPI_File_get_errhandler`. Of `MPI_FILE_NULL` it is the one that new files begin with (14.7).

@@ -84,7 +84,7 @@ fn on_active(handle: MPI_Request, act: impl FnOnce(&Partitioned) -> Result<()>) 
     let (request, owner) = find(handle)?;
     let partitioned = request.as_partitioned();
     let active = partitioned.and_then(|it| if request.is_active() { Ok(it) } else { Err(inactive()) });
-    active.and_then(act).map_err(|error| Failed { error, owner })?;
+    active.and_then(act).map_err(|error| Failed::of(error, owner))?;
     // A thread may wait for a request whose last partition needed no message.
     process().notify();
     Ok(())
@@ -128,7 +128,7 @@ pub fn parrived(request: MPI_Request, partition: c_int, flag: OutFlag) -> Outcom
         process().poll();
         look()
     };
-    flag.set(look().map_err(|error| Failed { error, owner })?);
+    flag.set(look().map_err(|error| Failed::of(error, owner))?);
     Ok(())
 }
 

@@ -475,7 +475,7 @@ pub fn mrecv(
     let (active, context) = start_matched(buf, count, datatype, message)?;
     conclude(point::wait(process(), &active), Some(status)).map_err(|error| {
         let owner = COMMS.find(|comm| comm.has_context(context)).map(Owner::Comm);
-        Failed { error, owner }
+        Failed::of(error, owner)
     })
 }
 

@@ -125,7 +125,7 @@ pub fn startall(_count: i32, requests: &mut [MPI_Request]) -> std::result::Resul
 fn start_one(handle: MPI_Request) -> std::result::Result<(), Failed> {
     let request = REQUESTS.get(handle)?;
     let owner = request.comm().map(|comm| Owner::Comm(comm.handle()));
-    request.start(process()).map_err(|error| Failed { error, owner })
+    request.start(process()).map_err(|error| Failed::of(error, owner))
 }
 
 /// `MPI_Request_free` (3.7.3): an active operation completes by itself, except a partitioned one

@@ -181,7 +181,7 @@ pub fn win_get_name(
     let name = match win {
         mpi::MPI_WIN_NULL => b"MPI_WIN_NULL".to_vec(),
         _ => {
-            let win = WINS.get(win).map_err(|error| Failed { error, owner: Some(Owner::Win(win)) })?;
+            let win = WINS.get(win).map_err(|error| Failed::of(error, Some(Owner::Win(win))))?;
             win.name()
         }
     };

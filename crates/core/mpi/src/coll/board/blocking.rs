@@ -132,8 +132,10 @@ fn drive<D: Drive>(
     }
     let looks = if process.may_spin() { D::LOOKS } else { 1 };
     for _ in 0..looks {
-        if let Some(outcome) = collective.drive(board)? {
-            return Ok(outcome);
+        match collective.drive(board) {
+            Ok(None) => {}
+            Ok(Some(outcome)) => return Ok(outcome),
+            Err(error) => return Err(or_lost(process, comm, error)),
         }
     }
     let (mut rounds, mut slept, mut loss) = (0_u32, process.slept(), None);
@@ -145,7 +147,7 @@ fn drive<D: Drive>(
         match collective.drive(board) {
             Ok(None) => {}
             Ok(Some(outcome)) => return Some(Ok(outcome)),
-            Err(error) => return Some(Err(error)),
+            Err(error) => return Some(Err(or_lost(process, comm, error))),
         }
         collective.seek(board);
         rounds = rounds.wrapping_add(1);
@@ -155,7 +157,8 @@ fn drive<D: Drive>(
             return None;
         }
         if let Some(error) = mismatch(process, comm, call, board) {
-            return give_up(board, &mut collective, error);
+            let outcome = give_up(board, &mut collective, error);
+            return outcome.map(|outcome| outcome.map_err(|error| or_lost(process, comm, error)));
         }
         loss = if has_slept { lost_member(process, comm) } else { None };
         if loss.is_some() {
@@ -235,10 +238,11 @@ fn lost_peer(process: &Process, comm: &Comm) -> Option<Error> {
     loss.map(failure_error)
 }
 
-/// The error of a reduction in the members' memory: the loss of one, if that is behind it.
+/// The error of a collective: the loss of a member, if that is behind it. Who has heard of a death
+/// is in another collective sooner than others, or cannot reach its memory.
 #[cold]
-fn or_lost(process: &Process, comm: &Comm, error: Error) -> Error {
-    let lost = (error.class == MPI_ERR_OTHER).then(|| process.await_death(|| lost_peer(process, comm)));
+pub(crate) fn or_lost(process: &Process, comm: &Comm, error: Error) -> Error {
+    let lost = (error.class == MPI_ERR_OTHER).then(|| process.await_death(|| lost_member(process, comm)));
     lost.flatten().unwrap_or(error)
 }
 

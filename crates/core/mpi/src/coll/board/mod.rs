@@ -38,5 +38,6 @@ pub mod results;
 pub mod rounds;
 pub mod short;
 
+pub(crate) use blocking::or_lost;
 pub(crate) use handle::BoardHandle;
 pub use handle::SharedBoard;

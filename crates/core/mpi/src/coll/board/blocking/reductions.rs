@@ -1,6 +1,6 @@
 //! Blocking reductions over the board.
 
-use super::{Done, Drive, LOOKS, board, drive, open, or_lost, run};
+use super::{Done, Drive, LOOKS, board, drive, open, run};
 use crate::coll::algorithms::reduce_scatter::BlockCounts;
 use crate::coll::board::direct::{DirectReduction, Verdict, suits_any_results};
 use crate::coll::board::exchanges::Fold;
@@ -234,8 +234,7 @@ impl Reducing<'_> {
         }
         open(&mut **board, comm, (call, operands.bytes(), Way::Records));
         let collective = DirectReduction::new(&mut **board, operands, reduction, results, reach, piece);
-        let verdict = drive(process, comm, call, &mut **board, collective);
-        match verdict.map_err(|error| or_lost(process, comm, error))? {
+        match drive(process, comm, call, &mut **board, collective)? {
             Verdict::Done => Ok(Some(())),
             Verdict::Refused => {
                 comm.board_handle().part();

@@ -7,6 +7,7 @@
 //! What must never be here: any knowledge of MPI, of a launcher or of a channel.
 
 use std::fmt;
+use std::io::Write;
 
 // Every crate stands on this one: on another platform nothing else is tried.
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
@@ -50,6 +51,13 @@ impl fmt::Display for Fault {
 }
 
 impl std::error::Error for Fault {}
+
+/// Writes a text and the end of its last line to standard error, in one piece: other ranks write
+/// there too.
+pub fn complain(text: impl fmt::Display) {
+    // Where nobody listens nothing can be done.
+    let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());
+}
 
 #[cfg(test)]
 mod tests {

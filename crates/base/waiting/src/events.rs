@@ -155,7 +155,7 @@ fn warn_of_closed() {
             "the program closed descriptors of the library (closefrom, a daemon's start)",
             "close only descriptors that the program opened, or do so before MPI_Init",
         );
-        eprintln!("verbena: {fault}");
+        verbena_fault::complain(format!("verbena: {fault}"));
     });
 }
 

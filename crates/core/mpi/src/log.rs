@@ -44,7 +44,9 @@ pub fn write(me: u32, size: u32, lines: &[String]) {
         match std::fs::File::create(&path) {
             Ok(file) => Some(Mutex::new(file)),
             Err(error) => {
-                eprintln!("verbena: process {me} of {size}: warning: no log in {path}: {error}");
+                verbena_fault::complain(format!(
+                    "verbena: process {me} of {size}: warning: no log in {path}: {error}"
+                ));
                 None
             }
         }
@@ -58,7 +60,11 @@ pub fn write(me: u32, size: u32, lines: &[String]) {
 
 /// Warns the user of something that ends nothing, whatever the level.
 pub(crate) fn warn(process: &Process, fault: &Fault) {
-    eprintln!("verbena: process {} of {}: warning: {fault}", process.me(), process.size());
+    verbena_fault::complain(format!(
+        "verbena: process {} of {}: warning: {fault}",
+        process.me(),
+        process.size()
+    ));
 }
 
 /// Logs how this process started: the launcher's protocol, the job, the channels that are open.

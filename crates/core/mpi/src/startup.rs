@@ -48,10 +48,10 @@ pub fn start() -> Result<Started, Error> {
     read_settings()?;
     let mut boot = Boot::start().map_err(Error::boot)?;
     if let Some(warning) = boot.warning() {
-        eprintln!("{warning}");
+        verbena_fault::complain(&warning);
     }
     if boot.rank() == 0 {
-        verbena_settings::load().unknown.iter().for_each(|warning| eprintln!("{warning}"));
+        verbena_settings::load().unknown.iter().for_each(verbena_fault::complain);
     }
     let place = Place { me: boot.rank(), size: boot.size(), job: boot.job().to_string() };
     let mut opening = Opening::open(&place)?;
@@ -213,6 +213,6 @@ impl Launch {
 
 /// Ends this process with a message, when there is no launcher to tell.
 pub fn abort_unlaunched(code: i32, message: &str) -> ! {
-    eprintln!("{message}");
+    verbena_fault::complain(message);
     verbena_boot::link::exit_now(verbena_boot::exit_byte(code))
 }

@@ -89,7 +89,7 @@ impl Watch for Alone {
 
     fn say(&self, snapshot: Snapshot, _question: u64) {
         if let Some(fault) = report(self.me, self.size, snapshot, status::now_ms()) {
-            eprintln!("verbena: {fault}");
+            verbena_fault::complain(format!("verbena: {fault}"));
         }
     }
 }

@@ -63,7 +63,7 @@ pub fn raise(call: &str, arguments: &[Argument], owner: Owner, failed: Failed) -
     // Hardly any program looks at the code of this call, and the launcher knows only that it heard
     // of no end.
     if call == "MPI_Finalize" && !matches!(errhandler.action(), Action::AreFatal | Action::Abort) {
-        eprintln!("{}", fatal_text(&message()));
+        verbena_fault::complain(fatal_text(&message()));
     }
     let calls = matches!(errhandler.action(), Action::Call(..));
     match in_status.filter(|_| calls) {

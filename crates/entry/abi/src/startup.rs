@@ -265,6 +265,6 @@ extern "C" fn at_exit() {
         && state::running().is_err()
         && let Some(Err(error)) = launch().map(Launch::finalize)
     {
-        eprintln!("verbena: {error}");
+        verbena_fault::complain(format!("verbena: {error}"));
     }
 }

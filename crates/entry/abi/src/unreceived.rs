@@ -32,7 +32,10 @@ pub(crate) fn drop_all(process: &Process) {
 fn warn(process: &Process, left: &[SendUnderWay]) {
     if let Some((first, others)) = left.split_first() {
         let (me, size) = (process.me(), process.size());
-        eprintln!("verbena: process {me} of {size}: warning: {}", fault(first, others.len()));
+        verbena_fault::complain(format!(
+            "verbena: process {me} of {size}: warning: {}",
+            fault(first, others.len())
+        ));
     }
 }
 
@@ -48,7 +51,10 @@ pub(crate) fn warn_of_arrived(process: &Process, has_sessions: bool) {
     let left: Vec<&PendingMessage> = arrived.iter().filter(is_meant).collect();
     if let Some((first, others)) = left.split_first() {
         let (me, size) = (process.me(), process.size());
-        eprintln!("verbena: process {me} of {size}: warning: {}", arrived_fault(first, others.len()));
+        verbena_fault::complain(format!(
+            "verbena: process {me} of {size}: warning: {}",
+            arrived_fault(first, others.len())
+        ));
     }
 }
 

@@ -241,7 +241,7 @@ fn refuse(cause: &str) -> c_int {
         cause,
         "pass a contiguous array, or a derived datatype with the first element",
     );
-    eprintln!("{fault}");
+    verbena_fault::complain(&fault);
     // SAFETY: a predefined handle, and an error class.
     unsafe { c::PMPI_Comm_call_errhandler(mpi::MPI_COMM_SELF, mpi::MPI_ERR_BUFFER) };
     mpi::MPI_ERR_BUFFER

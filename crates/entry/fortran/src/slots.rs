@@ -53,7 +53,7 @@ fn too_many() -> c_int {
         "the program has that many reductions or error handlers",
         "let one procedure do the work of several",
     );
-    eprintln!("{fault}");
+    verbena_fault::complain(&fault);
     // SAFETY: a predefined handle, and an error class.
     unsafe { crate::generated::c::PMPI_Comm_call_errhandler(mpi::MPI_COMM_SELF, mpi::MPI_ERR_OTHER) };
     mpi::MPI_ERR_OTHER

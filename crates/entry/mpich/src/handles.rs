@@ -273,7 +273,7 @@ pub extern "C" fn too_many() -> ! {
         "the program starts operations, or makes objects, without ever completing or freeing them",
         "free what is no longer needed, or build the program for the standard ABI, whose handles are wider",
     );
-    eprintln!("verbena: {fault}");
+    verbena_fault::complain(format!("verbena: {fault}"));
     std::process::abort()
 }
 

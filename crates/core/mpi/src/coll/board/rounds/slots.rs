@@ -38,7 +38,7 @@ impl RoundSlots {
     /// rounds, as where many members share a board.
     pub fn new(board: &dyn Board, bytes: usize, piece: usize, size: usize) -> Option<RoundSlots> {
         let slots = RoundSlots::of_any_length(board, bytes, piece, size)?;
-        let suits = slots.rounds() == 1 || slots.round * slots.piece >= RoundSlots::ROUND_BYTES_MIN;
+        let suits = slots.rounds() == 1 || slots.half * board.slot_bytes() >= RoundSlots::ROUND_BYTES_MIN;
         suits.then_some(slots)
     }
 
@@ -46,7 +46,9 @@ impl RoundSlots {
     /// an element does not fit a slot.
     pub fn of_any_length(board: &dyn Board, bytes: usize, piece: usize, size: usize) -> Option<RoundSlots> {
         let (ranks, half) = (board.ranks(), board.slots() / 2);
-        let piece = (piece.min(board.slot_bytes()) / size).max(1) * size;
+        // As many parts in a slot as pieces of that length, and no room beside them.
+        let piece = board.slot_bytes() / board.slot_bytes().div_ceil(piece.max(1));
+        let piece = (piece / size).max(1) * size;
         let (per_slot, total, parts) = (board.slot_bytes() / piece, bytes, bytes.div_ceil(piece));
         // Rounds of one length, as far as that goes.
         let rounds = parts.div_ceil((half * per_slot).max(1));

@@ -170,11 +170,10 @@ pub trait Board: Send {
     /// [`Board::say_results_read`], and wakes members that sleep.
     fn step(&mut self);
 
-    /// The number of this member's last post. The numbers of a collective begin at the same one for
-    /// all members, whatever became of the collective before.
+    /// The number of posts that this member has made.
     fn posted(&self) -> u64;
 
-    /// Returns whether member `rank` has made the post of this number.
+    /// Returns whether member `rank` has made this many posts.
     fn has_posted(&self, rank: usize, posts: u64) -> bool;
 
     /// The number of the lowest slot of any member whose content all others are done with, if there

@@ -17,9 +17,6 @@ pub(crate) trait Backing: Send {
 
 /// More posts than any member makes.
 const NEVER: u64 = u64::MAX >> 1;
-/// The bits of a post's number below that of its collective. So members count alike again in the
-/// next collective after one that some of them gave up.
-const POST_BITS: u32 = 24;
 
 /// One member's side of a board.
 #[derive(Debug)]
@@ -57,7 +54,7 @@ impl<K: Backing> MappedBoard<K> {
     /// Makes a post.
     #[inline]
     fn count_post(&mut self) {
-        self.posts = self.posted() + 1;
+        self.posts += 1;
         self.memory.member(self.memory.me).posts.0.store(self.posts, Release);
         self.backing.wake();
     }
@@ -72,12 +69,9 @@ impl<K: Backing> MappedBoard<K> {
         Some(Clash { number, rank, mine, theirs, bytes: [own, bytes] })
     }
 
-    /// Returns whether all other members have made the post by which they say that they have read
-    /// something, or will not read it, since they gave up that collective or a later one.
-    fn others_have_read(&self, post: u64) -> bool {
-        let has_left = |rank| self.memory.member(rank).given_up.load(Acquire) >= post >> POST_BITS;
-        let has_read = |rank| rank == self.memory.me || self.has_posted(rank, post) || has_left(rank);
-        (0..self.ranks()).all(has_read)
+    /// Returns whether all other members have made this many posts.
+    fn others_have_posted(&self, posts: u64) -> bool {
+        (0..self.ranks()).all(|rank| rank == self.memory.me || self.has_posted(rank, posts))
     }
 }
 
@@ -198,7 +192,7 @@ impl<K: Backing> Board for MappedBoard<K> {
 
     #[inline]
     fn post(&mut self) {
-        self.all_read_by = self.posted() + 1;
+        self.all_read_by = self.posts + 1;
         self.count_post();
     }
 
@@ -209,7 +203,7 @@ impl<K: Backing> Board for MappedBoard<K> {
 
     #[inline]
     fn posted(&self) -> u64 {
-        self.posts.max(self.logs.number() << POST_BITS)
+        self.posts
     }
 
     #[inline]
@@ -218,10 +212,10 @@ impl<K: Backing> Board for MappedBoard<K> {
     }
 
     fn free_slot(&self) -> Option<usize> {
-        if !self.others_have_read(self.all_read_by.max(self.results_read_by)) {
+        if !self.others_have_posted(self.all_read_by.max(self.results_read_by)) {
             return None;
         }
-        self.read_by.iter().position(|&post| self.others_have_read(post))
+        self.read_by.iter().position(|&post| self.others_have_posted(post))
     }
 
     fn any_slot(&self, number: usize) -> Region {
@@ -232,27 +226,27 @@ impl<K: Backing> Board for MappedBoard<K> {
     fn announce(&mut self, number: usize) {
         let (call, bytes) = self.logs.call();
         let announced = Announced { slot: number, number: self.logs.number() as u32, call, bytes };
-        self.memory.slot_words(self.posted() + 1).tell(announced);
+        self.memory.slot_words(self.posts + 1).tell(announced);
         self.release(number);
     }
 
     fn announced(&self, rank: usize) -> Option<Announced> {
-        let post = self.posted() + 1;
+        let post = self.posts + 1;
         self.has_posted(rank, post).then(|| self.memory.slot_words(post).announced())
     }
 
     fn release(&mut self, number: usize) {
-        self.read_by[number] = self.posted() + 1;
+        self.read_by[number] = self.posts + 1;
         self.count_post();
     }
 
     fn slots_are_read(&self) -> bool {
         let last = self.read_by.iter().fold(self.all_read_by, |last, &post| last.max(post));
-        self.others_have_read(last)
+        self.others_have_posted(last)
     }
 
     fn say_results_read(&mut self) {
-        self.results_read_by = self.posted() + 1;
+        self.results_read_by = self.posts + 1;
         self.count_post();
     }
 

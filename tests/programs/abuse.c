@@ -126,7 +126,7 @@ static void hear(MPI_Comm *comm, int *code, ...) {
     heard = class_of(*code);
 }
 
-/* A handler hears of the operation that failed, and the call says that the statuses tell (9.3.1). */
+/* A handler hears of the operation that failed; the call says that the statuses tell (9.3.1). */
 static void a_handler_hears_of_the_operation(int rank) {
     static char big[100], small[4];
     MPI_Errhandler handler;

@@ -79,6 +79,8 @@ impl Process {
             }
             if rounds != before {
                 self.aside.stay(KEEPS_AWAY, || true);
+                // Who only polls answers nobody.
+                self.answer();
                 continue;
             }
             let waiter = self.waiter.get();

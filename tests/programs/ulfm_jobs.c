@@ -43,6 +43,13 @@ static MPI_Comm merged(MPI_Comm inter, int high) {
     return all;
 }
 
+/* All are through what they have checked before one dies. */
+static void die_after_all(MPI_Comm all, int dies) {
+    MPI_Barrier(all);
+    if (dies)
+        kill(getpid(), SIGKILL);
+}
+
 /* One of the parents or of the children dies; all others go on together. */
 static void one_dies(MPI_Comm parent, char *way) {
     int is_child = parent != MPI_COMM_NULL;
@@ -51,8 +58,7 @@ static void one_dies(MPI_Comm parent, char *way) {
     MPI_Comm all = merged(inter, is_child);
     MPI_Comm_size(inter, &own);
     MPI_Comm_remote_size(inter, &others);
-    if (dies)
-        kill(getpid(), SIGKILL);
+    die_after_all(all, dies);
     /* The intercommunicator has the same loss. */
     int flag = 1, code = MPIX_Comm_agree(inter, &flag);
     CHECK(is(code, MPIX_ERR_PROC_FAILED) && flag == 1);
@@ -76,8 +82,7 @@ static void replaced(MPI_Comm parent) {
         if (round == 3)
             break;
         /* An original one, one that was spawned, and an original one again. */
-        if (rank == (round == 1 ? whole - 1 : 1))
-            kill(getpid(), SIGKILL);
+        die_after_all(all, rank == (round == 1 ? whole - 1 : 1));
         MPI_Comm left = go_on(all, whole - 1);
         MPI_Comm new = merged(spawn("replace", 1, left), 0);
         int next = round + 1;

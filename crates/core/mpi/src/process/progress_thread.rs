@@ -5,7 +5,7 @@
 //! whose senders would wake it for each message. It looks again after a moment.
 
 use super::Process;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
@@ -23,10 +23,16 @@ const SHORT_SLEEP: Duration = Duration::from_micros(100);
 /// What comes after that one has gone on may lie for as long.
 const KEEPS_AWAY: Duration = Duration::from_micros(250);
 
+/// A wait of this length calls the progress thread at its end, which may keep away for as long as
+/// the wait has taken.
+pub(super) const CALLS_AFTER: Duration = Duration::from_millis(1);
+
 /// The place where the progress thread keeps away, and from where it is called.
 #[derive(Debug, Default)]
 pub(super) struct Aside {
     is_there: AtomicBool,
+    /// The number of waits that slept.
+    waits: AtomicU32,
     thread: Mutex<Option<Thread>>,
 }
 
@@ -38,6 +44,11 @@ impl Aside {
             std::thread::park_timeout(at_most);
         }
         self.is_there.store(false, Ordering::SeqCst);
+    }
+
+    /// Says that a wait begins to sleep.
+    pub(super) fn wait_begins(&self) {
+        self.waits.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Calls the progress thread, if it is there.
@@ -68,13 +79,17 @@ impl Process {
     pub fn run_progress_thread(&self, stop: &AtomicBool, mut placement: ThreadPlacement) {
         let mut short_sleeps = 0_u32;
         *self.aside.thread() = Some(std::thread::current());
-        let mut rounds = self.rounds.load(Ordering::Relaxed);
+        let (mut rounds, mut waits) = (self.rounds.load(Ordering::Relaxed), 0);
+        let mut asleep = KEEPS_AWAY;
         while !stop.load(Ordering::SeqCst) {
             let before = std::mem::replace(&mut rounds, self.rounds.load(Ordering::Relaxed));
-            // Who has slept calls when it goes on.
+            // Who has slept for long calls when it goes on.
             let sleeps = || self.sleepers.load(Ordering::SeqCst) > 0;
             if sleeps() {
-                self.aside.stay(self.sleep_max, sleeps);
+                let last = std::mem::replace(&mut waits, self.aside.waits.load(Ordering::Relaxed));
+                // No longer than the wait has taken so far.
+                asleep = if waits == last { (2 * asleep).min(self.sleep_max) } else { KEEPS_AWAY };
+                self.aside.stay(asleep, sleeps);
                 continue;
             }
             if rounds != before {

@@ -1,10 +1,12 @@
 //! Waiting: for a request, or until anything else comes true.
 
 use super::Process;
+use super::progress_thread::CALLS_AFTER;
 use super::watch::LongWait;
 use crate::threads;
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 use verbena_engine::{Completion, Plain, Posted, RequestId, Taken};
 use verbena_hang::Awaited;
 use verbena_waiting::Step;
@@ -124,8 +126,12 @@ impl Process {
         match self.pass(round) {
             None => ControlFlow::Continue(round.saturating_add(1)),
             Some(waiter) => {
+                let began = Instant::now();
+                self.aside.wait_begins();
                 let value = self.wait_slowly(waiter, round, done, awaited);
-                self.aside.call();
+                if began.elapsed() >= CALLS_AFTER {
+                    self.aside.call();
+                }
                 ControlFlow::Break(value)
             }
         }

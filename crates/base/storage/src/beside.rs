@@ -1,8 +1,9 @@
 //! Long jobs beside the program's computation: on another core than its first thread has.
 //!
-//! A program that keeps its thread on one core, as under `OMP_PROC_BIND`, hands that core down to
-//! the threads that start from there, those of a pool too: a long write and the computation beside
-//! it would take turns.
+//! A program that keeps its thread on one core hands that core down to the threads that start from
+//! there, those of a pool too: a long write and the computation beside it would take turns. One
+//! that does so before `MPI_Init`, as GNU OpenMP does under `OMP_PROC_BIND`, is not helped: no
+//! other core is known then.
 
 use crate::pool;
 use verbena_machine::cores;

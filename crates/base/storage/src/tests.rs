@@ -275,7 +275,7 @@ fn a_lane_keeps_the_order_of_jobs_and_threads() {
     assert_eq!(*order.lock().unwrap(), (0..40).collect::<Vec<_>>());
 }
 
-/// The jobs are so many that they would overflow the stack if each called the next.
+/// If each of these jobs called the next, they would overflow the stack.
 #[test]
 fn a_lane_without_threads_does_all_in_the_callers_one() {
     const JOBS: usize = 200_000;

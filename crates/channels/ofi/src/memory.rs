@@ -283,7 +283,7 @@ impl OfiChannel {
     }
 }
 
-/// Begins a transfer of which the provider will never tell. Returns its place.
+/// Begins a transfer that never ends at the provider. Returns its place.
 #[cfg(test)]
 pub(crate) fn stuck(channel: &mut OfiChannel, peer: Peer, local: Region, token: u64) -> u32 {
     let one = Move {

@@ -19,7 +19,7 @@ use verbena_waiting::{ThreadPlacement, lock};
 static STOP: AtomicBool = AtomicBool::new(false);
 /// The number of windows that need the thread.
 static WINDOWS: AtomicUsize = AtomicUsize::new(0);
-/// The program's first thread, if it has called here.
+/// The thread, if it runs.
 static THREAD: Mutex<Option<JoinHandle<()>>> = Mutex::new(None);
 
 /// Returns whether the user wants a progress thread, or a window needs it.

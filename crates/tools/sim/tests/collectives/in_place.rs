@@ -114,6 +114,24 @@ pub(crate) fn side(
     InPlace::new(board, operands, Reduction { op, datatype }, results, area, 0)
 }
 
+/// Lets each member go on in turn, so many times at most; returns the class with which each ended.
+pub(crate) fn ends_in_turn<const N: usize>(
+    turns: usize,
+    mut advance: impl FnMut(usize) -> Result<bool>,
+) -> [Option<i32>; N] {
+    let mut ended = [None; N];
+    for me in (0..turns).flat_map(|_| 0..N) {
+        if ended[me].is_none() {
+            ended[me] = match advance(me) {
+                Ok(false) => None,
+                Ok(true) => Some(mpi::MPI_SUCCESS),
+                Err(error) => Some(error.class),
+            };
+        }
+    }
+    ended
+}
+
 /// Nobody makes a post before the members have met: so they are in step for the next collective.
 #[test]
 fn lengths_that_differ_are_found_out_and_the_next_reduction_works() {
@@ -139,17 +157,7 @@ fn lengths_that_differ_are_found_out_and_the_next_reduction_works() {
             let given = |me: usize| if differ { results[me] } else { Results::All };
             let mut sides: Vec<InPlace> =
                 (0..2).map(|me| side(&*boards[me], mpi::MPI_INT, given(me), count(me))).collect();
-            let mut ended = [None, None];
-            for step in 0..200 {
-                let me = step % 2;
-                if ended[me].is_none() {
-                    ended[me] = match sides[me].advance(&mut *boards[me]) {
-                        Ok(false) => None,
-                        Ok(true) => Some(mpi::MPI_SUCCESS),
-                        Err(error) => Some(error.class),
-                    };
-                }
-            }
+            let ended: [_; 2] = ends_in_turn(100, |me| sides[me].advance(&mut *boards[me]));
             let expected = if differ { classes } else { [mpi::MPI_SUCCESS; 2] };
             assert_eq!(ended, expected.map(Some), "collective {number}");
         }

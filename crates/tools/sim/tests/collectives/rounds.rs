@@ -1,6 +1,6 @@
 //! Reductions in rounds on a board: every operation and type, and members whose lengths differ.
 
-use crate::in_place::{Giving, operand, plainly};
+use crate::in_place::{Giving, ends_in_turn, operand, plainly};
 use crate::run;
 use std::sync::Arc;
 use verbena_channel::board::{ANY_BYTES, Board, Way};
@@ -173,17 +173,7 @@ fn lengths_that_differ_are_found_out_and_the_next_reduction_works() {
                     64,
                 ));
             }
-            let mut ended = [None; 3];
-            for step in 0..600 {
-                let me = step % 3;
-                if ended[me].is_none() {
-                    ended[me] = match sides[me].advance(&mut *boards[me]) {
-                        Ok(false) => None,
-                        Ok(true) => Some(mpi::MPI_SUCCESS),
-                        Err(error) => Some(error.class),
-                    };
-                }
-            }
+            let ended: [_; 3] = ends_in_turn(200, |me| sides[me].advance(&mut *boards[me]));
             let expected = if differ { classes } else { [mpi::MPI_SUCCESS; 3] };
             assert_eq!(ended, expected.map(Some), "collective {number}");
         }

@@ -4,10 +4,10 @@
 //! parts: a member that does a part reads it from all members, combines it in rank order, and
 //! writes the result to all of them. So the members meet once, however long the vector is. Among
 //! more than two members the results go through slots ([`super::operands`]), where they are read
-//! without a system call. This is for two members, and for so many that their slots are too short
-//! for rounds ([`super::rounds`]). Nobody waits for a member that has no core at the
-//! moment: the others do its parts ([`Board::take_part`]). The order of the operands never changes,
-//! so the result is the same bit for bit, whichever member does a part.
+//! without a system call. Two members go this way, and those whose slots are too short for rounds
+//! ([`super::rounds`]), as where many share a board. Nobody waits for a member that has no core at
+//! the moment: the others do its parts ([`Board::take_part`]). The order of the operands never
+//! changes, so the result is the same bit for bit, whichever member does a part.
 //!
 //! A member that cannot reach all others says so in its record, and then all go another way from
 //! now on.

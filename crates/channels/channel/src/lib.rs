@@ -15,6 +15,7 @@ mod connections;
 mod failover;
 pub mod heap;
 pub mod key;
+pub mod learner;
 pub mod look;
 pub mod loopback;
 pub mod mark;

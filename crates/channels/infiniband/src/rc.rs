@@ -45,7 +45,6 @@ mod connect;
 mod control;
 mod credit;
 mod direct_receive;
-mod direction;
 mod elided_header;
 mod eviction;
 pub(crate) mod failure;
@@ -89,6 +88,7 @@ use shared_pool::SharedPool;
 use std::collections::BTreeSet;
 use std::os::fd::RawFd;
 use std::time::Duration;
+use verbena_channel::learner::Learner;
 use verbena_channel::packet::{HEADER_BYTES, Header};
 use verbena_channel::{
     Channel, Connection, Connections, Counts, Failover, Payload, Peer, PollCost, Reach, Receives,
@@ -115,7 +115,7 @@ pub struct RcChannel<A: Adapter> {
     taken: Option<direct_receive::Taken>,
     memory: memory::Memory,
     /// The times that reading and writing took, if they are to decide.
-    learner: Option<Box<direction::Learner>>,
+    learner: Option<Box<Learner<2>>>,
     /// The times that packets took on either path, if they are to decide.
     paths: Option<Box<paths::Paths>>,
     /// The number of rings of ours that a peer has or is offered, and of peers' rings that we have.
@@ -189,7 +189,7 @@ impl<A: Adapter> RcChannel<A> {
             set: PollingSet::new(settings.order),
             taken: None,
             memory: memory::Memory::new(&settings),
-            learner: (settings.learn && limits.mixes).then(|| Box::new(direction::Learner::new())),
+            learner: (settings.learn && limits.mixes).then(|| Box::default()),
             paths: (settings.path_series > 0).then(|| Box::new(paths::Paths::new(settings.path_series))),
             rings_in: 0,
             rings_out: 0,

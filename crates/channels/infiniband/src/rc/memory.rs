@@ -22,6 +22,7 @@ use crate::cache::{Bounds, Cache, Lease, Purpose};
 use crate::device::{Completion, Post, Refused};
 use slab::Slab;
 use verbena_channel::key::ExposedMemory;
+use verbena_channel::learner::Learned;
 use verbena_channel::{
     ATOMIC_BYTES, Access, Atomic, AtomicScope, Atomics, Choice, Direction, Key, Peer, Registrations,
     RemoteMemory, Sink, Started, Transfer,
@@ -130,13 +131,16 @@ impl<A: Adapter> RemoteMemory for RcChannel<A> {
             return Some(Choice { direction: Direction::Read, class: 0 });
         }
         let now_ns = self.adapter.now_ns();
-        self.learner.as_mut().map(|learner| learner.choose(bytes, estimate, now_ns))
+        let learned = self.learner.as_mut()?.choose(bytes, estimate as usize, now_ns);
+        let reads = usize::from(learned.way) == Direction::Read as usize;
+        let direction = if reads { Direction::Read } else { Direction::Write };
+        Some(Choice { direction, class: learned.class })
     }
 
     fn choice_ended(&mut self, choice: Choice) {
         let now_ns = self.adapter.now_ns();
         if let Some(learner) = &mut self.learner {
-            learner.end(choice, now_ns);
+            learner.end(Learned { way: choice.direction as u8, class: choice.class }, now_ns);
         }
     }
 }

@@ -11,7 +11,7 @@
 //! At first the paths take turns, then streams take the cheaper one, and now and then the other, so
 //! that a change is noticed. Any other series goes by the ring.
 
-use super::direction::{REMEMBERED, Recent};
+use verbena_channel::learner::{REMEMBERED, Recent};
 
 /// After this many series of a stream one takes the path that costs more.
 const REVIEW_EVERY: u32 = 32;

@@ -2,7 +2,7 @@
  * VERBENA_PROGRESS_THREAD=1. The sender says in shared memory that its send is complete, which
  * takes the receiver's doing; the receiver computes until it reads that, and only then waits. With
  * the argument "alone", and VERBENA_PROGRESS_THREAD=0, it computes for two seconds and must not
- * read it.
+ * read it: the message is longer than what the cells of shared memory hold.
  * Both ranks must see the same /tmp. */
 #include "check.h"
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BYTES = 4 << 20, ROUNDS = 5, SECONDS_MAX = 60, SECONDS_ALONE = 2 };
+enum { BYTES = 16 << 20, ROUNDS = 5, SECONDS_MAX = 60, SECONDS_ALONE = 2 };
 
 /* The word that both ranks share: rank 1 counts its completed sends there. */
 static atomic_int *shared_word(int rank) {

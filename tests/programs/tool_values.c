@@ -144,6 +144,7 @@ static void chooses_the_copier(void) {
     MPI_T_pvar_handle shared = pvar_handle("rendezvous_shared", MPI_T_PVAR_CLASS_COUNTER);
     MPI_T_pvar_handle pulled = pvar_handle("rendezvous_pulled", MPI_T_PVAR_CLASS_COUNTER);
     MPI_T_pvar_handle streamed = pvar_handle("rendezvous_streamed", MPI_T_PVAR_CLASS_COUNTER);
+    OK(write_int("VERBENA_NODE_LEARN", 0));
     for (int both = 1; both >= 0; both--) {
         OK(write_int("VERBENA_COPY_BY_BOTH", both));
         MPI_Barrier(MPI_COMM_WORLD);
@@ -161,6 +162,7 @@ static void chooses_the_copier(void) {
     }
     CHECK_CODE(write_int("VERBENA_COPY_BY_BOTH", 2), MPI_T_ERR_INVALID);
     OK(write_int("VERBENA_COPY_BY_BOTH", 1));
+    OK(write_int("VERBENA_NODE_LEARN", 1));
 }
 
 /* A broadcast down a tree has one message for each rank; the long ones of two parts have more. */

@@ -85,6 +85,9 @@ fn where_a_process_reads_another_ones_memory() {
     eager(&CMA);
     chunks(&CMA);
     large(&CMA);
+    // Packets are the way of the first messages where the ways are learnt.
+    let [none, some] = ["0", "1"].map(|learn| counts(&CMA, &[("NODE_LEARN", learn)], LONG));
+    none.below(&some, STREAMED);
 }
 
 #[test]

@@ -67,8 +67,7 @@ settings! {
     CHANNELS: Names("all that work here", &["loopback", "shm", "cma", "rc", "ud", "pipe", "ofi"]), Channel, None, Process, Start, "";
     /// 0 leaves out the channel cma (process_vm_readv and process_vm_writev)
     CMA: Flag(true), Channel, None, Process, Start, "";
-    /// the shortest message that cma is used for; shorter ones are copied twice through shared
-    /// memory
+    /// the shortest message that cma is used for; shorter ones go through shared memory
     CMA_BYTES_MIN: Number(12 << 10, 1..=1 << 40), Channel, Bytes, Process, Start, "paper 3, 4.1; measured with verbena bench";
     /// size of each ring in shared memory; the next power of two counts
     SHM_RING_BYTES: Automatic("by the number of ranks on the node and the free memory", 1..=1 << 28), Channel, Bytes, Node, Start, "";
@@ -322,19 +321,20 @@ settings! {
     LARGE: Choice(&["auto", "copy", "pipeline", "read", "write"], 0), Engine, None, Process, Anytime, "paper 2, 4 to 6";
     /// 0 lets no message be read or written by RDMA between nodes: long ones go in packets
     BULK: Flag(true), Engine, None, Process, Anytime, "paper 5, 2 and 4 (bulkxfer)";
-    /// the shortest message that is read or written by RDMA between nodes, whatever the channel;
-    /// paper 5 has 150 KB
+    /// the shortest message read or written by RDMA between nodes, on any channel; paper 5: 150 KB
     BULK_BYTES_MIN: Automatic("by the channel: RC_MEMORY_BYTES_MIN, OFI_MEMORY_BYTES_MIN", 1..=1 << 40), Engine, Bytes, Process, Anytime, "paper 5, 5 (MP_BULK_MIN_MSG_SIZE)";
     /// the shortest message that is striped over the rails to a process (RC_RAILS)
     RAILS_BYTES_MIN: Number(150 << 10, 1..=1 << 40), Engine, Bytes, Process, Anytime, "paper 5, 2 and 5";
-    /// the shortest piece of such a message that a rail gets; a rail takes the longer ones the
-    /// quicker it is
+    /// the shortest piece of such a message that a rail gets; quicker rails take longer ones
     RAILS_PIECE_BYTES_MIN: Number(32 << 10, 1..=1 << 40), Engine, Bytes, Process, Anytime, "paper 5, 2";
     /// the chunks in which a long message goes through the ring by copy and pipeline
     CHUNK_BYTES: Automatic("what the channel takes in one packet", 1 << 10..=32 << 10), Engine, Bytes, Process, Anytime, "paper 2, 4.4.1";
     // 2 MB both ways at once took 313 us in pieces of 128 KiB, 275 in pieces of 512 KiB.
     /// the piece of a long message that one of the two sides copies at a time
     CLAIM_BYTES: Number(512 << 10, 4 << 10..=1 << 40), Engine, Bytes, Process, Anytime, "measured with verbena bench";
+    /// whether long messages on a node go in packets, or are copied by the receiver or both ends by
+    /// system calls, as took less so far; else they are copied wherever they can be
+    NODE_LEARN: Flag(true), Engine, None, Process, Anytime, "measured with verbena bench";
     /// whether sender and receiver both copy a long message
     COPY_BY_BOTH: Flag(true), Engine, None, Process, Anytime, "";
     /// the shortest message that sender and receiver both copy

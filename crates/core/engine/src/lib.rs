@@ -67,6 +67,7 @@ pub use message::*;
 pub use one_sided::{Motion, OneSidedId, PARTS_WAITING_MAX, Part, Refused, Shown};
 use peer::PeerState;
 pub use pending::{PendingMessage, PendingMessages, PendingOperation, PendingQueue};
+pub use rendezvous::NodeKnowledge;
 pub use revoke::LASTING_TAG;
 pub use routes::RouteReport;
 use scheduler::Scheduler;

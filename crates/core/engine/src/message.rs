@@ -252,6 +252,9 @@ pub struct Settings {
     pub chunk_bytes_max: usize,
     /// The longest piece of a message that is copied at a time, in bytes.
     pub claim_bytes: usize,
+    /// The clock in nanoseconds by which the ways of long messages on a node are learnt; `None` if
+    /// they are not, and every message that can be read is.
+    pub node_clock: Option<fn() -> u64>,
     /// True if both sides of a rendezvous may copy.
     pub copy_by_both: bool,
     /// The shortest message that both sides copy, in bytes.
@@ -279,7 +282,7 @@ impl Settings {
         (self.eager_bytes_max, whole_bytes_max)
     }
 
-    /// Returns the current settings of this process.
+    /// Returns the current settings of this process, with no clock.
     pub fn current() -> Settings {
         Settings {
             eager_bytes_max: verbena_settings::EAGER_BYTES_MAX.get().unwrap_or(usize::MAX),
@@ -293,6 +296,7 @@ impl Settings {
             rails_piece_bytes_min: verbena_settings::RAILS_PIECE_BYTES_MIN.get(),
             chunk_bytes_max: verbena_settings::CHUNK_BYTES.get().unwrap_or(usize::MAX),
             claim_bytes: verbena_settings::CLAIM_BYTES.get(),
+            node_clock: None,
             copy_by_both: verbena_settings::COPY_BY_BOTH.get(),
             copy_by_both_bytes_min: verbena_settings::COPY_BY_BOTH_BYTES_MIN.get(),
             polling: Polling::set(),
@@ -315,6 +319,7 @@ impl Default for Settings {
             rails_piece_bytes_min: verbena_settings::RAILS_PIECE_BYTES_MIN.default(),
             chunk_bytes_max: usize::MAX,
             claim_bytes: verbena_settings::CLAIM_BYTES.default(),
+            node_clock: None,
             copy_by_both: verbena_settings::COPY_BY_BOTH.default(),
             copy_by_both_bytes_min: verbena_settings::COPY_BY_BOTH_BYTES_MIN.default(),
             polling: Polling::AUTO,

@@ -2,7 +2,7 @@
 
 use crate::ChannelCounters;
 use crate::control::Control;
-use crate::rendezvous::Speeds;
+use crate::rendezvous::{NodeWays, Speeds};
 use crate::slab::Id;
 use crate::work::Lost;
 use std::collections::{BTreeMap, VecDeque};
@@ -164,6 +164,8 @@ pub(crate) struct PeerState {
     pub losses: Option<Box<LostChannels>>,
     /// The speeds of its rails, once a message was striped.
     pub speeds: Option<Arc<Speeds>>,
+    /// The ways of its long messages, where they are learnt, once one came.
+    pub ways: Option<Box<NodeWays>>,
     /// The peer's traffic, on which the choice of a connection rests, where there is that choice.
     pub usage: Option<Box<Usage>>,
 }
@@ -198,6 +200,7 @@ impl PeerState {
             kept: false,
             losses: None,
             speeds: None,
+            ways: None,
             usage: None,
         }
     }

@@ -1,6 +1,6 @@
 //! The ways to the peers that were met, and what each channel could do for them: for logs.
 
-use crate::Engine;
+use crate::{Engine, NodeKnowledge};
 use verbena_channel::{Peer, Reach};
 use verbena_fault::Fault;
 
@@ -15,6 +15,8 @@ pub struct RouteReport {
     pub memory: Option<&'static str>,
     /// The longest message that is sent eagerly, in bytes.
     pub eager_bytes_max: usize,
+    /// The knowledge of the ways of its long messages, where they are learnt.
+    pub learned: Vec<NodeKnowledge>,
     /// Each open channel, and its reach; `None` if it does not reach the peer.
     pub channels: Vec<(&'static str, Option<Reach>)>,
 }
@@ -22,13 +24,17 @@ pub struct RouteReport {
 impl Engine {
     /// The ways to the peers that were met.
     pub fn routes(&mut self) -> Vec<RouteReport> {
-        let met = self.state.peers.numbered().filter_map(|(peer, state)| Some((peer, state.route?)));
+        let met = self.state.peers.numbered().filter_map(|(peer, state)| {
+            let learned = state.ways.iter().flat_map(|ways| ways.known()).collect();
+            Some((peer, state.route?, learned))
+        });
         let met: Vec<_> = met.collect();
         let name = |channel: usize| self.state.tally[channel].name;
         let mut reports: Vec<RouteReport> = met
-            .iter()
-            .map(|(peer, route)| RouteReport {
-                peer: *peer,
+            .into_iter()
+            .map(|(peer, route, learned)| RouteReport {
+                peer,
+                learned,
                 packets: name(route.packets),
                 memory: route.memory.map(name),
                 eager_bytes_max: route.eager_bytes_max,

@@ -11,6 +11,7 @@ pub mod coll;
 pub mod comm;
 pub mod datatype;
 pub mod dynamic;
+mod engine_settings;
 pub mod errhandler;
 pub mod error;
 pub mod file;

@@ -101,6 +101,7 @@ pub fn ended(process: &Process) {
     }
     let routes = process.command(|engine| engine.routes());
     let mut lines = route_lines(&routes);
+    lines.extend(routes.iter().flat_map(learned_lines));
     if level() == Level::Debug {
         let counters = process.look(|engine| engine.counters());
         lines.extend(count_lines(&counters));
@@ -147,6 +148,22 @@ fn route_text(route: &RouteReport) -> String {
     text
 }
 
+/// A line for each sort of long messages from this peer whose ways are learnt: what each way took,
+/// and which is taken.
+fn learned_lines(route: &RouteReport) -> impl Iterator<Item = String> {
+    route.learned.iter().map(|known| {
+        let [alone, both, packets] = known.ns.map(|ns| ns as f64 / 1000.0);
+        format!(
+            "from rank {}, messages from {} ({}): by {}; a message took {packets:.1} us in packets, \
+             copied by this process {alone:.1}, by both sides {both:.1}",
+            route.peer,
+            words::length(known.bytes_min),
+            known.traffic,
+            known.way
+        )
+    })
+}
+
 /// The reason why a channel is not used.
 fn other_text(name: &str, reach: Option<Reach>) -> String {
     match reach {
@@ -189,6 +206,7 @@ fn channel_line(channel: &ChannelCounters) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use verbena_engine::NodeKnowledge;
 
     fn reach(latency_ns: u32, packet_bytes_max: usize) -> Reach {
         Reach {
@@ -210,6 +228,7 @@ mod tests {
             packets: "shm",
             memory: Some("cma"),
             eager_bytes_max: 1000,
+            learned: vec![],
             channels: vec![
                 ("loopback", None),
                 ("shm", Some(reach(200, 4096))),
@@ -224,6 +243,16 @@ mod tests {
         let lines = route_lines(&[route(1), route(2), route(3)]);
         let expected = "to ranks 1-3: packets over shm (the quickest: 200 ns), long messages over cma from 12 KiB, \
                         eager up to 1000 bytes; not used: loopback (does not reach it), ofi (slower: 20000 ns)";
+        assert_eq!(lines, [expected]);
+    }
+
+    #[test]
+    fn what_was_learnt_of_the_ways_is_told() {
+        let (traffic, way) = ("answer", "packets");
+        let known = NodeKnowledge { traffic, way, bytes_min: 256 << 10, ns: [36_000, 22_000, 7400] };
+        let lines: Vec<String> = learned_lines(&RouteReport { learned: vec![known], ..route(1) }).collect();
+        let expected = "from rank 1, messages from 256 KiB (answer): by packets; a message took 7.4 us in \
+                        packets, copied by this process 36.0, by both sides 22.0";
         assert_eq!(lines, [expected]);
     }
 

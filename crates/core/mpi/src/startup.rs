@@ -4,6 +4,7 @@
 //! in one round what the others need to know of them; connect. The line to the launcher is kept for
 //! the end of the job.
 
+use crate::engine_settings::engine_settings;
 use crate::error::Error;
 use crate::process::opening::{Opening, compared};
 use crate::process::{Origin, Process};
@@ -13,7 +14,7 @@ use std::time::Duration;
 use verbena_boot::spawn::{Children, Order, SpawnError};
 use verbena_boot::{Boot, BootError};
 use verbena_channel::{Place, Shared, trace};
-use verbena_engine::{Engine, Scheme, Settings};
+use verbena_engine::{Engine, Scheme};
 use verbena_machine::cores::Load;
 use verbena_machine::random;
 use verbena_waiting::{Eventful, NAP, Plain, SLEEP_MAX, Waiter};
@@ -71,7 +72,7 @@ pub fn start() -> Result<Started, Error> {
     }
     let shared = channels.iter().map(|channel| channel.shared()).fold(Shared::default(), Shared::or);
     let (waiter, sleep_max) = waiter(shared.waiter, &channels, &load);
-    let mut engine = Engine::over(place.me, place.size, channels, Settings::current());
+    let mut engine = Engine::over(place.me, place.size, channels, engine_settings());
     if waiter.shares_cores() {
         // A wait that yields the core in each round has no round to spare.
         engine.poll_by_default(Scheme::All);

@@ -1,5 +1,6 @@
 //! The receiving ends: the rings of all ranks that have sent something.
 
+use super::cell_layout::CellLine;
 use super::cells::Cells;
 use super::control::Control;
 use super::division::{self, DivisionWords};
@@ -10,8 +11,8 @@ use std::hint::{black_box, spin_loop};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
-use verbena_channel::packet::{HEADER_BYTES, Header};
-use verbena_channel::{Division, End, Peer, Sink, look};
+use verbena_channel::packet::{HEADER_BYTES, Header, Kind};
+use verbena_channel::{Division, End, Landing, Peer, Sink, look};
 use verbena_fault::Fault;
 use verbena_memory::Region;
 use verbena_memory::copy::copy_wide;
@@ -286,12 +287,28 @@ impl Incoming {
         let Some((memory, its_line)) = self.cells.noted(note) else {
             return Err(corrupt(self.peer, "number of a cell", u64::from(note.number)));
         };
-        if note.ready < note.bytes && its_line.ready() < note.bytes {
-            return Ok(false);
-        }
         let Some(header) = Header::parse(&head) else {
             return Err(corrupt(self.peer, "packet kind", u64::from(head[0])));
         };
+        if note.ready < note.bytes && its_line.ready() < note.bytes {
+            // A part of a long message: its place is known.
+            let landing = match header.kind {
+                Kind::Data if self.stalled != Some(line) => {
+                    sink.landing(self.peer, &header, note.bytes as u64)
+                }
+                _ => Landing::Nowhere,
+            };
+            let Landing::Here(into) = landing else { return Ok(false) };
+            let whole = copy_behind(memory, its_line, note, into);
+            self.stalled = (!whole).then_some(line);
+            if whole {
+                self.cells.keep(note.number);
+                self.pass(NOTE_BYTES);
+            }
+            sink.landed(self.peer, &header, note.bytes as u64, whole);
+            return Ok(whole);
+        }
+        self.stalled = None;
         // SAFETY: the cell is this process's, the sender is done with it, and we keep it below.
         sink.packet(self.peer, &header, unsafe { memory.bytes() });
         self.cells.keep(note.number);
@@ -340,27 +357,9 @@ impl Incoming {
         if self.stalled == Some(line) && its_line.ready() < note.bytes {
             return None;
         }
-        let mut done = 0;
-        let mut ready = note.ready;
-        loop {
-            copy_wide(memory.part(done, ready - done), into.part(done, ready - done));
-            done = ready;
-            if done == note.bytes {
-                break;
-            }
-            let more = (0..LOOKS_AT_CELL_MAX).find_map(|_| {
-                let ready = its_line.ready();
-                if ready > done {
-                    return Some(ready.min(note.bytes));
-                }
-                spin_loop();
-                None
-            });
-            let Some(more) = more else {
-                self.stalled = Some(line);
-                return None;
-            };
-            ready = more;
+        if !copy_behind(memory, its_line, note, into) {
+            self.stalled = Some(line);
+            return None;
         }
         self.stalled = None;
         self.cells.keep(note.number);
@@ -381,6 +380,30 @@ impl Incoming {
     #[inline(always)]
     fn next(&self) -> FlagWord {
         FlagWord(self.ring.flag_word(self.consumer.line(&self.ring)))
+    }
+}
+
+/// Copies a message out of its cell, behind the sender if it is still filling it; false if that was
+/// interrupted.
+fn copy_behind(memory: Region, its_line: &CellLine, note: Note, into: Region) -> bool {
+    let mut done = 0;
+    let mut ready = note.ready;
+    loop {
+        copy_wide(memory.part(done, ready - done), into.part(done, ready - done));
+        done = ready;
+        if done == note.bytes {
+            return true;
+        }
+        let more = (0..LOOKS_AT_CELL_MAX).find_map(|_| {
+            let ready = its_line.ready();
+            if ready > done {
+                return Some(ready.min(note.bytes));
+            }
+            spin_loop();
+            None
+        });
+        let Some(more) = more else { return false };
+        ready = more;
     }
 }
 

@@ -1,5 +1,6 @@
 //! Chooses the way of a long message (paper 2, 4 to 6): by a setting, or by the channels' costs.
 
+use super::ways::NodeWay;
 use crate::peer::Route;
 use crate::{Large, Settings};
 use verbena_channel::Direction;
@@ -14,6 +15,21 @@ impl Settings {
             Large::Auto => route.memory_bytes_min,
             _ => 1,
         }
+    }
+
+    /// Returns whether messages on this route may go several ways, of which one is learnt, and the
+    /// clock for that.
+    pub(super) fn learns(&self, route: &Route) -> Option<fn() -> u64> {
+        let has_ways = route.get.is_some()
+            && !route.in_background
+            && route.memory.is_some_and(|channel| channel != route.packets);
+        self.node_clock.filter(|_| has_ways && self.large == Large::Auto)
+    }
+
+    /// The way that counts until more is known. Packets that go in cells copy twice, but both sides
+    /// copy at once, and what was written just now is read from a cache.
+    pub(super) fn node_estimate(&self, route: &Route) -> NodeWay {
+        if route.whole_bytes_max > 0 { NodeWay::Packets } else { NodeWay::Both }
     }
 }
 
@@ -123,5 +139,20 @@ mod tests {
         assert_eq!(choose(&both, true, false, 1 << 20), Way::Read);
         assert_eq!(choose(&both, false, false, 1 << 20), Way::Packets);
         assert_eq!(choose(&route(None, None), true, true, 1 << 20), Way::Packets);
+    }
+
+    #[test]
+    fn only_what_the_kernel_copies_in_the_foreground_has_several_ways() {
+        let clock = || 0;
+        let settings = Settings { node_clock: Some(clock), ..Settings::default() };
+        assert!(settings.learns(&on_node(Some(1), false)).is_some());
+        assert!(settings.learns(&on_node(Some(0), false)).is_none(), "packets and memory by one channel");
+        assert!(settings.learns(&on_node(Some(1), true)).is_none(), "a device moves them");
+        assert!(Settings { large: Large::Read, ..settings }.learns(&on_node(Some(1), false)).is_none());
+        assert!(Settings::default().learns(&on_node(Some(1), false)).is_none());
+    }
+
+    fn on_node(memory: Option<usize>, in_background: bool) -> Route {
+        Route { memory, in_background, ..route(Some(QUICK), None) }
     }
 }

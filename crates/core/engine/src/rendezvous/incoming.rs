@@ -3,6 +3,7 @@
 
 use super::parts::{Cut, Parts};
 use super::stripe::Stripe;
+use super::ways::NodeChoice;
 use super::{Piece, TRANSFERS_MAX, TransferNote};
 use crate::arrived::Offer;
 use crate::control::Memory;
@@ -22,6 +23,8 @@ pub(crate) struct Incoming {
     pub awaited: u64,
     /// The memory channel's choice for it, with that channel.
     pub chosen: Option<(usize, Choice)>,
+    /// The choice among the ways on a node.
+    pub learned: Option<NodeChoice>,
     /// Own memory that the sender was shown, with its channel.
     pub exposed: Option<(usize, Key)>,
     /// Own memory that the sender was shown on further rails; or, for a message that is read over
@@ -65,6 +68,7 @@ impl Incoming {
             is_pushed: false,
             awaited: 0,
             chosen: None,
+            learned: None,
             exposed: None,
             rails: Vec::new(),
             stripe: None,

@@ -55,6 +55,7 @@ pub(crate) mod sender;
 mod speeds;
 mod stripe;
 mod transfer;
+pub(crate) mod ways;
 
 use crate::control::Reader;
 use crate::one_sided::is_one_sided;
@@ -68,6 +69,8 @@ pub(crate) use incoming::Incoming;
 pub(crate) use outgoing::Outgoing;
 pub(crate) use speeds::Speeds;
 pub(crate) use transfer::TransferNote;
+pub use ways::NodeKnowledge;
+pub(crate) use ways::NodeWays;
 
 /// Reads or writes of one message that are under way at once on a channel that does them in the
 /// background.

@@ -3,6 +3,7 @@
 use super::Piece;
 use super::parts::Cut;
 use super::stripe::Stripe;
+use super::ways::NodeWay;
 use verbena_channel::{Division, Key};
 
 /// Parts of a division under way at once: the one that is copied and the next.
@@ -30,6 +31,8 @@ pub(crate) struct Outgoing {
     pub(super) target: Option<Target>,
     /// The receiver's memory, if this side writes all, until the receiver was told what it has.
     pub(super) push: Option<Box<Stripe>>,
+    /// The way that it goes, as far as the receiver has said.
+    pub(super) way: NodeWay,
     /// Writes under way.
     pub(super) writes: u32,
     /// The rest that is still to be streamed.

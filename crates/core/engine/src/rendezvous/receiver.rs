@@ -4,6 +4,7 @@ use super::choice::{Way, choose};
 use super::incoming::{Incoming, Step};
 use super::parts::{Cut, Parts};
 use super::stripe::Task;
+use super::ways::NodeWay;
 use super::{Piece, TransferNote};
 use crate::Engine;
 use crate::arrived::Offer;
@@ -18,6 +19,12 @@ use crate::work::Ended;
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{Access, End, Key, Landing, Peer, Transfer};
 use verbena_memory::Region;
+
+/// The way of one message, and whether the sender is to copy as well if it is read.
+struct ChosenWay {
+    way: Way,
+    by_both: bool,
+}
 
 impl EngineState {
     /// Ties a posted receive to the message announced; the rendezvous is to begin.
@@ -47,6 +54,18 @@ impl EngineState {
         let writable = large.writes() && offer.writes_by().is_some_and(known);
         let either = readable && writable && route.get.is_some() && route.put.is_some();
         (choose(route, readable, writable, bytes), either)
+    }
+
+    /// Chooses among the ways on a node, for a message that this side can read; `None` if they are
+    /// not learnt.
+    fn choose_on_node(&mut self, route: &Route, peer: Peer, place: Id, bytes: u64) -> Option<ChosenWay> {
+        let clock = self.settings.learns(route)?;
+        let estimate = self.settings.node_estimate(route);
+        let ways = self.peers.get(peer)?.ways.get_or_insert_default();
+        let (way, learned) = ways.choose(bytes, self.me < peer, estimate, clock());
+        self.incoming.get_mut(place)?.learned = learned;
+        let by_both = way == NodeWay::Both;
+        Some(ChosenWay { way: if way == NodeWay::Packets { Way::Packets } else { Way::Read }, by_both })
     }
 
     pub(super) fn incoming_of(&mut self, peer: Peer, id: Id) -> Option<(Id, &mut Incoming)> {
@@ -217,6 +236,13 @@ impl EngineState {
 
     fn drop_incoming(&mut self, peer: Peer, place: Id) -> u64 {
         let mut incoming = self.incoming.remove(place).expect("a rendezvous");
+        if let (Some(learned), Some(state)) = (incoming.learned, self.peers.get(peer)) {
+            match (self.settings.node_clock, &mut state.ways) {
+                (Some(clock), Some(ways)) => ways.end(learned, clock()),
+                // Ways are not learnt any more: what was begun would stay under way.
+                _ => state.ways = None,
+            }
+        }
         self.work.ended.extend(incoming.chosen.map(|(channel, choice)| (channel, Ended::Choice(choice))));
         self.work.conceal.extend(incoming.take_exposed().map(|(channel, key)| (channel, peer, key)));
         if let Some((channel, division)) = incoming.parts.division {
@@ -252,17 +278,20 @@ impl Engine {
             return self.state.fail_incoming(id, place);
         };
         let region = region.map(|region| region.part(0, bytes as usize));
-        match region.map(|region| (self.choose_way(&route, place, bytes), region)) {
-            Some((Way::Read, region)) => {
+        let way = region.map(|region| (self.choose_way(&route, peer, place, bytes), region));
+        match way {
+            Some((ChosenWay { way: Way::Read, by_both }, region)) => {
                 let alone = self.read_by_rails(id, peer, &route, region, &rails).is_some()
-                    || !self.invite(id, peer, &route, region);
+                    || !self.invite(id, peer, &route, region, by_both);
                 match alone {
                     true => self.state.counts.pulled += 1,
                     false => self.state.counts.shared += 1,
                 }
                 self.state.advance(id);
             }
-            Some((Way::Write, region)) if self.ask_to_write(id, peer, &route, region, &rails).is_some() => {
+            Some((ChosenWay { way: Way::Write, .. }, region))
+                if self.ask_to_write(id, peer, &route, region, &rails).is_some() =>
+            {
                 self.state.counts.written += 1;
             }
             _ => {
@@ -272,19 +301,24 @@ impl Engine {
         }
     }
 
-    /// Chooses how an announced message moves, by what its channel has learnt of both directions.
-    fn choose_way(&mut self, route: &Route, place: Id, bytes: u64) -> Way {
+    /// Chooses how an announced message moves, by what was learnt of the ways on a node, or by its
+    /// channel of both directions.
+    fn choose_way(&mut self, route: &Route, peer: Peer, place: Id, bytes: u64) -> ChosenWay {
         let offer = &self.state.incoming.get(place).expect("a rendezvous").offer;
         let (way, either) = self.state.choose(route, offer, bytes);
-        let (Some(channel), Some(estimate), true) = (route.memory, way.direction(), either) else {
-            return way;
-        };
-        let memory = self.channels[channel].remote_memory();
-        let Some(choice) = memory.and_then(|memory| memory.choose_direction(bytes, estimate)) else {
-            return way;
-        };
-        self.state.incoming.get_mut(place).expect("a rendezvous").chosen = Some((channel, choice));
-        Way::of(choice.direction)
+        if way == Way::Read
+            && let Some(chosen) = self.state.choose_on_node(route, peer, place, bytes)
+        {
+            return chosen;
+        }
+        let by_channel = route.memory.zip(way.direction()).filter(|_| either);
+        let choice = by_channel.and_then(|(channel, estimate)| {
+            let memory = self.channels[channel].remote_memory()?;
+            Some((channel, memory.choose_direction(bytes, estimate)?))
+        });
+        let Some((_, learned)) = choice else { return ChosenWay { way, by_both: true } };
+        self.state.incoming.get_mut(place).expect("a rendezvous").chosen = choice;
+        ChosenWay { way: Way::of(learned.direction), by_both: true }
     }
 
     /// Shows the sender where to write the message, on all rails that it has offered. `None` if
@@ -318,14 +352,15 @@ impl Engine {
 
     /// Cuts the message, and if it is worth two copiers shows the sender where it may write.
     /// Returns whether it did.
-    fn invite(&mut self, id: Id, peer: Peer, route: &Route, region: Region) -> bool {
+    fn invite(&mut self, id: Id, peer: Peer, route: &Route, region: Region, by_both: bool) -> bool {
         let piece_bytes = self.state.piece_bytes(route);
         let (_, incoming) = self.state.incoming_of(peer, id).expect("a rendezvous");
         incoming.parts = Parts::alone(Cut::for_one(incoming.bytes, piece_bytes));
         let settings = &self.state.settings;
         // If long messages go both ways, each side has one to read, better in its own cache.
         let one_way = self.state.outgoing.len() == 0;
-        let worth_it = settings.copy_by_both && one_way && region.len() >= settings.copy_by_both_bytes_min;
+        let may = by_both && settings.copy_by_both;
+        let worth_it = may && one_way && region.len() >= settings.copy_by_both_bytes_min;
         worth_it && route.put.is_some() && self.divide(id, peer, route, region).is_some()
     }
 

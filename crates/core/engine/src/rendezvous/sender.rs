@@ -2,6 +2,7 @@
 
 use super::outgoing::{Outgoing, Target, WRITES_MAX};
 use super::parts::Cut;
+use super::ways::NodeWay;
 use super::{Piece, STREAM_PACKETS_MAX, TransferNote};
 use crate::Engine;
 use crate::control::{Control, DONE, FAILED, MEMORY, Memory, Reader, WRITE, name_hash};
@@ -53,6 +54,9 @@ impl EngineState {
         outgoing.receiver = receiver;
         (outgoing.push, outgoing.stream) =
             if shown { (push.map(Box::new), None) } else { (None, Some(piece)) };
+        if !shown {
+            outgoing.way = NodeWay::Packets;
+        }
         self.list_push(peer, id);
         Some(())
     }
@@ -106,6 +110,7 @@ impl EngineState {
         outgoing.receiver = receiver;
         if contiguous && can {
             outgoing.target = Some(target);
+            outgoing.way = NodeWay::Both;
             self.list_push(peer, id);
         }
         Some(())
@@ -135,8 +140,12 @@ impl EngineState {
 
     /// Ends the exposure and completes.
     pub(crate) fn end_outgoing(&mut self, id: Id, place: Id, completion: Completion) {
-        let peer = self.requests.get(id).expect("a send").peer;
+        let request = self.requests.get(id).expect("a send");
+        let (peer, bytes) = (request.peer, request.buffer.len() as u64);
         let outgoing = self.outgoing.remove(place).expect("a rendezvous");
+        if let Some(ways) = self.peers.get(peer).and_then(|state| state.ways.as_mut()) {
+            ways.sent(outgoing.way, bytes);
+        }
         let exposed = outgoing.exposed.into_iter().chain(outgoing.rails);
         self.work.conceal.extend(exposed.map(|(channel, key)| (channel, peer, key)));
         self.complete(id, completion);
@@ -254,9 +263,11 @@ impl Engine {
     fn stream_some(&mut self, peer: Peer, id: Id) -> bool {
         for packet in 0..STREAM_PACKETS_MAX {
             match self.stream_packet(peer, id) {
-                Some(HandOver::Taken) => {}
-                Some(HandOver::Full) | None => return packet > 0,
-                Some(HandOver::Broken(fault)) => {
+                Some((HandOver::Taken, false)) => {}
+                // Room for longer ones is likely to come soon.
+                Some((HandOver::Taken, true)) => return true,
+                Some((HandOver::Full, _)) | None => return packet > 0,
+                Some((HandOver::Broken(fault), _)) => {
                     self.lose(peer, fault);
                     return true;
                 }
@@ -265,7 +276,9 @@ impl Engine {
         true
     }
 
-    fn stream_packet(&mut self, peer: Peer, id: Id) -> Option<HandOver> {
+    /// Sends one packet of data; also returns whether it is shorter than it might be, for want of
+    /// room.
+    fn stream_packet(&mut self, peer: Peer, id: Id) -> Option<(HandOver, bool)> {
         let (place, outgoing) = self.state.outgoing_of(peer, id)?;
         let (piece, receiver) = (outgoing.stream?, outgoing.receiver);
         let state = self.state.peers.get(peer)?;
@@ -275,14 +288,28 @@ impl Engine {
             streams.map_or((false, None), |s| (s.is_begun(peer), s.stream_bytes_max(peer)));
         // Control packets that wait go first, unless they wait for this very packet.
         if !state.outbox.is_empty() && !is_begun {
-            return Some(HandOver::Full);
+            return Some((HandOver::Full, false));
         }
-        let room = longer.unwrap_or(0).max(route.packet_bytes_max);
-        let len = piece.len.min(room.min(self.state.settings.chunk_bytes_max) as u64);
+        let settings = &self.state.settings;
+        let limit = |bytes: usize| piece.len.min(bytes.min(settings.chunk_bytes_max) as u64);
+        let room = limit(longer.unwrap_or(0).max(route.packet_bytes_max));
+        // A longer one, if the channel has room for it just now.
+        let whole = if settings.large == Large::Auto { limit(route.whole_bytes_max) } else { 0 };
         let header = Header { context: receiver, length: piece.offset, ..Header::new(Kind::Data) };
         let buffer = &self.state.requests.get(id)?.buffer;
-        let payload = Payload::Buffer { buffer, offset: piece.offset as usize, len: len as usize };
-        let outcome = hand_over(&mut self.channels, &mut self.state.tally, state, peer, header, payload);
+        let mut send = |len: u64| {
+            let payload = Payload::Buffer { buffer, offset: piece.offset as usize, len: len as usize };
+            hand_over(&mut self.channels, &mut self.state.tally, state, peer, header, payload)
+        };
+        let (mut len, mut outcome) = (room.max(whole), HandOver::Full);
+        if whole > room {
+            outcome = send(whole);
+        }
+        let is_short = whole > room && matches!(outcome, HandOver::Full);
+        if whole <= room || is_short {
+            len = room;
+            outcome = send(room);
+        }
         if matches!(outcome, HandOver::Taken) {
             self.state.counts.protocol_sent += 1;
             let rest = Piece { offset: piece.offset + len, len: piece.len - len };
@@ -291,6 +318,6 @@ impl Engine {
                 self.state.end_sent(id, place);
             }
         }
-        Some(outcome)
+        Some((outcome, is_short))
     }
 }

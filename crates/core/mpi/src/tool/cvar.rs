@@ -5,11 +5,11 @@
 //! and choices `MPI_INT` with an enumeration, texts `MPI_CHAR`. None is bound to an object.
 
 use super::{Type, refusal};
+use crate::engine_settings::engine_settings;
 use crate::error::Result;
 use crate::generated::constants as mpi;
 use crate::process::Process;
 use std::sync::LazyLock;
-use verbena_engine::Settings;
 use verbena_settings::{Category, Kind, Origin, Scope, Setting};
 
 /// Bytes of a text's value, its closing zero included.
@@ -85,7 +85,7 @@ pub fn write(setting: &Setting, bytes: &[u8], process: Option<&Process>) -> Resu
     };
     outcome.map_err(|fault| refusal(mpi::MPI_T_ERR_INVALID, &fault.to_string()))?;
     if let Some(process) = process {
-        process.command(|engine| engine.configure(Settings::current()));
+        process.command(|engine| engine.configure(engine_settings()));
     }
     Ok(())
 }

@@ -29,7 +29,8 @@ pub(super) fn by_overlap() -> Vec<Knob> {
 /// size from which that is worth it.
 fn pairs(short: Metric, long: Metric, powers: std::ops::RangeInclusive<u32>) -> Vec<Knob> {
     let knob = |setting, what, metric, sizes, kind| {
-        let (ranks, network, fixed) = (vec![2], false, vec![set("CHANNELS", "shm,cma")]);
+        let (ranks, network, fixed) =
+            (vec![2], false, vec![set("CHANNELS", "shm,cma"), set("NODE_LEARN", "0")]);
         Knob { setting, what, metric, sizes, ranks, network, kind, fixed }
     };
     vec![

@@ -133,7 +133,6 @@ fn rounds(args: &Args, worker: &Path, contenders: &[Contender]) -> Result<Summar
         for step in 0..contenders.len() {
             let contender = &contenders[(round + step) % contenders.len()];
             eprintln!("round {} of {rounds}: {}", round + 1, contender.name);
-            summary.cache_line_us.push(turn.cache_line()?);
             parts.iter().for_each(|part| turn.take(contender, part, &mut summary));
         }
     }

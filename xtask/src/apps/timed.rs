@@ -126,7 +126,9 @@ impl Timed {
             let judge = || (run.judge)(&ended.clone().ok());
             let whole = Figure::new("whole job", "s", ended.took.as_secs_f64());
             match judged(judge) {
-                Ok(figures) => summary.add(contender, 0, &report(run, figures.into_iter().chain([whole]))),
+                Ok(figures) => {
+                    summary.add(contender, 0, None, &report(run, figures.into_iter().chain([whole])))
+                }
                 Err(why) => {
                     eprintln!("{} {} on {contender}: {why}", self.app, run.name);
                     let point = point(run, "whole job");
@@ -166,7 +168,7 @@ fn verdict(summary: &Summary) -> String {
 fn behind(row: &Row) -> Option<String> {
     let (best, value) = row.best_peer()?;
     let ours = row.cells.get(contender::OURS)?;
-    let (median, ratio) = (ours.median()?, row.ratio()?);
+    let (median, ratio) = (row.median(contender::OURS)?, row.ratio()?);
     let half = |values: &[f64]| {
         let (low, high) =
             values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &v| (l.min(v), h.max(v)));
@@ -184,7 +186,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn row(unit: &str, ours: &[f64], theirs: &[f64]) -> Row {
-        let cell = |values: &[f64]| Cell { values: values.to_vec(), failure: None };
+        let cell = |values: &[f64]| Cell { values: values.to_vec(), ..Cell::default() };
         let cells = BTreeMap::from([(contender::OURS.into(), cell(ours)), ("mpich".into(), cell(theirs))]);
         Row { point: "app, time".into(), ranks: 2, busy: 0, unit: unit.into(), cells }
     }

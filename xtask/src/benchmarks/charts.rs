@@ -31,7 +31,7 @@ pub(super) fn all(summary: &Summary) -> Result<Vec<(&'static str, String)>> {
 
 /// The medians of a row, in the order of the contenders.
 fn values(summary: &Summary, row: &Row) -> Vec<Option<f64>> {
-    summary.contenders.iter().map(|(name, _)| row.cells.get(name)?.median()).collect()
+    summary.contenders.iter().map(|(name, _)| row.median(name)).collect()
 }
 
 fn panel(summary: &Summary, title: String, form: Form, rows: &[(f64, String, &Row)]) -> Panel {
@@ -101,7 +101,7 @@ pub(super) mod tests {
         summary.machine = "a machine, 2 usable".into();
         summary.contenders = vec![("verbena".into(), "Verbena 1".into()), ("mpich".into(), "MPICH 5".into())];
         let mut add = |point: &str, ranks, busy, unit: &str, values: [f64; 2]| {
-            let cell = |value| Cell { values: vec![value], failure: None };
+            let cell = |value| Cell { values: vec![value], ..Cell::default() };
             let cells = [("verbena".into(), cell(values[0])), ("mpich".into(), cell(values[1]))].into();
             summary.rows.push(Row { point: point.into(), ranks, busy, unit: unit.into(), cells });
         };

@@ -36,7 +36,7 @@ fn line(summary: &Summary, &(point, ranks, is_beside_busy): &(&str, usize, bool)
     let row =
         row.with_context(|| format!("the result has no {point}: measure by cargo xtask peers --page"))?;
     let Conditions { ranks, busy } = row.conditions();
-    let ours = row.cells.get(OURS).and_then(|cell| cell.median());
+    let ours = row.median(OURS);
     let value = |value: Option<f64>| value.map_or("failed".into(), |v| format!("{} {}", number(v), row.unit));
     let best = row.best_peer().map_or("failed".into(), |(name, v)| format!("{} ({name})", value(Some(v))));
     let (beside, option) = match busy {

@@ -15,7 +15,10 @@ const METHOD: &str = "\
    `ch4:ucx,ofi` and error checking, Open MPI, and Intel MPI with `I_MPI_FABRICS=shm`, since it
    looks for a fabric otherwise. None is configured for more ranks than cores.
 2. The libraries take turns, round by round, in an order that rotates. A machine's speed drifts from
-   minute to minute, so only values of one table may be compared.
+   minute to minute, so only values of one table may be compared. The processors of a virtual
+   machine come to lie nearer or farther apart within seconds: the time of a cache line between them
+   is looked at before and after each ten points, and a row shows the values of the mode (near, or
+   more than twice as far) in which each library was measured most often.
 3. A point is warmed up and repeated; the median of its repetitions is the round's value, and the
    median over the rounds is shown. For collectives the slowest rank counts.
 4. Start-up is the time of `mpiexec` for a program that initialises, meets in a barrier and ends.
@@ -77,7 +80,7 @@ fn distance(summary: &Summary) -> String {
     lines.sort_by(f64::total_cmp);
     match (lines.first(), median(&lines), lines.last()) {
         (Some(least), Some(middle), Some(most)) => format!(
-            " A cache line took {:.0} ns\n  from one processor to the other (median of the looks before each turn; {:.0} to {:.0}).",
+            " A cache line took {:.0} ns\n  from one processor to the other (median of the looks beside each turn; {:.0} to {:.0}).",
             1e3 * middle,
             1e3 * least,
             1e3 * most

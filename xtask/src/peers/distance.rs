@@ -42,7 +42,7 @@ fn distance(row: &Row, floor: &Floor) -> Option<Distance> {
         "barrier" if row.ranks == 2 => cache_line_us(floor)?,
         _ => return None,
     };
-    let ours = row.cells.get(OURS)?.median()?;
+    let ours = row.median(OURS)?;
     Some(Distance { point: row.point.clone(), unit: row.unit.clone(), ours, floor })
 }
 
@@ -76,7 +76,7 @@ mod tests {
     }
 
     fn factor(point: &str, unit: &str, ours: f64) -> Option<f64> {
-        let cells = BTreeMap::from([(OURS.to_string(), Cell { values: vec![ours], failure: None })]);
+        let cells = BTreeMap::from([(OURS.to_string(), Cell { values: vec![ours], ..Cell::default() })]);
         let row = Row { point: point.into(), ranks: 2, busy: 0, unit: unit.into(), cells };
         distance(&row, &floor()).map(|distance| (distance.factor() * 1e6).round() / 1e6)
     }

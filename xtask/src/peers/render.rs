@@ -107,7 +107,9 @@ fn distance_table(summary: &Summary) -> Option<Table> {
 
 fn line(summary: &Summary, row: &Row) -> Vec<String> {
     let mut line = vec![title(&row.point), ranks(row), row.unit.clone()];
-    let cell = |(name, _): &(String, String)| row.cells.get(name).map_or_else(|| "-".into(), value);
+    let cell = |(name, _): &(String, String)| {
+        row.cells.get(name).map_or_else(|| "-".into(), |cell| value(row.median(name), cell))
+    };
     line.extend(summary.contenders.iter().map(cell));
     line.push(row.best_peer().map_or_else(|| "-".into(), |(name, _)| name.into()));
     line.push(row.ratio().map_or_else(|| "-".into(), |ratio| format!("{ratio:.2}")));
@@ -123,8 +125,8 @@ fn ranks(row: &Row) -> String {
 }
 
 /// A cell of the table: the median, or why there is none.
-pub(crate) fn value(cell: &Cell) -> String {
-    match (cell.median(), &cell.failure) {
+fn value(median: Option<f64>, cell: &Cell) -> String {
+    match (median, &cell.failure) {
         (Some(value), None) => number(value),
         (Some(value), Some(_)) => format!("{}*", number(value)),
         (None, Some(reason)) if reason.starts_with("timed out") => "timed out".into(),
@@ -183,8 +185,8 @@ mod tests {
         let mut summary = Summary::new(&[contender(OURS), contender("mpich")], 1);
         let text = r#"{"machine":"m","library":{"name":"L 1.0"},"entries":[
             {"metric":"latency","bytes":65536,"ranks":2,"unit":"us","value":2.0,"failure":null}]}"#;
-        summary.add(OURS, 0, &serde_json::from_str(text).expect("report"));
-        summary.add("mpich", 0, &serde_json::from_str(&text.replace("2.0", "5.0")).expect("report"));
+        summary.add(OURS, 0, None, &serde_json::from_str(text).expect("report"));
+        summary.add("mpich", 0, None, &serde_json::from_str(&text.replace("2.0", "5.0")).expect("report"));
         summary.fail_all("mpich", Conditions::quiet(4), &["barrier"], "timed out after 20 s");
         summary
     }

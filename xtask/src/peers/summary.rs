@@ -72,14 +72,35 @@ pub(crate) struct Row {
 pub(crate) struct Cell {
     /// The values, one for each round.
     pub values: Vec<f64>,
+    /// For each value, the time of a cache line from one processor to another when it was measured,
+    /// in microseconds; `None` if that changed meanwhile.
+    #[serde(default)]
+    pub lines_us: Vec<Option<f64>>,
     /// The reason why there are none, or no more.
     pub failure: Option<String>,
 }
 
+/// The distance of the processors while a value was measured, as far as a row tells them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Whatever it was.
+    Any,
+    /// At most twice the least time of a cache line.
+    Near,
+    /// More than that.
+    Far,
+}
+
 impl Cell {
-    /// The median over the rounds.
-    pub(crate) fn median(&self) -> Option<f64> {
-        median(&self.values)
+    /// The values that were measured in a mode; `least_us` is the least time of a cache line.
+    fn in_mode(&self, mode: Mode, least_us: f64) -> Vec<f64> {
+        let is_near = |at: usize| Some((*self.lines_us.get(at)?)? <= 2.0 * least_us);
+        let is_meant = |at: usize| match mode {
+            Mode::Any => true,
+            Mode::Near => is_near(at) == Some(true),
+            Mode::Far => is_near(at) == Some(false),
+        };
+        self.values.iter().enumerate().filter(|(at, _)| is_meant(*at)).map(|(_, value)| *value).collect()
     }
 }
 
@@ -107,18 +128,45 @@ impl Row {
         Conditions { ranks: self.ranks, busy: self.busy }
     }
 
+    /// The mode of the machine in which the contenders are compared: the one in which each of those
+    /// that have values has most. A library that was measured while the processors lay near would
+    /// look better than it is beside one that was measured while they lay far apart.
+    pub(crate) fn mode(&self) -> Mode {
+        let least_us = self.least_line_us();
+        let fewest = |mode: Mode| {
+            let cells = self.cells.values().filter(|cell| !cell.values.is_empty());
+            cells.map(|cell| cell.in_mode(mode, least_us).len()).min().unwrap_or(0)
+        };
+        let (near, far) = (fewest(Mode::Near), fewest(Mode::Far));
+        match near.max(far) {
+            0 => Mode::Any,
+            _ if near >= far => Mode::Near,
+            _ => Mode::Far,
+        }
+    }
+
+    fn least_line_us(&self) -> f64 {
+        let lines = self.cells.values().flat_map(|cell| cell.lines_us.iter().flatten().copied());
+        lines.fold(f64::INFINITY, f64::min)
+    }
+
+    /// The median of a contender's values in the mode in which all are compared.
+    pub(crate) fn median(&self, name: &str) -> Option<f64> {
+        median(&self.cells.get(name)?.in_mode(self.mode(), self.least_line_us()))
+    }
+
     /// Returns how far ahead Verbena is of the best peer; above 1 is ahead. `None` if either has no
     /// value.
     pub(crate) fn ratio(&self) -> Option<f64> {
-        let ours = self.cells.get(OURS)?.median()?;
+        let ours = self.median(OURS)?;
         let best = self.best_peer()?.1;
         Some(if self.higher_is_better() { ours / best } else { best / ours })
     }
 
     /// The best peer's name and value.
     pub(crate) fn best_peer(&self) -> Option<(&str, f64)> {
-        let peers = self.cells.iter().filter(|(name, _)| *name != OURS);
-        let values = peers.filter_map(|(name, cell)| Some((name.as_str(), cell.median()?)));
+        let peers = self.cells.keys().filter(|name| *name != OURS);
+        let values = peers.filter_map(|name| Some((name.as_str(), self.median(name)?)));
         values.reduce(|best, next| if (next.1 > best.1) == self.higher_is_better() { next } else { best })
     }
 
@@ -160,8 +208,9 @@ impl Summary {
         points.iter().copied().filter(|point| !failed(point)).collect()
     }
 
-    /// Enters a contender's report, whose ranks had this many busy processes beside them.
-    pub(crate) fn add(&mut self, name: &str, busy: usize, report: &Report) {
+    /// Enters a contender's report, whose ranks had this many busy processes beside them, with the
+    /// time of a cache line meanwhile if that did not change.
+    pub(crate) fn add(&mut self, name: &str, busy: usize, line_us: Option<f64>, report: &Report) {
         let known = self.contenders.iter_mut().find(|(known, _)| *known == name);
         if let (Some((_, words)), Some(library)) = (known, &report.library) {
             words.clone_from(&library.name);
@@ -170,6 +219,7 @@ impl Summary {
             let under = Conditions { ranks: entry.ranks, busy };
             let cell = self.cell(name, &point_name(entry), under, &entry.unit);
             cell.values.extend(entry.value);
+            cell.lines_us.resize(cell.values.len(), line_us);
             cell.failure.clone_from(&entry.failure);
         }
     }
@@ -203,7 +253,7 @@ mod tests {
     fn row(unit: &str, values: &[(&'static str, &[f64])]) -> Row {
         let cells = values
             .iter()
-            .map(|(name, v)| (name.to_string(), Cell { values: v.to_vec(), failure: None }))
+            .map(|(name, v)| (name.to_string(), Cell { values: v.to_vec(), ..Cell::default() }))
             .collect();
         Row { point: "p".into(), ranks: 2, busy: 0, unit: unit.into(), cells }
     }
@@ -214,6 +264,21 @@ mod tests {
         assert_eq!((latency.best_peer(), latency.ratio()), (Some(("intel", 0.6)), Some(2.0)));
         let rate = row("Mmsg/s", &[(OURS, &[5.0]), ("mpich", &[2.0]), ("intel", &[10.0])]);
         assert_eq!((rate.best_peer(), rate.ratio()), (Some(("intel", 10.0)), Some(0.5)));
+    }
+
+    #[test]
+    fn values_are_compared_within_a_mode_of_the_machine() {
+        let mut latency = row("us", &[(OURS, &[0.3, 0.07, 0.3]), ("intel", &[0.14, 0.36, 0.14])]);
+        assert_eq!(latency.ratio(), Some(0.14 / 0.3), "nothing is known of the machine");
+        let lines = |lines: [f64; 3]| lines.map(Some).to_vec();
+        latency.cells.get_mut(OURS).expect("ours").lines_us = lines([0.27, 0.05, 0.28]);
+        latency.cells.get_mut("intel").expect("intel").lines_us = lines([0.05, 0.28, 0.06]);
+        assert_eq!((latency.mode(), latency.median(OURS)), (Mode::Near, Some(0.07)));
+        assert_eq!(latency.ratio(), Some(2.0));
+        // Who was never measured in that mode is compared over all values.
+        latency.cells.get_mut(OURS).expect("ours").lines_us = vec![Some(0.27), None, Some(0.28)];
+        latency.cells.get_mut("intel").expect("intel").lines_us = vec![Some(0.05); 3];
+        assert_eq!((latency.mode(), latency.median(OURS)), (Mode::Any, Some(0.3)));
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl Lane {
     }
 
     /// Hands in a job, which runs once all that came before is done. Returns at once, unless the
-    /// system lets this process have no thread.
+    /// system refuses the thread that it takes.
     pub fn push(&self, job: Job) {
         let mut state = self.0.lock();
         if state.is_busy {
@@ -76,8 +76,8 @@ impl Shared {
     }
 
     /// Runs a job, which has the turn, on a thread of the pool, and then what comes next. If the
-    /// system lets this process have no thread, the calling one does all that waits, one job after
-    /// the other.
+    /// system refuses the thread that this takes, the calling one does all that waits, one job
+    /// after the other: those that have a thread may be at the other end of this pipe.
     fn run(self: &Arc<Self>, job: Job) {
         let mut next = Some(job);
         while let Some(job) = next.take() {

@@ -50,9 +50,9 @@ struct Shared {
     ready: Condvar,
     threads_max: usize,
     jobs_max: usize,
-    /// True if the system lets this process have no thread.
+    /// The number of threads that the system lets this process have from now on.
     #[cfg(test)]
-    is_refused: bool,
+    granted: std::sync::atomic::AtomicUsize,
 }
 
 #[derive(Default)]
@@ -74,7 +74,7 @@ impl Shared {
             threads_max: threads_max.max(1),
             jobs_max,
             #[cfg(test)]
-            is_refused: false,
+            granted: usize::MAX.into(),
         }
     }
 
@@ -90,14 +90,14 @@ impl Pool {
         Pool { shared: Arc::new(Shared::new(threads_max, jobs_max)) }
     }
 
-    /// A pool to which the system refuses threads.
+    /// A pool of four threads at most, of which the system grants only so many.
     #[cfg(test)]
-    pub(crate) fn refused() -> Pool {
-        Pool { shared: Arc::new(Shared { is_refused: true, ..Shared::new(1, 1) }) }
+    pub(crate) fn granted(threads: usize) -> Pool {
+        Pool { shared: Arc::new(Shared { granted: threads.into(), ..Shared::new(4, 100) }) }
     }
 
-    /// Hands in a job. Gives it back if as many wait already as may, or if the system lets this
-    /// process have no thread: the caller then runs it, and so comes no faster than the disk.
+    /// Hands in a job. Gives it back if as many wait already as may, or as [`Pool::push`] does: the
+    /// caller then runs it, and so comes no faster than the disk.
     ///
     /// # Errors
     /// The job itself.
@@ -108,27 +108,17 @@ impl Pool {
         }
     }
 
-    /// Hands in a job however many wait: for callers that must not block. Gives it back only if the
-    /// system lets this process have no thread at all.
+    /// Hands in a job however many wait: for callers that must not block. Gives it back if the
+    /// system refuses the thread that the job takes: it would wait for jobs that may wait for it.
     ///
     /// # Errors
     /// The job itself.
     pub fn push(&self, job: Job) -> Result<(), Job> {
         let mut state = self.shared.lock();
+        if !self.shared.find_thread(&mut state) {
+            return Err(job);
+        }
         state.jobs.push_back(job);
-        if state.idle >= state.jobs.len() {
-            self.shared.ready.notify_one();
-            return Ok(());
-        }
-        if state.threads < self.shared.threads_max {
-            state.threads += 1;
-            drop(state);
-            if !self.shared.start_thread(serve) {
-                return self.take_back();
-            }
-            return Ok(());
-        }
-        self.shared.watch(state);
         Ok(())
     }
 
@@ -136,23 +126,14 @@ impl Pool {
     pub fn waiting(&self) -> usize {
         self.shared.lock().jobs.len()
     }
-
-    /// Notes that there is no new thread. If there is no other either, the last job goes back.
-    fn take_back(&self) -> Result<(), Job> {
-        let mut state = self.shared.lock();
-        state.threads -= 1;
-        match state.threads {
-            0 => state.jobs.pop_back().map_or(Ok(()), Err),
-            _ => Ok(()),
-        }
-    }
 }
 
 impl Shared {
     /// Starts a thread that runs `body`, where the system allows it.
     fn start_thread(self: &Arc<Self>, body: fn(&Arc<Shared>)) -> bool {
         #[cfg(test)]
-        if self.is_refused {
+        if self.granted.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_err()
+        {
             return false;
         }
         let shared = self.clone();
@@ -163,18 +144,31 @@ impl Shared {
         started.is_ok()
     }
 
+    /// Sees to it that a job more than those that wait is begun. Returns false if the system
+    /// refuses the thread that this takes: the job would be begun only if one before it ends. The
+    /// state stays locked, so nobody counts on a thread that does not come.
+    fn find_thread(self: &Arc<Self>, state: &mut State) -> bool {
+        if state.idle > state.jobs.len() {
+            self.ready.notify_one();
+            return true;
+        }
+        if state.threads >= self.threads_max {
+            return self.watch(state);
+        }
+        let is_started = self.start_thread(serve);
+        state.threads += usize::from(is_started);
+        is_started
+    }
+
     /// Lets a thread look whether the jobs that wait are begun, if none does so yet and there may
-    /// be one more. Without it they wait as long as the jobs before them take.
-    fn watch(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
+    /// be one more. Returns false if the system refuses it.
+    fn watch(self: &Arc<Self>, state: &mut State) -> bool {
         let limit = self.threads_max.saturating_mul(STUCK_FACTOR);
-        if state.is_watched || state.jobs.is_empty() || state.threads >= limit {
-            return;
+        if !state.is_watched && state.threads < limit {
+            state.is_watched = self.start_thread(wait_for_begin);
+            return state.is_watched;
         }
-        state.is_watched = true;
-        drop(state);
-        if !self.start_thread(wait_for_begin) {
-            self.lock().is_watched = false;
-        }
+        true
     }
 }
 
@@ -205,11 +199,11 @@ fn serve(shared: &Arc<Shared>) {
     loop {
         while let Some(job) = state.jobs.pop_front() {
             state.begun += 1;
-            let is_more = state.threads > shared.threads_max;
-            match is_more {
-                true => shared.watch(state),
-                false => drop(state),
+            if state.threads > shared.threads_max && !state.jobs.is_empty() {
+                // If there is no watcher, the next job that comes asks for one again.
+                shared.watch(&mut state);
             }
+            drop(state);
             job();
             state = shared.lock();
         }

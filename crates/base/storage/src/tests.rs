@@ -279,7 +279,7 @@ fn a_lane_keeps_the_order_of_jobs_and_threads() {
 #[test]
 fn a_lane_without_threads_does_all_in_the_callers_one() {
     const JOBS: usize = 200_000;
-    let (lane, order) = (Lane::new(Pool::refused()), Arc::new(std::sync::Mutex::new(Vec::new())));
+    let (lane, order) = (Lane::new(Pool::granted(0)), Arc::new(std::sync::Mutex::new(Vec::new())));
     let turn = lane.enter();
     for number in 0..JOBS {
         let order = order.clone();
@@ -289,6 +289,52 @@ fn a_lane_without_threads_does_all_in_the_callers_one() {
     drop(turn);
     assert_eq!(*order.lock().unwrap(), (0..JOBS).collect::<Vec<_>>());
     drop(lane.enter());
+}
+
+/// Two threads at a time hand in jobs to a pool that gets no thread: each gets its own one back.
+#[test]
+fn a_job_that_gets_no_thread_goes_back_to_who_brought_it() {
+    const JOBS: usize = 20_000;
+    let (pool, done) = (Pool::granted(0), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                for _ in 0..JOBS {
+                    let (said, heard) = mpsc::channel();
+                    let Err(job) = pool.push(Box::new(move || said.send(()).unwrap())) else { continue };
+                    job();
+                    done.fetch_add(usize::from(heard.try_recv().is_ok()), Ordering::SeqCst);
+                }
+            });
+        }
+    });
+    assert_eq!((done.load(Ordering::SeqCst), pool.waiting()), (2 * JOBS, 0));
+}
+
+/// The only thread waits for a pipe that the next job fills.
+#[test]
+fn a_job_is_not_left_behind_a_stuck_one_if_no_thread_comes() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    let [reader, writer] = [std::os::fd::OwnedFd::from(reader), writer.into()]
+        .map(|end| Arc::new(OpenFile::new(File::from(end), true).unwrap()));
+    let (pool, (said, heard)) = (Pool::granted(1), mpsc::channel());
+    let begun = Arc::new(Barrier::new(2));
+    let is_begun = begun.clone();
+    let read = Box::new(move || {
+        is_begun.wait();
+        let back = Owned::zeroed(64);
+        said.send(read_all(&*reader, back.lend(), 0).unwrap()).unwrap();
+    });
+    assert!(pool.submit(read).is_ok());
+    begun.wait();
+    let (_, owned) = bytes(32);
+    let write = move |writer: &OpenFile| write_all(writer, owned.lend(), 0).unwrap();
+    let (first, write) = (writer.clone(), Arc::new(write));
+    let again = write.clone();
+    let Err(job) = pool.submit(Box::new(move || again(&first))) else { panic!("no thread comes") };
+    job();
+    Lane::new(pool.clone()).push(Box::new(move || write(&writer)));
+    assert_eq!(heard.recv().unwrap(), 64);
 }
 
 /// Kept bytes are dropped, and the file stays as it is; a pipe keeps none.

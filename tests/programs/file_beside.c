@@ -1,9 +1,9 @@
-/* A long MPI_File_iwrite beside a computation: `file_beside FOLDER MIB [held|pinned]`, with two
- * ranks. Rank 0 writes and computes; rank 1 looks into the file by calls of the system as soon as
- * it hears that the wait has returned. With `held`, the system's write lasts until the program has
- * computed: a call that waits for it would never return. With `pinned`, the program's thread keeps
- * to one core, as under OMP_PROC_BIND: the write must use another one. Else it says what the
- * computation lost. */
+/* A long MPI_File_iwrite beside a computation: `file_beside FOLDER MIB [held|pinned|bound]`, with
+ * two ranks. Rank 0 writes and computes; rank 1 looks into the file by calls of the system as soon
+ * as it hears that the wait has returned. With `held`, the system's write lasts until the program
+ * has computed: a call that waits for it would never return. With `pinned`, the program's thread
+ * keeps to one core: the write must use another one. With `bound`, OpenMP has kept it to one core
+ * before `main`, and its parent has more. Else it says what the computation lost. */
 #include "check.h"
 #include <fcntl.h>
 #include <sched.h>
@@ -72,12 +72,14 @@ static void look(int round) {
     close(file);
 }
 
-/* Keeps this thread on the core where it is, and looks where a write goes on. */
-static void write_while_pinned(MPI_File file) {
+/* Keeps this thread on the core where it is, unless it is kept there already, and looks where a
+ * write goes on. */
+static void write_while_pinned(MPI_File file, int is_bound) {
     cpu_set_t all, one;
     MPI_Request request;
     int core = sched_getcpu();
-    CHECK(sched_getaffinity(0, sizeof all, &all) == 0);
+    CHECK(sched_getaffinity(is_bound ? getppid() : 0, sizeof all, &all) == 0);
+    CHECK(sched_getaffinity(0, sizeof one, &one) == 0 && (!is_bound || CPU_COUNT(&one) == 1));
     printf("cores %d\n", CPU_COUNT(&all));
     CPU_ZERO(&one);
     CPU_SET(core, &one);
@@ -138,9 +140,11 @@ int main(int argc, char **argv) {
     words = malloc((size_t)count * 8);
     CHECK(words);
     CHECK(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file) == MPI_SUCCESS);
-    int is_held = argc > 3 && strcmp(argv[3], "held") == 0, is_pinned = argc > 3 && strcmp(argv[3], "pinned") == 0;
+    const char *mode = argc > 3 ? argv[3] : "";
+    int is_held = strcmp(mode, "held") == 0, is_bound = strcmp(mode, "bound") == 0;
+    int is_pinned = is_bound || strcmp(mode, "pinned") == 0;
     if (rank == 0 && is_pinned)
-        write_while_pinned(file);
+        write_while_pinned(file, is_bound);
     for (int round = 0; round < 2; round++) {
         if (rank == 0) {
             int got;

@@ -34,6 +34,25 @@ fn a_long_write_keeps_off_the_core_that_the_program_computes_on() {
     says_ok(job(2, program("file_beside")).arg(&*folder).args(["16", "pinned"]).run());
 }
 
+/// GNU OpenMP binds the first thread while the program is loaded: no mask of the process is left
+/// that tells of other cores.
+#[test]
+fn a_long_write_keeps_off_the_core_that_openmp_has_bound_the_program_to() {
+    let (program, folder) = (program("file_beside"), Folder::new("bound"));
+    let openmp = ["env", "OMP_PROC_BIND=true", "LD_PRELOAD=libgomp.so.1"];
+    let all = Job::under(&staged("bin/mpiexec"), 2).args(openmp).arg(program);
+    says_ok(all.arg(&*folder).args(["16", "bound"]).run());
+}
+
+/// The system refuses threads to one of the ranks: calls of the program carry all out.
+#[test]
+fn no_access_is_lost_where_the_system_refuses_threads() {
+    let (program, folder) = (program("file_threadless"), Folder::new("threadless"));
+    for mode in ["none", "one"] {
+        says_ok(job(2, &program).arg(&*folder).arg(mode).run());
+    }
+}
+
 #[test]
 fn one_call_moves_more_than_2_gib() {
     let folder = Folder::new("large");

@@ -57,14 +57,18 @@ pub fn affinity() -> Vec<u8> {
     mask
 }
 
+/// The cores that are in at least one of two masks.
+pub fn union(one: &[u8], other: &[u8]) -> Vec<u8> {
+    let mut union = one.to_vec();
+    union.resize(one.len().max(other.len()), 0);
+    union.iter_mut().zip(other).for_each(|(u, m)| *u |= m);
+    union
+}
+
 /// The number of cores in the union of masks.
 pub fn count_union<'a>(masks: impl Iterator<Item = &'a [u8]>) -> u32 {
-    let mut union = Vec::new();
-    for mask in masks {
-        union.resize(mask.len().max(union.len()), 0u8);
-        union.iter_mut().zip(mask).for_each(|(u, m)| *u |= m);
-    }
-    union.iter().map(|b| b.count_ones()).sum()
+    let all = masks.fold(Vec::new(), |all, mask| union(&all, mask));
+    all.iter().map(|b| b.count_ones()).sum()
 }
 
 /// The smallest quota of this process's control groups, in cores.
@@ -151,6 +155,7 @@ mod tests {
     fn masks_are_united() {
         let masks: [&[u8]; 3] = [&[0b11], &[0b110, 1], &[]];
         assert_eq!(count_union(masks.into_iter()), 4);
+        assert_eq!(union(&[0b1], &[0b10, 1]), [0b11, 1]);
         assert!(count_union([affinity().as_slice()].into_iter()) > 0);
     }
 

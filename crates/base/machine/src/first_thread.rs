@@ -5,7 +5,7 @@
 //! opens files disturbs programs that give numbers to their own descriptors meanwhile: `dup2`
 //! fails with `EBUSY`, and the number may mean the program's file when the library closes it.
 
-use crate::cores;
+use crate::{cores, openmp};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -23,9 +23,10 @@ static NOTED: OnceLock<(FirstThread, Vec<u8>)> = OnceLock::new();
 impl FirstThread {
     /// Notes the calling thread for [`FirstThread::noted`], if it is the program's first one, and
     /// the cores that the process may use: later the program may give each thread one of its own.
+    /// GNU OpenMP may have done so already; then the cores of all its places are noted.
     pub fn note() {
         if let Some(first) = FirstThread::here() {
-            NOTED.get_or_init(|| (first, cores::affinity()));
+            NOTED.get_or_init(|| (first, cores::union(&cores::affinity(), &openmp::place_cores())));
         }
     }
 

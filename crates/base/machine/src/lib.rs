@@ -11,6 +11,7 @@
 //! | [`hardware`] | the hardware that it is restricted to, for MPI's queries |
 //! | [`inheritance`] | sockets that programs which the process starts must not have |
 //! | [`kept`] | descriptors that stay open as long as the process |
+//! | [`openmp`] | the cores of GNU OpenMP's places |
 //! | [`random`] | random bits from the kernel |
 
 pub mod alive;
@@ -22,4 +23,5 @@ pub mod headroom;
 pub mod inheritance;
 pub mod kept;
 pub mod node;
+pub mod openmp;
 pub mod random;

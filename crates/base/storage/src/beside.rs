@@ -2,8 +2,8 @@
 //!
 //! A program that keeps its thread on one core hands that core down to the threads that start from
 //! there, those of a pool too: a long write and the computation beside it would take turns. One
-//! that does so before `MPI_Init`, as GNU OpenMP does under `OMP_PROC_BIND`, is not helped: no
-//! other core is known then.
+//! that does so by itself before `MPI_Init` is not helped: no other core is known then. What GNU
+//! OpenMP does under `OMP_PROC_BIND` is known (`verbena_machine::openmp`).
 
 use crate::pool;
 use verbena_machine::cores;

@@ -25,10 +25,12 @@ pub struct ThreadPlacement {
 }
 
 impl ThreadPlacement {
-    /// Begins for the calling thread, which may run on all cores of the process so far, and does
-    /// for ever where nothing is known of the first thread.
-    pub fn new(first: Option<FirstThread>) -> ThreadPlacement {
-        let allowed = cores::affinity();
+    /// Begins for the calling thread. It may use all cores of the process that were noted with the
+    /// first thread, also if the program has that one bound by now; where nothing is known of the
+    /// first thread, it stays where it is for ever.
+    pub fn new(noted: Option<(FirstThread, &[u8])>) -> ThreadPlacement {
+        let (first, allowed) = noted.unzip();
+        let allowed = allowed.map_or_else(cores::affinity, <[u8]>::to_vec);
         let several = cores::count_union(std::iter::once(&*allowed)) > 1;
         ThreadPlacement { first, allowed, several, left: None, looked: None }
     }

@@ -78,8 +78,7 @@ pub(crate) fn start() -> Result<()> {
     STOP.store(false, SeqCst);
     let body = || {
         block_signals();
-        let first = FirstThread::noted().map(|(first, _)| first);
-        state::process().run_progress_thread(&STOP, ThreadPlacement::new(first));
+        state::process().run_progress_thread(&STOP, ThreadPlacement::new(FirstThread::noted()));
     };
     let started = std::thread::Builder::new().name("verbena-progress".into()).spawn(body);
     *thread = Some(started.map_err(|error| {

@@ -8,16 +8,22 @@ use std::ptr;
 /// Runs a write to a stream. Where nobody reads the other end, it fails with `EPIPE`; the signal
 /// that comes with it (`SIGPIPE`) reaches nobody.
 ///
-/// The signal goes to the thread that writes, so to block it in this one is enough. One that waits
-/// already is the program's own, and goes on waiting.
+/// The signal goes to the thread that writes, so to block it in this one is enough. One that the
+/// program has waiting already goes on waiting. A thread has one place for this signal and the
+/// process another: ours took the thread's place, or came together with one that was in it.
 pub(crate) fn without_signal(write: impl FnOnce() -> Result<usize>) -> Result<usize> {
     let pipe = only_pipe();
     let is_programs = is_pending();
     let before = mask(libc::SIG_BLOCK, &pipe);
     let outcome = write();
-    let is_broken = outcome.as_ref().is_err_and(|error| error.raw_os_error() == Some(libc::EPIPE));
-    if is_broken && !is_programs {
+    if outcome.as_ref().is_err_and(|error| error.raw_os_error() == Some(libc::EPIPE)) {
+        // What waits for the thread is taken before what waits for the process.
         take(&pipe);
+        if is_programs && !is_pending() {
+            // It was in the thread's place: the program has its one back.
+            // SAFETY: a signal to this thread, which blocks it.
+            unsafe { libc::raise(libc::SIGPIPE) };
+        }
     }
     mask(libc::SIG_SETMASK, &before);
     outcome
@@ -51,7 +57,7 @@ fn is_pending() -> bool {
     unsafe { libc::sigpending(set.as_mut_ptr()) == 0 && libc::sigismember(set.as_ptr(), libc::SIGPIPE) == 1 }
 }
 
-/// Takes the signal of this thread, if there is one: a program that ignores it gets none.
+/// Takes the signal, if there is one.
 fn take(pipe: &libc::sigset_t) {
     let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: a set and a time that are there; what the signal tells is not wanted.
@@ -95,9 +101,9 @@ mod tests {
         assert_eq!(status, 0, "a signal ended the child, or one was left");
     }
 
-    /// A signal that the program itself blocks and waits for is not taken from it.
-    #[test]
-    fn a_signal_that_waited_before_stays() {
+    /// Returns whether one signal waits, which the program blocks and has sent itself so, once the
+    /// library has met a pipe that nobody reads.
+    fn keeps_one(send: impl Fn()) -> bool {
         let children = children();
         let (reader, writer) = std::io::pipe().unwrap();
         let pipe = OpenFile::new(File::from(OwnedFd::from(writer)), true).unwrap();
@@ -106,10 +112,24 @@ mod tests {
         let status = children.find(|| {
             dies_of_the_signal();
             mask(libc::SIG_BLOCK, &only_pipe());
-            // SAFETY: a signal to this process, which blocks it.
-            unsafe { libc::raise(libc::SIGPIPE) };
-            is_refused(&pipe, &bytes) && is_pending()
+            send();
+            let is_kept = is_refused(&pipe, &bytes) && is_refused(&pipe, &bytes) && is_pending();
+            take(&only_pipe());
+            is_kept && !is_pending()
         });
-        assert_eq!(status, 0);
+        status == 0
+    }
+
+    /// Signals that the program itself blocks and waits for are not taken from it, nor doubled.
+    #[test]
+    fn a_signal_that_waited_before_stays() {
+        // SAFETY: a signal to the calling thread, which blocks it.
+        assert!(keeps_one(|| unsafe {
+            libc::raise(libc::SIGPIPE);
+        }));
+        // SAFETY: a signal to the calling process, whose only thread blocks it.
+        assert!(keeps_one(|| unsafe {
+            libc::kill(libc::getpid(), libc::SIGPIPE);
+        }));
     }
 }

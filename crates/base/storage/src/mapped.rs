@@ -122,9 +122,11 @@ impl Mapping {
             return None;
         }
         let mapping = Mapping { address, len, begin };
-        // SAFETY: the mapping is ours. A child that another thread makes meanwhile does not get it:
-        // nobody there would ever end it, and it would hold the file and its room on the device,
-        // also once the file is deleted. If the pages are not there now, the copy makes them.
+        // SAFETY: the mapping is ours. A child that another thread makes from now on does not get
+        // it: nobody there would ever end it, and it would hold the file and its room on the
+        // device, also once the file is deleted. (One that is made between `mmap` and this call
+        // does: the kernel offers no mapping that is so from its start.) If the pages are not there
+        // now, the copy makes them.
         unsafe {
             libc::madvise(address, len, libc::MADV_DONTFORK);
             libc::madvise(address, len, POPULATE_WRITE);

@@ -36,6 +36,13 @@ impl Data {
         let datatype = Datatype::predefined(mpi::MPI_BYTE).expect("MPI_BYTE is predefined").clone();
         Data { buffer: Buffer::EMPTY, datatype, count: 0, address: 0 }
     }
+
+    /// The elements from number `first` on, at most `most` of them.
+    pub(super) fn elements(&self, first: usize, most: usize) -> Data {
+        let (size, count) = (self.datatype.size(), most.min(self.count - first));
+        let buffer = self.buffer.part(first * size, count * size);
+        Data { buffer, datatype: self.datatype.clone(), count, address: self.address }
+    }
 }
 
 /// The program's part of a data representation (`MPI_Register_datarep`).

@@ -6,7 +6,7 @@
 
 use super::access::{Access, Moved};
 use super::hints::Choice;
-use super::representation::Direction;
+use super::representation::{Data, Direction};
 use super::view::View;
 use super::{File, counts};
 use crate::error::Result;
@@ -24,6 +24,8 @@ const LIST_BYTES_MAX: u64 = 64 << 20;
 /// copying instead. A call to a file system over a network costs more.
 const GAP_MAX: u64 = 4 << 10;
 const GAP_MAX_SHARED: u64 = 64 << 10;
+/// The most bytes that are converted at a time, unless an element has more.
+const CONVERTED_BYTES_MAX: usize = if cfg!(test) { 1000 } else { 16 << 20 };
 
 /// A run of bytes of the file, and its place in the memory of the access.
 #[derive(Clone, Copy)]
@@ -305,17 +307,39 @@ impl File {
             };
             return Ok(Moved { memory: moved, file: moved });
         }
-        let staged = Owned::stale(*bytes);
-        let file = Buffer::Contiguous(staged.lend());
-        match direction {
+        // In parts, since there may be no memory for a copy of all. Functions of the program get
+        // all elements at once.
+        let each = view.representation.bytes(&data.datatype)?;
+        let most = match view.representation.calls_program(*direction) {
+            true => data.count,
+            false => (CONVERTED_BYTES_MAX / each.max(1)).max(1),
+        };
+        let staged = Owned::stale((*bytes).min(most.saturating_mul(each)));
+        let mut all = Moved { memory: 0, file: 0 };
+        while all.file < *bytes {
+            let part = data.elements(all.file / each.max(1), most);
+            let file = staged.lend().part(0, staged.len().min(*bytes - all.file));
+            let moved = self.carry_out_converted(access, start + all.file as u64, &part, file)?;
+            all = Moved { memory: all.memory + moved.memory, file: all.file + moved.file };
+            if moved.file < file.len() {
+                break;
+            }
+        }
+        Ok(all)
+    }
+
+    /// Moves elements through memory that has room for them as they are in the file.
+    fn carry_out_converted(&self, access: &Access, start: u64, data: &Data, staged: Region) -> Result<Moved> {
+        let (view, file) = (&access.view, Buffer::Contiguous(staged));
+        match access.direction {
             Direction::Read => {
-                let read = self.read_stream(view, *start, &file)?;
-                let memory = view.representation.decode(staged.lend().part(0, read), data)?;
+                let read = self.read_stream(view, start, &file)?;
+                let memory = view.representation.decode(staged.part(0, read), data)?;
                 Ok(Moved { memory, file: read })
             }
             Direction::Write => {
-                view.representation.encode(data, staged.lend())?;
-                let written = self.write_stream(view, *start, &file)?;
+                view.representation.encode(data, staged)?;
+                let written = self.write_stream(view, start, &file)?;
                 Ok(Moved { memory: data.buffer.len(), file: written })
             }
         }

@@ -118,6 +118,36 @@ fn external32_lies_big_endian_in_the_file_and_ends_at_whole_elements() {
     assert_eq!(std::fs::read(folder.file()).unwrap(), expected);
 }
 
+/// Many times what is converted at once; the file ends within an element.
+#[test]
+fn a_long_access_in_external32_is_converted_in_parts() {
+    const COUNT: usize = 3001;
+    run(1, |world, fake| {
+        let disk = Arc::new(faults::unfailing());
+        let noted: Arc<dyn Disk> = disk.clone();
+        let file = faults::opened_on(fake, world, &noted, MPI_MODE_RDWR, &[]);
+        let long = Datatype::predefined(MPI_LONG).unwrap();
+        let pair = Arc::new(Datatype::contiguous(Form::Int, 2, long).unwrap());
+        let filetype = Arc::new(Datatype::resized(Form::Int, 0, 24, long).unwrap());
+        file.set_view(NewView::At(View::new(0, long, &filetype, b"external32", true)), Ok(None), fake)
+            .unwrap();
+        let values: Vec<u8> = (0..2 * COUNT as i64).flat_map(|i| (i - 9).to_le_bytes()).collect();
+        let owner = Owned::from(&values[..]);
+        let data =
+            Data { buffer: Buffer::Contiguous(owner.lend()), datatype: pair, count: COUNT, address: 0 };
+        assert_eq!(file.access(Direction::Write, Place::At(0), &data).unwrap(), values.len());
+        owner.lend().fill(0);
+        assert_eq!(file.access(Direction::Read, Place::At(0), &data).unwrap(), values.len());
+        assert_eq!(owner.lend().to_vec(), values);
+        // The last one lacks a byte in the file.
+        disk.set_size(disk.size().unwrap() - 1).unwrap();
+        owner.lend().fill(0);
+        let less = values.len() - 8;
+        assert_eq!(file.access(Direction::Read, Place::At(0), &data).unwrap(), less);
+        assert_eq!(owner.lend().part(0, less).to_vec(), values[..less]);
+    });
+}
+
 #[test]
 fn the_hints_of_the_first_process_count_for_all() {
     let folder = Folder::new("hints");

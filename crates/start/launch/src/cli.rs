@@ -129,10 +129,17 @@ fn stop_at(error: &clap::Error, words: &[OsString]) -> Stop {
         return Stop { code: 0, text: format!("{}\n", text.trim_end()) };
     }
     let first = text.lines().next().unwrap_or("").trim_start_matches("error: ");
+    let cause = match error.kind() {
+        ErrorKind::ValueValidation | ErrorKind::InvalidValue => {
+            "a mistyped value, or the option's value was left out and this is the next word"
+        }
+        ErrorKind::WrongNumberOfValues | ErrorKind::TooFewValues => "the option's value was left out",
+        _ => "a mistyped option, or one of another MPI's mpiexec",
+    };
     Stop::wrong(&Fault::new(
         "The command line is not understood.",
         as_typed(first, words),
-        "a mistyped option, or one of another MPI's mpiexec",
+        cause,
         format!("{}see mpiexec -help", did_you_mean(meant(error).as_deref())),
     ))
 }
@@ -176,6 +183,10 @@ pub fn read(arguments: Vec<OsString>) -> Result<Order, Stop> {
     if total > u64::from(RANKS_MAX) {
         return Err(too_many(total));
     }
+    let debug = debug::read(&options)?;
+    if let Some(debug) = &debug {
+        debug.ranks(total as u32)?;
+    }
     Ok(Order {
         hosts: placement.lay_out(&parts.iter().map(|part| part.count).collect::<Vec<_>>()),
         parts,
@@ -186,7 +197,7 @@ pub fn read(arguments: Vec<OsString>) -> Result<Order, Stop> {
         binding: orders.binding,
         outputs: output::read(&options)?,
         timeout: limit::read(&options, &variable)?,
-        debug: debug::read(&options)?,
+        debug,
         note: foreign::note(&options),
     })
 }
@@ -325,9 +336,14 @@ mod tests {
             "-frobnicate x",
             "-timeout 0 x",
             "a : -configfile f",
+            "-gdb 2 -n 2 a",
         ] {
             assert_eq!(order(line).unwrap_err().code, 2, "{line}");
         }
+        let cause = |line: &str| order(line).unwrap_err().text;
+        assert!(cause("-n x y").contains("cause: a mistyped value"), "{}", cause("-n x y"));
+        assert!(cause("-n").contains("value was left out"), "{}", cause("-n"));
+        assert!(cause("-frobnicate x").contains("cause: a mistyped option"), "{}", cause("-frobnicate x"));
     }
 
     #[test]

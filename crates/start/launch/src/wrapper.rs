@@ -136,6 +136,7 @@ enum Question {
     LibraryDirectories,
     Libraries,
     Version,
+    Help,
 }
 
 fn question(word: &str) -> Option<Question> {
@@ -149,6 +150,7 @@ fn question(word: &str) -> Option<Question> {
         "showme:libdirs" => Question::LibraryDirectories,
         "showme:libs" => Question::Libraries,
         "showme:version" => Question::Version,
+        "help" => Question::Help,
         _ => return None,
     })
 }
@@ -230,7 +232,32 @@ impl Call<'_> {
             Question::LibraryDirectories => self.prefix.lib().display().to_string(),
             Question::Libraries => self.language.libraries().join(" "),
             Question::Version => format!("Verbena {}", env!("CARGO_PKG_VERSION")),
+            Question::Help => self.help(),
         }
+    }
+
+    fn help(&self) -> String {
+        let (language, compiler) = (self.language, self.compiler.to_string_lossy());
+        let name = language.by("mpicc", "mpicxx", "mpifort");
+        let (option, variable) = (language.option(), language.variable());
+        let source = language.by("hello.c", "hello.cc", "hello.f90");
+        format!(
+            "Usage: {name} [options of the compiler] file...\n\
+             \n\
+             Runs {compiler} with the folders of mpi.h, of the Fortran modules and of the libraries, and\n\
+             with the libraries when it links. All other words go to the compiler.\n\
+             \n\
+             \x20 -show, --showme                       print the whole command line, and run nothing\n\
+             \x20 --showme:compile, -compile-info       print what is needed to compile\n\
+             \x20 --showme:link, -link-info             print what is needed to link\n\
+             \x20 --showme:incdirs, libdirs, libs       print folders and libraries by themselves\n\
+             \x20 --showme:version                      print the version of Verbena\n\
+             \x20 -{option:<36} use this compiler ({variable} does so too)\n\
+             \n\
+             Example: {name} -O2 -o hello {source}, then mpiexec -n 4 ./hello\n\
+             The compiler's own help: {compiler} --help. Manual page: man {name}",
+            option = format!("{option}COMPILER"),
+        )
     }
 }
 
@@ -284,6 +311,18 @@ mod tests {
         assert_eq!(run("-c x.c -o x.o"), "cc -c x.c -o x.o -I/p/include");
         assert_eq!(run("x.c -lm"), format!("cc x.c -lm -I/p/include {LINK}"));
         assert_eq!(run("--version"), "cc --version");
+    }
+
+    #[test]
+    fn help_is_the_wrapper_s_own() {
+        for word in ["-help", "--help"] {
+            let text = print(word);
+            assert!(text.starts_with("Usage: mpicc [options of the compiler] file...\n"), "{text}");
+            assert!(text.contains("\n  -cc=COMPILER ") && text.contains("VERBENA_CC"), "{text}");
+        }
+        assert_eq!(run("--help=optimizers"), "cc --help=optimizers", "the compiler's own");
+        let Task::Print(text) = of(Language::Fortran, None, "--help") else { panic!("ran") };
+        assert!(text.contains("Usage: mpifort ") && text.contains("Runs gfortran "), "{text}");
     }
 
     #[test]

@@ -68,9 +68,9 @@ pub(super) fn page(root: &Path) -> Result<String> {
             out,
             "\n## {heading}\n\n| what failed | likely cause | what to do |\n| --- | --- | --- |"
         );
-        for Message { what, cause, remedy } in &all {
-            let _ = writeln!(out, "| {} | {} | {} |", shown(what), shown(cause), shown(remedy));
-        }
+        all.iter().flat_map(rows).for_each(|row| {
+            let _ = writeln!(out, "{row}");
+        });
     }
     Ok(out)
 }
@@ -92,6 +92,19 @@ fn collect(folder: &Path, all: &mut BTreeSet<Message>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The most causes that share a cell; more have a row each.
+const CAUSES_MAX: usize = 3;
+
+/// The rows of a message.
+fn rows(message: &Message) -> Vec<String> {
+    let Message { what, cause, remedy } = message;
+    let row = |cause: &[String]| format!("| {} | {} | {} |", shown(what), shown(cause), shown(remedy));
+    match cause.len() > CAUSES_MAX {
+        true => cause.chunks(1).map(row).collect(),
+        false => vec![row(cause)],
+    }
 }
 
 /// The order of the page: by the first word that is no value.
@@ -127,6 +140,9 @@ mod tests {
         }
         assert!(page.lines().filter(|line| line.starts_with("| ")).count() > 250, "{page}");
         assert!(!page.contains("|  |"), "no cell is empty");
+        let killed =
+            "\n| Rank … was killed by signal … (…); the job is ended. | the kernel was out of memory";
+        assert!(page.contains(killed), "a row for each cause");
     }
 
     #[test]

@@ -147,9 +147,10 @@ fn a_terminal_that_cannot_be_opened_ends_the_job() {
 
 #[test]
 fn ranks_that_are_not_there_are_refused() {
-    let outcome = run(&["--gdb", "5", "--terminal", "true", "-n", "2", "true"]);
-    assert_eq!(outcome.code, Some(127), "{outcome:?}");
+    let outcome = run(&["--gdb", "7", "-n", "1", "true"]);
+    assert_eq!(outcome.code, Some(2), "{outcome:?}");
     assert!(outcome.err.contains("There are no such ranks to debug"), "{outcome:?}");
+    assert!(outcome.err.contains("--gdb names rank 7, the job has 1"), "{outcome:?}");
 }
 
 /// The message about a crash names the core file, if the kernel puts it into the rank's directory.

@@ -10,6 +10,7 @@ pub mod apps;
 pub mod book;
 pub mod cable;
 pub mod conformance;
+pub mod gpu;
 pub mod memory;
 pub mod peers;
 pub mod room;

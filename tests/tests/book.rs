@@ -173,7 +173,7 @@ const MISSPELT: &str = "VERBENA_CHANELS";
 fn every_setting_that_a_page_names_exists() {
     let known: BTreeSet<&str> = verbena_settings::all()
         .map(|setting| setting.about.name)
-        .chain(verbena_settings::table::OTHERS.iter().copied())
+        .chain(verbena_settings::OTHERS.iter().copied())
         .collect();
     let mut named = 0;
     let is_meant = |word: &str| word.starts_with("VERBENA_") && word != MISSPELT;

@@ -24,17 +24,20 @@
 //! | module | job |
 //! | --- | --- |
 //! | [`table`] | the settings |
+//! | [`others`] | variables that begin as theirs and are none |
 //! | [`kinds`] | their types |
 //! | [`setting`] | what all types have in common: reading, checking, setting |
 //! | [`load`] | the environment and the file |
 
 mod kinds;
 mod load;
+pub mod others;
 mod setting;
 pub mod table;
 
 pub use kinds::{Automatic, Choice, Flag, Names, Number, Text};
 pub use load::{Loaded, card, load, load_from, unlike};
+pub use others::{LAUNCHER_PID, OTHERS};
 pub use setting::{AUTOMATIC, About, Category, Kind, Origin, Scope, Setting, Unit, When, freeze, is_frozen};
 pub use table::*;
 

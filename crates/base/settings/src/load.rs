@@ -2,8 +2,9 @@
 //!
 //! The environment goes before the file. An empty variable counts as not set.
 
+use crate::others::OTHERS;
 use crate::setting::{Origin, Scope, Setting};
-use crate::table::{self, OTHERS};
+use crate::table;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use verbena_fault::Fault;

@@ -366,6 +366,10 @@ settings! {
     /// and so do collectives that move elements of different sorts (those that reduce fail in any
     /// case, and those of different sizes); every call then takes the general way
     CHECK_TYPES: Flag(false), Engine, None, Job, Start, "MPI-5.0, 3.3.1";
+    /// whether calls fail with MPI_ERR_BUFFER, rather than crash, if a buffer lies in the memory of
+    /// a GPU: auto, if the program had loaded the library of a GPU (CUDA, HIP, Level Zero) before
+    /// it initialised MPI; every call then takes the general way, and looks at its buffers
+    CHECK_BUFFERS: Choice(&["auto", "always", "never"], 0), Engine, None, Process, Start, "";
 
     /// a thread of the library makes progress while the program computes; every call then takes
     /// locks
@@ -458,41 +462,6 @@ settings! {
     /// the installation that mpicc compiles and links against
     PREFIX: Text("the installation that mpicc lies in"), Compiler, None, Process, Start, "";
 }
-
-/// The variable with the process id of the `mpiexec` that started this rank, or of its agent on
-/// this host. That process is the parent of each rank and an ancestor of all that a rank starts.
-pub const LAUNCHER_PID: &str = "VERBENA_LAUNCHER_PID";
-
-/// Variables that begin with `VERBENA_` and are no settings: what `mpiexec` tells the ranks, and
-/// what the project's own tests read.
-pub const OTHERS: &[&str] = &[
-    "VERBENA_JOB",
-    "VERBENA_LOCAL_RANKS",
-    "VERBENA_STATUS",
-    LAUNCHER_PID,
-    "VERBENA_PMI_SOCKET",
-    "VERBENA_APPNUM",
-    "VERBENA_PARENT",
-    "VERBENA_UNIVERSE_SIZE",
-    "VERBENA_LOCAL_RANK",
-    "VERBENA_LOCAL_SIZE",
-    "VERBENA_SIM_FIRST",
-    "VERBENA_SIM_SEED",
-    "VERBENA_SIM_SEEDS",
-    "VERBENA_CUTS",
-    "VERBENA_STAGE",
-    "VERBENA_VENV",
-    "VERBENA_STOCK_VENV",
-    "VERBENA_STOCK_RANKS",
-    "VERBENA_NODES_MODULES",
-    "VERBENA_NODES_RANKS",
-    "VERBENA_NODES_WIRE",
-    "VERBENA_NODES_CHANNELS",
-    "VERBENA_MPICH",
-    "VERBENA_OPENMPI",
-    "VERBENA_NO_SKIP",
-    "VERBENA_BENCH_FOLDER",
-];
 
 /// The settings, in the order of the table.
 pub fn all() -> impl Iterator<Item = &'static Setting> {

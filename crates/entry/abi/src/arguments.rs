@@ -23,6 +23,9 @@ pub enum Value {
 /// An argument: its name, its type as the source writes it, and its value.
 pub type Argument = (&'static str, &'static str, Value);
 
+/// The name and the type of each parameter of a function, as the source writes them.
+pub type Parameters = &'static [(&'static str, &'static str)];
+
 /// A type that arguments have.
 pub trait Shown {
     /// The value for a message.

@@ -17,7 +17,7 @@ macro_rules! entry {
     ($mpi:ident $pmpi:ident($($name:ident: $type:ty),*) $owner:expr => { $($body:tt)* }) => {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $pmpi($($name: $type),*) -> std::ffi::c_int {
-            traced! { $mpi $pmpi($($name),*) }
+            watched! { $mpi $pmpi($($name: $type),*) }
             checked! { $mpi($($name: $type),*) $owner => { $($body)* } }
         }
 
@@ -56,21 +56,25 @@ macro_rules! jump {
     };
 }
 
-/// Makes the call under the eyes of the trace, if there is one. Untraced calls pay one branch, off
-/// the fast paths.
-macro_rules! traced {
-    ($mpi:ident $function:ident($($name:ident),*)) => {
-        if verbena_channel::trace::is_on()
-            && let Some(call) = $crate::traced::Made::begin(
+/// Makes the call under the eyes of those who watch it, if anybody does. Other calls pay one
+/// branch, off the fast paths.
+macro_rules! watched {
+    ($mpi:ident $function:ident($($name:ident: $type:ty),*)) => {
+        if $crate::state::is_watched() {
+            match $crate::watched::call(
                 stringify!($mpi),
-                stringify!($($name)*),
+                &[$((stringify!($name), stringify!($type))),*],
                 &[$($crate::arguments::Shown::shown(&$name)),*],
-            )
-        {
-            // SAFETY: the program's own call.
-            let code = unsafe { $function($($name),*) };
-            call.end(code);
-            return code;
+            ) {
+                Ok(None) => (),
+                Ok(Some(call)) => {
+                    // SAFETY: the program's own call.
+                    let code = unsafe { $function($($name),*) };
+                    call.end(code);
+                    return code;
+                }
+                Err(code) => return code,
+            }
         }
     };
 }
@@ -81,7 +85,7 @@ macro_rules! general {
         #[cold]
         #[inline(never)]
         unsafe extern "C" fn general($($name: $type),*) -> std::ffi::c_int {
-            traced! { $mpi general($($name),*) }
+            watched! { $mpi general($($name: $type),*) }
             verbena_channel::trace::enter();
             let code = checked! { $mpi($($name: $type),*) $owner => { $($body)* } };
             verbena_channel::trace::leave(stringify!($mpi));

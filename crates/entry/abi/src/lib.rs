@@ -22,6 +22,7 @@ pub mod entries;
 pub mod generated;
 pub mod fast_path;
 mod frames;
+mod gpu;
 pub mod handles;
 mod host;
 mod info_env;
@@ -43,6 +44,7 @@ pub mod tool;
 mod traced;
 mod unreceived;
 mod watch;
+mod watched;
 mod whereabouts;
 
 pub use generated::types::*;

@@ -8,7 +8,9 @@
 use crate::handles::{COMMS, FILES, WINS};
 use crate::owner::{Owner, on_comm};
 use crate::tool::clock_ns;
-use crate::{alone, crash, news, panic, progress_thread, state, survival, unreceived, watch, whereabouts};
+use crate::{
+    alone, crash, gpu, news, panic, progress_thread, state, survival, unreceived, watch, whereabouts,
+};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use verbena_channel::{Peer, trace};
@@ -36,7 +38,10 @@ pub fn enter(thread_level: i32) -> Result<()> {
     let mut users = USERS.lock().unwrap();
     let is_new = state::try_process().is_none();
     if is_new {
+        let has_gpu = gpu::is_loaded();
         make_process()?;
+        gpu::decide(has_gpu);
+        state::set_watched(trace::is_on() || gpu::is_wanted());
     }
     // The settings are known only now.
     crash::explain(watch::place());

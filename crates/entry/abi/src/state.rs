@@ -8,9 +8,8 @@
 
 use std::ffi::c_int;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicU32, Ordering};
 use std::thread::ThreadId;
-use verbena_channel::trace;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Error, Process, Result};
 use verbena_waiting::lock::{SingleThread, is_shared};
@@ -30,9 +29,11 @@ pub enum World {
 static PROCESS: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
 /// The process while calls that communicate are allowed, else null.
 static OPEN: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
-/// Like `OPEN`, but also null if several threads may be in MPI, or messages are traced or say their
-/// types. So a fast path needs one look.
+/// Like `OPEN`, but also null if several threads may be in MPI, if calls are watched, or if
+/// messages say their types. So a fast path needs one look.
 static FAST_PATH: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
+/// True if calls are watched ([`crate::watched`]).
+static WATCHED: AtomicBool = AtomicBool::new(false);
 /// The number of the system's process that made [`PROCESS`], 0 before.
 static PID: AtomicU32 = AtomicU32::new(0);
 static WORLD: AtomicU8 = AtomicU8::new(World::Before as u8);
@@ -83,6 +84,17 @@ pub fn process() -> &'static Process {
     try_process().expect("no call gets here before initialisation")
 }
 
+/// Returns whether calls are watched.
+#[inline(always)]
+pub fn is_watched() -> bool {
+    WATCHED.load(Ordering::Relaxed)
+}
+
+/// Lets calls be watched, or not, from the next [`set_open`] on.
+pub fn set_watched(is_watched: bool) {
+    WATCHED.store(is_watched, Ordering::Relaxed);
+}
+
 /// Opens (or closes) the library to calls that communicate: done by the first initialisation and
 /// the last finalisation of the world model and sessions.
 pub fn set_open(open: bool) {
@@ -90,7 +102,7 @@ pub fn set_open(open: bool) {
     OPEN.store(process, Ordering::Release);
     // Threads come to share before the library is opened to them, never after. One of a session
     // that was opened before may be inside with the old value.
-    let open_to_fast_path = if is_shared() || trace::is_on() || verbena_settings::CHECK_TYPES.get() {
+    let open_to_fast_path = if is_shared() || is_watched() || verbena_settings::CHECK_TYPES.get() {
         std::ptr::null_mut()
     } else {
         process

@@ -1,7 +1,7 @@
 //! The calls of a traced program (`VERBENA_TRACE`): each entry point comes here first, with its
 //! arguments by name, and is then called once more for its work.
 
-use crate::arguments::Value;
+use crate::arguments::{Parameters, Value};
 use crate::handles::{COMMS, DATATYPES, FILES, WINS};
 use crate::state;
 use std::borrow::Cow;
@@ -15,8 +15,8 @@ use verbena_mpi::generated::constants as mpi;
 struct Arguments<'a> {
     /// The name of the function: one that ends in `_c` has large counts.
     function: &'static str,
-    /// The names of the arguments in the standard, in order, with spaces between them.
-    names: &'static str,
+    /// The parameters, in order.
+    parameters: Parameters,
     /// The values of the arguments.
     values: &'a [Value],
 }
@@ -47,9 +47,9 @@ impl Made {
     /// part.
     #[cold]
     #[inline(never)]
-    pub(crate) fn begin(function: &'static str, names: &'static str, values: &[Value]) -> Option<Made> {
+    pub(crate) fn begin(function: &'static str, parameters: Parameters, values: &[Value]) -> Option<Made> {
         let under_way = UnderWay::begin()?;
-        let arguments = Arguments { function, names, values };
+        let arguments = Arguments { function, parameters, values };
         // Looked at before the call, which may free them.
         let object = arguments.object();
         let size = object.as_ref().map_or(0, |object| object.size);
@@ -83,7 +83,7 @@ impl Made {
 impl Arguments<'_> {
     /// Returns the argument of this name.
     fn value(self, name: &str) -> Option<Value> {
-        let place = self.names.split_whitespace().position(|its| its == name)?;
+        let place = self.parameters.iter().position(|(its, _)| *its == name)?;
         self.values.get(place).copied()
     }
 
@@ -188,22 +188,24 @@ mod tests {
     use crate::arguments::Shown;
 
     /// The arguments of a function.
-    fn given<'a>(function: &'static str, names: &'static str, values: &'a [Value]) -> Arguments<'a> {
-        Arguments { function, names, values }
+    fn given<'a>(function: &'static str, parameters: Parameters, values: &'a [Value]) -> Arguments<'a> {
+        Arguments { function, parameters, values }
     }
 
     #[test]
     fn a_call_is_described_by_the_names_of_its_arguments() {
         let values = [3_i32.shown(), mpi::MPI_INT.shown(), 1_i32.shown(), 7_i32.shown()];
-        let arguments = given("MPI_Send", "count datatype dest tag", &values);
+        let send: Parameters = &[("count", ""), ("datatype", ""), ("dest", ""), ("tag", "")];
+        let arguments = given("MPI_Send", send, &values);
         assert_eq!(arguments.bytes(0), 12);
         assert_eq!((arguments.first(&PEERS), arguments.first(&TAGS)), (Some(1), Some(7)));
         let values = [5_i64.shown(), mpi::MPI_DOUBLE.shown(), 9_i64.shown()];
-        let large = given("MPI_Allgather_c", "sendcount sendtype recvcount", &values);
+        let gather: Parameters = &[("sendcount", ""), ("sendtype", ""), ("recvcount", "")];
+        let large = given("MPI_Allgather_c", gather, &values);
         assert_eq!((large.bytes(0), large.first(&PEERS)), (40, None));
         // A count that is written is none that moves.
         let values = [std::ptr::null_mut::<c_int>().shown(), mpi::MPI_INT.shown()];
-        assert_eq!(given("MPI_Get_count", "count datatype", &values).bytes(0), 0);
+        assert_eq!(given("MPI_Get_count", &send[..2], &values).bytes(0), 0);
     }
 
     #[test]
@@ -213,7 +215,7 @@ mod tests {
         let in_place = Value::Address(mpi::MPI_IN_PLACE);
         let bytes = |function: &'static str, buffer: Value, counts: Value| {
             let values = [buffer, counts, mpi::MPI_INT.shown()];
-            given(function, "sendbuf sendcounts sendtype", &values).bytes(3)
+            given(function, &[("sendbuf", ""), ("sendcounts", ""), ("sendtype", "")], &values).bytes(3)
         };
         assert_eq!(bytes("MPI_Alltoallv", buffer, counts.as_ptr().shown()), 24);
         assert_eq!(bytes("MPI_Alltoallv_c", buffer, large.as_ptr().shown()), 24);
@@ -223,9 +225,9 @@ mod tests {
 
     #[test]
     fn a_call_within_a_call_is_a_part_of_it() {
-        let outer = Made::begin("MPI_Barrier", "", &[]).expect("the first");
-        assert!(Made::begin("MPI_Comm_rank", "", &[]).is_none());
+        let outer = Made::begin("MPI_Barrier", &[], &[]).expect("the first");
+        assert!(Made::begin("MPI_Comm_rank", &[], &[]).is_none());
         outer.end(0);
-        assert!(Made::begin("MPI_Comm_rank", "", &[]).is_some());
+        assert!(Made::begin("MPI_Comm_rank", &[], &[]).is_some());
     }
 }

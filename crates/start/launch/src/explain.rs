@@ -161,7 +161,8 @@ fn hint(signal: i32, is_of_buffer: bool) -> (&'static str, &'static str) {
         libc::SIGSEGV if is_of_buffer => (
             "a buffer that the program gave to the call is no memory that a processor may read or write: it is too \
              short, was freed, lies at a wrong address, or in the memory of a GPU, which this library does not take",
-            "look at buffer, count and datatype of the call; copy what lies in a GPU's memory to the host first",
+            "look at buffer, count and datatype of the call; copy what lies in a GPU's memory to the host first \
+             (with VERBENA_CHECK_BUFFERS=always such a buffer is an error of the call)",
         ),
         libc::SIGFPE => (
             "an error in the program: an integer was divided by zero, or the quotient has no place in its type",

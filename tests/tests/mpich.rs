@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use verbena_faces::FINGERPRINT;
+use verbena_tests::gpu::driver;
 use verbena_tests::peers::{INTEL, MPICH, Peer};
 use verbena_tests::sources::unpacked;
 use verbena_tests::{Ended, Job, build_dir, compile, job, staged, top};
@@ -61,6 +62,13 @@ fn programs_built_with_mpich_s_header() {
     for name in names {
         runs(MPICH, name, &[2, 4]);
     }
+}
+
+#[test]
+fn a_buffer_in_the_memory_of_a_gpu_is_an_error_in_mpich_s_abi_too() {
+    let program = built_by(MPICH, "gpu_buffers");
+    let ended = on_ours(2, &program).arg(driver()).arg("early").run().ok();
+    assert!(ended.stdout.contains("gpu_buffers: ok with 2 ranks"), "{ended:?}");
 }
 
 /// Lists of strings, infos and error codes cross the border of the two ABIs.
@@ -152,4 +160,31 @@ fn debian_s_netpipe_finds_every_byte_intact() {
     let text = ended.stdout + &ended.stderr;
     assert!(text.contains("Integrity check passed"), "{text}");
     assert!(!text.contains("Integrity check failed"), "{text}");
+}
+
+/// The libraries of a Debian package, unpacked.
+fn libraries(package: &str) -> PathBuf {
+    unpacked(package).join("usr/lib/x86_64-linux-gnu")
+}
+
+/// HDF5 as Debian built it for MPICH: it asks for `libmpich.so.12`.
+#[test]
+fn debian_s_hdf5_for_mpich_writes_and_reads_together() {
+    let needed = ["libhdf5-mpich-103-1", "libsz2", "libaec0"].map(libraries);
+    let library = needed[0].join("libhdf5_mpich.so.103").display().to_string();
+    let hdf5 = format!("-I{}", unpacked("libhdf5-mpich-dev").join("usr/include/hdf5/mpich").display());
+    let mpi = format!("-I{}", MPICH.file("include/mpi.h").parent().expect("a folder").display());
+    let link = ["-Wl,--allow-shlib-undefined", "-Wno-error"];
+    let (out, source) = (build_dir().join("hdf5_together"), top().join("tests/programs/hdf5_together.c"));
+    let with = MPICH.file("lib/libmpi.so.12").display().to_string();
+    compile(Path::new("cc"), &source, &out, &[&mpi, &hdf5, &library, &with, link[0], link[1]]);
+    let ours = staged("lib/libmpi.so.12");
+    let folders = [&[ours.parent().expect("a folder").to_owned()], &needed[..]].concat();
+    let path = std::env::join_paths(folders).expect("no colon in a name");
+    for ranks in [1, 2, 4] {
+        let file = build_dir().join(format!("together-{ranks}.h5"));
+        let ended = job(ranks, &out).arg(file).env("LD_LIBRARY_PATH", &path).run().ok();
+        assert!(ended.stdout.contains(&format!("hdf5_together: ok with {ranks} ranks")), "{ended:?}");
+        assert!(ended.stdout.contains("library: Verbena"), "{ended:?}");
+    }
 }

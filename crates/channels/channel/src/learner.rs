@@ -170,7 +170,7 @@ impl<const WAYS: usize> Class<WAYS> {
     }
 
     fn next_series(&mut self, estimate: usize) -> (usize, u32) {
-        if let Some(way) = self.to_be_known(estimate) {
+        if let Some(way) = self.next_unknown(estimate) {
             return (way, self.series_messages);
         }
         let costs = self.costs().expect("all ways are known");
@@ -199,7 +199,7 @@ impl<const WAYS: usize> Class<WAYS> {
 
     /// The way to be tried next, before the best is taken: the first of which too little is known,
     /// then any that may be the best and has not its share of series yet.
-    fn to_be_known(&self, estimate: usize) -> Option<usize> {
+    fn next_unknown(&self, estimate: usize) -> Option<usize> {
         let turn = |at| (estimate + at) % WAYS;
         if self.known_since.is_some() {
             return None;

@@ -189,7 +189,7 @@ impl<A: Adapter> RcChannel<A> {
             set: PollingSet::new(settings.order),
             taken: None,
             memory: memory::Memory::new(&settings),
-            learner: (settings.learn && limits.mixes).then(|| Box::default()),
+            learner: (settings.learn && limits.mixes).then(Box::default),
             paths: (settings.path_series > 0).then(|| Box::new(paths::Paths::new(settings.path_series))),
             rings_in: 0,
             rings_out: 0,

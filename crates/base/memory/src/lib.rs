@@ -16,6 +16,7 @@
 //! | [`elements`] | elements of a datatype in memory, by number |
 //! | [`copy`] | a contiguous copy, with the stores that suit its size |
 //! | [`scratch`] | temporary memory of one operation |
+//! | [`vacant`](mod@vacant) | tables of boxes, most of them not there |
 //! | `owned` | memory of the library's own, which lends regions |
 //! | `values` | plain values in regions, and loops over them |
 //! | `vectors` | a copy of some kilobytes with wide registers |
@@ -27,6 +28,7 @@ pub mod elements;
 pub mod layout;
 mod owned;
 pub mod scratch;
+pub mod vacant;
 mod values;
 mod vectors;
 

@@ -7,6 +7,7 @@ use std::time::Instant;
 use verbena_channel::Peer;
 use verbena_channel::packet::Header;
 use verbena_fault::Fault;
+use verbena_memory::vacant::vacant;
 
 /// The answers, a second or more apart, until packets that a peer lacks count as lost: it may take
 /// messages out of order.
@@ -137,15 +138,14 @@ impl Link {
 /// All peers.
 pub(crate) struct Links {
     contacts: Vec<Option<Contact>>,
-    links: Vec<Option<Box<Link>>>,
+    links: Box<[Option<Box<Link>>]>,
     met: Vec<Peer>,
 }
 
 impl Links {
     /// Peers with these cards, none of them met.
     pub(crate) fn new(contacts: Vec<Option<Contact>>) -> Links {
-        let links = contacts.iter().map(|_| None).collect();
-        Links { contacts, links, met: Vec::new() }
+        Links { links: vacant(contacts.len()), contacts, met: Vec::new() }
     }
 
     /// The card by which a peer is reached.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{Cost, Peer, Reach};
 use verbena_fault::Fault;
+use verbena_memory::vacant::vacant;
 use verbena_wires::{Lane, Wire};
 
 /// The record of the channels that have lost a peer.
@@ -289,15 +290,16 @@ impl PeerState {
     }
 }
 
-/// All peers: a pointer each; the state is made when they are met.
+/// All peers: the state is made when they are met. Until the first is, they take no memory; then a
+/// pointer each, of which those take memory that lie beside one of a peer that was met.
 pub(crate) struct Peers {
-    slots: Vec<Option<Box<PeerState>>>,
+    slots: Box<[Option<Box<PeerState>>]>,
     size: u32,
 }
 
 impl Peers {
     pub(crate) fn new(size: u32) -> Peers {
-        Peers { slots: Vec::new(), size }
+        Peers { slots: Box::default(), size }
     }
 
     /// Allows numbers below this one.
@@ -347,7 +349,12 @@ impl Peers {
             return None;
         }
         if self.slots.len() <= peer as usize {
-            self.slots.resize_with(peer as usize + 1, || None);
+            let met = std::mem::replace(&mut self.slots, vacant(self.size as usize));
+            self.slots.iter_mut().zip(met).for_each(|(slot, state)| {
+                if state.is_some() {
+                    *slot = state;
+                }
+            });
         }
         self.slots[peer as usize] = Some(Box::new(PeerState::new()));
         Some(())

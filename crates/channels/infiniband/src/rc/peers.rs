@@ -19,6 +19,7 @@ use crate::hello::Asking;
 use verbena_channel::Peer;
 use verbena_channel::packet::Header;
 use verbena_fault::Fault;
+use verbena_memory::vacant::vacant;
 
 /// The progress of a connection.
 #[derive(Debug)]
@@ -197,7 +198,7 @@ impl<D> Connection<D> {
 /// The state of all peers.
 pub(super) struct Peers<D> {
     cards: Vec<Option<Address>>,
-    connections: Vec<Option<Box<Connection<D>>>>,
+    connections: Box<[Option<Box<Connection<D>>>]>,
     /// True while nobody has spoken.
     all_silent: bool,
 }
@@ -205,8 +206,7 @@ pub(super) struct Peers<D> {
 impl<D> Peers<D> {
     /// Makes the peers with these cards, none of which has spoken.
     pub(super) fn new(cards: Vec<Option<Address>>) -> Peers<D> {
-        let connections = std::iter::repeat_with(|| None).take(cards.len()).collect();
-        Peers { cards, connections, all_silent: true }
+        Peers { connections: vacant(cards.len()), cards, all_silent: true }
     }
 
     /// Returns the bytes of state for a peer that never spoke.

@@ -9,6 +9,7 @@ use crate::reliable::{Link, NEVER, Rules, distance};
 use verbena_channel::Peer;
 use verbena_channel::packet::Header;
 use verbena_fault::Fault;
+use verbena_memory::vacant::vacant;
 
 /// A peer that spoke or was spoken to.
 #[derive(Debug)]
@@ -122,14 +123,13 @@ pub(super) fn fragment_bytes(datagram_bytes: usize) -> u16 {
 #[derive(Debug)]
 pub(super) struct Peers {
     cards: Vec<Option<Card>>,
-    partners: Vec<Option<Box<Partner>>>,
+    partners: Box<[Option<Box<Partner>>]>,
 }
 
 impl Peers {
     /// Makes the peers with these cards, none of which has spoken.
     pub(super) fn new(cards: Vec<Option<Card>>) -> Peers {
-        let partners = std::iter::repeat_with(|| None).take(cards.len()).collect();
-        Peers { cards, partners }
+        Peers { partners: vacant(cards.len()), cards }
     }
 
     /// Returns the bytes of state for a peer that never spoke.

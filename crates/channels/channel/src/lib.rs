@@ -199,6 +199,11 @@ pub trait Channel: Send {
     /// first call for a peer; the first may try the feature for real.
     fn reach(&mut self, peer: Peer) -> Option<Reach>;
 
+    /// The processes that it may reach, if it knows them without asking for each of the job.
+    fn near(&self) -> Option<&[Peer]> {
+        None
+    }
+
     /// Sends one packet. On `Full` nothing happened.
     fn send(&mut self, peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError>;
 

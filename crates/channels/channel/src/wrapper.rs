@@ -124,6 +124,10 @@ impl<I: DerefMut<Target = dyn Channel> + Send, T: Tap> Channel for Wrapper<I, T>
         self.inner.reach(peer)
     }
 
+    fn near(&self) -> Option<&[Peer]> {
+        self.inner.near()
+    }
+
     fn is_quiet(&mut self) -> bool {
         self.inner.is_quiet()
     }

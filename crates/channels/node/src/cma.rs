@@ -15,6 +15,7 @@ mod tracer;
 
 use card::Card;
 use copy::Verb;
+use std::collections::BTreeMap;
 use std::io::Error;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -80,7 +81,8 @@ impl CmaOpening {
     }
 
     fn connect_cma(self, cards: &[Option<Vec<u8>>]) -> CmaChannel {
-        let ways = (0..).zip(cards).map(|(peer, bytes)| self.way(peer, bytes.as_deref())).collect();
+        let ways = (0..).zip(cards).map(|(peer, bytes)| (peer, self.way(peer, bytes.as_deref())));
+        let ways = ways.filter(|(_, way)| !matches!(way, Way::Elsewhere)).collect();
         CmaChannel { me: self.me, ways, _probes: self.probes }
     }
 
@@ -113,10 +115,13 @@ impl Opening for CmaOpening {
 #[derive(Debug)]
 pub struct CmaChannel {
     me: Peer,
-    ways: Vec<Way>,
+    ways: Ways,
     /// The words that others probe as long as the channel lives.
     _probes: Box<Probes>,
 }
+
+/// The ways to the processes of the node, but for this one. Those of a large job are elsewhere.
+type Ways = BTreeMap<Peer, Way>;
 
 /// The state of the way to one process's memory.
 #[derive(Clone, Debug)]
@@ -136,7 +141,7 @@ enum Way {
 
 impl CmaChannel {
     fn way(&mut self, peer: Peer) -> &Way {
-        let Some(way) = self.ways.get_mut(peer as usize) else { return &Way::Elsewhere };
+        let Some(way) = self.ways.get_mut(&peer) else { return &Way::Elsewhere };
         if let Way::Untried(card) = way {
             *way = probe(card);
         }
@@ -162,13 +167,13 @@ impl CmaChannel {
     /// Ends the way to this peer: a permission that was taken back will not return.
     fn failed(&mut self, verb: Verb, peer: Peer, len: usize, error: &Error) -> Fault {
         if matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOSYS | libc::EACCES)) {
-            self.ways[peer as usize] = Way::Refused(format!("refused later: {}", reason(error)));
+            self.ways.insert(peer, Way::Refused(format!("refused later: {}", reason(error))));
         }
         failed(verb, peer, self.me, len, error)
     }
 
     fn not_offered(&self, verb: Verb, peer: Peer) -> Fault {
-        let cause = match self.ways.get(peer as usize) {
+        let cause = match self.ways.get(&peer) {
             Some(Way::Refused(why)) => why.clone(),
             _ => "the process is on another node, or only the other direction works".into(),
         };
@@ -272,7 +277,7 @@ impl Channel for CmaChannel {
 
     fn report(&self) -> Report {
         let word = |works: bool| if works { "yes" } else { "no" };
-        let say = |(peer, way): (u32, &Way)| match way {
+        let say = |(peer, way): (&Peer, &Way)| match way {
             Way::Elsewhere => None,
             Way::Untried(_) => Some(format!("process {peer}: not tried yet")),
             Way::Tried { read, write, .. } => {
@@ -280,7 +285,7 @@ impl Channel for CmaChannel {
             }
             Way::Refused(why) => Some(format!("process {peer}: refused: {why}")),
         };
-        Report { findings: (0..).zip(&self.ways).filter_map(say).collect(), absence: None }
+        Report { findings: self.ways.iter().filter_map(say).collect(), absence: None }
     }
 
     fn remote_memory(&mut self) -> Option<&mut dyn RemoteMemory> {

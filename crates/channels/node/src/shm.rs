@@ -77,7 +77,7 @@ pub struct ShmChannel {
     me: u32,
     /// The ranks of the node as processes of the job.
     peers: Vec<Peer>,
-    /// For each process of the job, the way to it.
+    /// For each of them, the way to it.
     links: Vec<Link>,
     inbox: Inbox,
     packet_bytes_max: usize,
@@ -93,10 +93,10 @@ pub struct ShmChannel {
     arms: u32,
 }
 
-/// The way to a process of the job.
+/// The way to a process of the node.
 #[derive(Debug)]
 enum Link {
-    /// On another node, or this process itself.
+    /// This process itself.
     None,
     /// On this node; no packet was sent yet.
     Idle(u32),
@@ -107,7 +107,7 @@ enum Link {
 }
 
 impl ShmChannel {
-    fn new(memory: Memory, me: u32, peers: Vec<Peer>, load: Load, job_size: usize) -> ShmChannel {
+    fn new(memory: Memory, me: u32, peers: Vec<Peer>, load: Load) -> ShmChannel {
         let fence_always = bell::register().is_err();
         let control = memory.control;
         let heap = memory.heap.map(|heap| NodeHeap::new(heap, &control, me, &peers, fence_always));
@@ -116,10 +116,8 @@ impl ShmChannel {
         if fence_always || load.oversubscribed() {
             control.words(me).bell.ask_for_fences();
         }
-        let mut links: Vec<Link> = (0..job_size).map(|_| Link::None).collect();
-        for (rank, &peer) in (0u32..).zip(&peers).filter(|&(rank, _)| rank != me) {
-            links[peer as usize] = Link::Idle(rank);
-        }
+        let link = |rank| if rank == me { Link::None } else { Link::Idle(rank) };
+        let links = (0..peers.len() as u32).map(link).collect();
         let words = MappedRankWords { control: control.clone(), rank: me };
         let waiter = Arc::new(Sleeper::new(words, &load));
         let ring_bytes = 1 << control.measures().ring_log2;
@@ -150,16 +148,26 @@ impl ShmChannel {
     /// Hands out the sending end towards `peer`, if there can be one: packets to that peer then go
     /// through it and no longer through [`Channel::send`].
     pub fn lend(&mut self, peer: Peer) -> Option<Lane> {
-        if let Some(&Link::Idle(to)) = self.links.get(peer as usize) {
+        let at = self.place(peer)?;
+        if let Link::Idle(to) = self.links[at] {
             self.open(peer, to);
         }
-        let link = self.links.get_mut(peer as usize).filter(|link| matches!(link, Link::Open(_)))?;
+        let link = self.links.get_mut(at).filter(|link| matches!(link, Link::Open(_)))?;
         let Link::Open(lane) = link else { return None };
         let ring = lane.ring();
         match std::mem::replace(link, Link::Lent(ring)) {
             Link::Open(lane) => Some(lane),
             _ => None,
         }
+    }
+
+    /// The place of a process among those of the node; `None` for one of another.
+    fn place(&self, peer: Peer) -> Option<usize> {
+        self.peers.binary_search(&peer).ok()
+    }
+
+    fn link(&self, peer: Peer) -> Option<&Link> {
+        self.links.get(self.place(peer)?)
     }
 
     fn words(&self) -> MappedRankWords {
@@ -174,7 +182,7 @@ impl ShmChannel {
     /// Sends the first packet to a peer, or refuses one that cannot be sent.
     #[cold]
     fn send_first(&mut self, peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError> {
-        let Some(&Link::Idle(to)) = self.links.get(peer as usize) else {
+        let Some(&Link::Idle(to)) = self.link(peer) else {
             return Err(SendError::Broken(self.why_not(peer)));
         };
         self.open(peer, to);
@@ -185,14 +193,14 @@ impl ShmChannel {
     fn open(&mut self, peer: Peer, to: u32) {
         let made =
             Lane::make(&self.control, self.me, to, self.packet_bytes_max, &self.cells, self.fence_always);
-        self.links[peer as usize] = match made {
+        self.links[to as usize] = match made {
             Ok(lane) => Link::Open(lane),
             Err(e) => Link::Broken(Box::new(outgoing::no_ring(&self.control, peer, &e))),
         };
     }
 
     fn why_not(&self, peer: Peer) -> Fault {
-        match self.links.get(peer as usize) {
+        match self.link(peer) {
             Some(Link::Broken(fault)) => (**fault).clone(),
             _ => Fault {
                 what: "a packet for a process that shares no memory with this one".into(),
@@ -234,15 +242,17 @@ impl ShmChannel {
         if self.control.is_sound(self.me) {
             return self.inbox.inspect(&mut self.faults);
         }
-        let others = (0..).zip(&self.peers).filter(|&(rank, _)| rank != self.me).map(|(_, &peer)| peer);
-        let whole = others.filter(|&peer| !matches!(self.links[peer as usize], Link::Broken(_)));
-        self.faults.extend(whole.map(|peer| (peer, *incoming::corrupt_segment(peer))));
+        let others = (0..).zip(self.peers.iter().zip(&self.links)).filter(|&(rank, _)| rank != self.me);
+        let whole = others.filter(|(_, (_, link))| !matches!(link, Link::Broken(_)));
+        self.faults.extend(whole.map(|(_, (&peer, _))| (peer, *incoming::corrupt_segment(peer))));
     }
 
     #[cold]
     fn report_broken<S: Sink + ?Sized>(&mut self, sink: &mut S) {
         for (peer, fault) in std::mem::take(&mut self.faults) {
-            self.links[peer as usize] = Link::Broken(Box::new(fault.clone()));
+            if let Some(at) = self.place(peer) {
+                self.links[at] = Link::Broken(Box::new(fault.clone()));
+            }
             sink.broken(peer, fault);
         }
     }
@@ -254,7 +264,7 @@ impl Channel for ShmChannel {
     }
 
     fn reach(&mut self, peer: Peer) -> Option<Reach> {
-        match self.links.get(peer as usize)? {
+        match self.link(peer)? {
             Link::None | Link::Broken(_) => None,
             Link::Idle(_) | Link::Open(_) | Link::Lent(_) => Some(Reach {
                 packet_bytes_max: self.packet_bytes_max,
@@ -270,11 +280,16 @@ impl Channel for ShmChannel {
         }
     }
 
+    fn near(&self) -> Option<&[Peer]> {
+        Some(&self.peers)
+    }
+
     #[inline]
     fn send(&mut self, peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError> {
         let bytes_max = self.packet_bytes_max.max(self.cells.bytes_max());
         assert!(payload.len() <= bytes_max, "a packet of {} bytes", payload.len());
-        match self.links.get_mut(peer as usize) {
+        let link = self.place(peer).and_then(|at| self.links.get_mut(at));
+        match link {
             Some(Link::Open(lane)) => lane.send(header, payload).then_some(()).ok_or(SendError::Full),
             _ => self.send_first(peer, header, payload),
         }
@@ -369,7 +384,7 @@ impl Sharing for ShmChannel {
     }
 
     fn take_part(&mut self, peer: Peer, division: Division, from: End) -> Option<u32> {
-        match (from, self.links.get(peer as usize)?) {
+        match (from, self.link(peer)?) {
             (End::Front, _) => self.inbox.take_part(peer, division),
             (End::Back, Link::Open(lane)) => division::take_part(&lane.ring(), division, from),
             (End::Back, Link::Lent(ring)) => division::take_part(ring, division, from),

@@ -145,11 +145,10 @@ impl Engine {
     /// Finds out whether every peer that a channel with connections reaches can be reached without
     /// as well, and tells that channel how many there may be.
     pub(crate) fn limit_connections(&mut self) {
-        let others: Vec<Peer> = (0..self.state.size).filter(|peer| *peer != self.state.me).collect();
         let needs = |wire: &mut Wire| wire.connections().is_some();
         let Some(channel) = self.channels.iter_mut().position(needs) else { return };
-        let with: Vec<Peer> =
-            others.into_iter().filter(|peer| self.channels[channel].reach(*peer).is_some()).collect();
+        let others = (0..self.state.size).filter(|peer| *peer != self.state.me);
+        let with: Vec<Peer> = others.filter(|peer| self.channels[channel].reach(*peer).is_some()).collect();
         let Some(reach) = with.first().and_then(|peer| self.channels[channel].reach(*peer)) else { return };
         let latency_ns_max = reach.latency_ns.saturating_mul(SLOWER_MAX);
         let takes = |reach: Reach| reach.packet_bytes_max > 0 && reach.latency_ns <= latency_ns_max;

@@ -118,7 +118,8 @@ impl Engine {
         let Some(channel) = self.schedule.lacks_peers() else { return };
         let EngineState { me, size, peers, .. } = &self.state;
         let wire = &mut self.channels[channel];
-        let near = (0..*size).filter(|peer| peer != me && wire.reach(*peer).is_some());
+        let all = wire.near().map_or_else(|| (0..*size).collect(), <[Peer]>::to_vec);
+        let near = all.into_iter().filter(|peer| peer != me && wire.reach(*peer).is_some());
         let heard = |peer| peers.look(peer).map_or(0, |state| state.heard);
         self.schedule.note(Glanced::new(channel, near.map(|peer| (peer, heard(peer)))));
     }

@@ -1,7 +1,7 @@
 //! Processes whose memory is read and written beside the engine.
 
 use super::copy::{self, Verb};
-use super::{Way, failed, probe};
+use super::{Way, Ways, failed, probe};
 use std::io::Error;
 use std::sync::Arc;
 use verbena_channel::Peer;
@@ -11,18 +11,18 @@ use verbena_memory::Region;
 /// The processes of the job that were known at connect to be reachable or not.
 pub(super) struct Reachable {
     me: Peer,
-    ways: Vec<Way>,
+    ways: Ways,
 }
 
 impl Reachable {
-    pub(super) fn new(me: Peer, ways: Vec<Way>) -> Reachable {
+    pub(super) fn new(me: Peer, ways: Ways) -> Reachable {
         Reachable { me, ways }
     }
 }
 
 impl Neighbors for Reachable {
     fn neighbor(&self, peer: Peer) -> Option<Arc<dyn Neighbor>> {
-        let way = match self.ways.get(peer as usize)? {
+        let way = match self.ways.get(&peer)? {
             Way::Untried(card) => probe(card),
             way => way.clone(),
         };

@@ -96,6 +96,20 @@ fn other_nodes_and_namespaces_are_not_tried() {
     assert_eq!(a.report().findings, ["process 2: refused: it is in another pid namespace (container)"]);
 }
 
+/// A job of many nodes costs a process of one node nothing.
+#[test]
+fn only_processes_of_the_node_are_kept() {
+    let openings = [CmaOpening::new(0).unwrap(), CmaOpening::new(1).unwrap()];
+    let far = Card { node: !openings[0].card.node, ..openings[0].card.clone() };
+    let mut cards = vec![Some(far.emit()); 1000];
+    (cards[0], cards[1]) = (Some(openings[0].card()), Some(openings[1].card()));
+    let [mut a, _b] = openings.map(|opening| opening.connect_cma(&cards));
+    assert_eq!(a.ways.keys().collect::<Vec<_>>(), [&1]);
+    assert!(a.reach(1).is_some() && a.reach(999).is_none() && a.reach(0).is_none());
+    let neighbors = a.shared().neighbors.unwrap();
+    assert!(neighbors.neighbor(1).is_some() && neighbors.neighbor(999).is_none());
+}
+
 #[test]
 fn a_seccomp_filter_is_noticed_and_named() {
     for errno in [libc::EPERM, libc::ENOSYS] {

@@ -60,7 +60,7 @@ impl ShmOpening {
         // costs ranks that talk over a network more than it gives (kernels of four ranks on two
         // nodes of one emulated machine took 1.3 times as long).
         let load = Load { local_ranks: peers.len() as u32, ..*load };
-        Ok(ShmChannel::new(memory, me, peers, load, cards.len()))
+        Ok(ShmChannel::new(memory, me, peers, load))
     }
 
     /// Makes segment and heap and serves the others, as the lowest rank; tells them too if there is

@@ -9,11 +9,18 @@ use verbena_channel::packet::Kind;
 
 /// Opens and connects `ranks` ranks, each in a thread of its own as `connect` waits for the others.
 fn node(ranks: u32) -> Vec<ShmChannel> {
+    node_of(&(0..ranks).collect::<Vec<_>>(), ranks)
+}
+
+/// Like [`node`], of these processes of a job of `size`; the others have no card.
+fn node_of(peers: &[Peer], size: u32) -> Vec<ShmChannel> {
     let openings: Vec<ShmOpening> =
-        (0..ranks).map(|me| ShmOpening::new(me, Duration::from_secs(20)).unwrap()).collect();
-    let cards: Vec<Option<Vec<u8>>> =
-        openings.iter().map(|o| Some(verbena_channel::Opening::card(o))).collect();
-    let load = Load::measure(ranks);
+        peers.iter().map(|me| ShmOpening::new(*me, Duration::from_secs(20)).unwrap()).collect();
+    let mut cards: Vec<Option<Vec<u8>>> = vec![None; size as usize];
+    for (peer, opening) in peers.iter().zip(&openings) {
+        cards[*peer as usize] = Some(verbena_channel::Opening::card(opening));
+    }
+    let load = Load::measure(peers.len() as u32);
     let connect = |o: ShmOpening| o.connect_shm(&cards, &load).unwrap();
     std::thread::scope(|s| {
         let threads: Vec<_> = openings.into_iter().map(|o| s.spawn(move || connect(o))).collect();
@@ -80,6 +87,21 @@ fn packets_arrive_whole_and_in_order() {
         assert_eq!((*peer, *head), (0, header(sequence)));
         assert_eq!(*payload, pattern(sequence, len));
     }
+}
+
+/// A job of many nodes costs a process of one node nothing.
+#[test]
+fn only_processes_of_the_node_have_a_way() {
+    let mut ends = node_of(&[3, 900], 1000);
+    let (mut b, mut a) = (ends.pop().unwrap(), ends.pop().unwrap());
+    assert_eq!((a.links.len(), a.near()), (2, Some(&[3, 900][..])));
+    assert!(
+        a.reach(900).is_some() && a.reach(3).is_none() && a.reach(0).is_none() && a.reach(1000).is_none()
+    );
+    assert!(send(&mut a, 900, 0, 8) && send(&mut b, 3, 0, 8));
+    let (to_a, to_b) = (drain(&mut a), drain(&mut b));
+    assert_eq!((to_a.packets[0].0, to_b.packets[0].0), (900, 3));
+    assert!(matches!(a.send(4, &header(1), Payload::Bytes(&[])), Err(SendError::Broken(_))));
 }
 
 /// The others may be connected earlier and send at once.

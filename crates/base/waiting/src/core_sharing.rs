@@ -39,6 +39,17 @@ pub fn load(me: usize, cards: &[Option<Vec<u8>>]) -> Load {
     Load { local_ranks: sharers.len() as u32, cores, quota: cores::quota() }
 }
 
+/// The cards of process `me`, first, and of the others of its machine: all that [`load`] needs. In
+/// a large job most cards are of other machines.
+pub fn beside(me: usize, cards: impl Iterator<Item = Option<Vec<u8>>> + Clone) -> Vec<Option<Vec<u8>>> {
+    let machine = |card: &Option<Vec<u8>>| card.as_deref().and_then(parse).map(|(machine, _)| machine);
+    let own = cards.clone().nth(me).flatten();
+    let here = machine(&own);
+    let others = cards.enumerate().filter(|(process, _)| *process != me).map(|(_, card)| card);
+    let near = others.filter(|card| here.is_some() && machine(card) == here);
+    std::iter::once(own.clone()).chain(near).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,6 +66,19 @@ mod tests {
             (load.local_ranks, load.cores)
         };
         assert_eq!([of(0), of(1), of(2), of(3)], [(2, 3), (2, 3), (1, 1), (1, 2)]);
+    }
+
+    #[test]
+    fn cards_of_other_machines_are_not_needed() {
+        let mut cards = vec![card(9, &[1]); 1000];
+        (cards[7], cards[8], cards[500], cards[501]) =
+            (card(7, &[0b11]), card(7, &[0b110]), card(7, &[1]), None);
+        for me in [7, 8, 500, 501, 999] {
+            let near = beside(me, cards.iter().cloned());
+            assert_eq!(near[0], cards[me]);
+            assert_eq!(super::load(0, &near), super::load(me, &cards));
+        }
+        assert_eq!(beside(500, cards.iter().cloned()).len(), 3);
     }
 
     #[test]

@@ -168,6 +168,11 @@ pub fn cores(card: &[u8]) -> Option<Vec<u8>> {
     parse_card(card).into_iter().find(|(name, _)| *name == CORES).map(|(_, part)| part.to_vec())
 }
 
+/// The parts about cores of the cards of process `me`, first, and of others that may share them.
+pub fn cores_beside(me: Peer, cards: &[Vec<u8>]) -> Vec<Option<Vec<u8>>> {
+    core_sharing::beside(me as usize, cards.iter().map(|card| cores(card)))
+}
+
 /// The load of the cores of process `me`, by these parts of the cards of all.
 pub fn load_of_cores(me: Peer, cores: &[Option<Vec<u8>>]) -> Load {
     core_sharing::load(me as usize, cores)

@@ -8,14 +8,14 @@ use crate::generated::constants as mpi;
 use crate::session::Session;
 use crate::tie::Tie;
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use verbena_channel::Peer;
 
 /// An ordered set of processes. Immutable; shared by `Arc`. Two with the same members in the same
 /// order are equal, wherever they come from.
 #[derive(Clone, Debug)]
 pub struct Group {
-    members: Vec<Peer>,
+    members: Arc<[Peer]>,
     rank: Option<i32>,
     /// The session that the group comes from, through other groups and communicators.
     session: Option<Arc<Session>>,
@@ -55,11 +55,30 @@ impl PartialEq for Group {
 
 impl Eq for Group {}
 
+/// The processes 0 to `size`, in a list that all who ask for it share.
+fn list_of_job(size: u32) -> Arc<[Peer]> {
+    static LIST: Mutex<Weak<[Peer]>> = Mutex::new(Weak::<[Peer; 0]>::new());
+    let mut kept = LIST.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = kept.upgrade().filter(|list| list.len() == size as usize);
+    known.unwrap_or_else(|| {
+        let list: Arc<[Peer]> = (0..size).collect();
+        *kept = Arc::downgrade(&list);
+        list
+    })
+}
+
 impl Group {
     /// The group of these processes, seen by process `me`.
     pub fn new(members: Vec<Peer>, me: Peer) -> Group {
         let rank = members.iter().position(|&m| m == me).map(|r| r as i32);
-        Group { members, rank, session: None, ties: Vec::new() }
+        Group { members: members.into(), rank, session: None, ties: Vec::new() }
+    }
+
+    /// The group of all `size` processes of the job, in their order, seen by process `me`. All such
+    /// groups of a process share one list.
+    pub fn of_job(me: Peer, size: u32) -> Group {
+        let rank = (me < size).then_some(me as i32);
+        Group { members: list_of_job(size), rank, session: None, ties: Vec::new() }
     }
 
     /// Makes it a group of this session.
@@ -85,8 +104,8 @@ impl Group {
     }
 
     /// The group without members, `MPI_GROUP_EMPTY`.
-    pub const fn empty() -> Group {
-        Group { members: Vec::new(), rank: None, session: None, ties: Vec::new() }
+    pub fn empty() -> Group {
+        Group { members: Arc::default(), rank: None, session: None, ties: Vec::new() }
     }
 
     /// Number of processes.
@@ -133,7 +152,8 @@ impl Group {
         let rank = me.and_then(|me| members.iter().position(|&peer| peer == me)).map(|rank| rank as i32);
         let session = self.session.clone().or_else(|| other.session.clone());
         let more = other.ties.iter().filter(|tie| !self.ties.iter().any(|own| Arc::ptr_eq(own, tie)));
-        Group { members, rank, session, ties: self.ties.iter().chain(more).cloned().collect() }
+        let ties = self.ties.iter().chain(more).cloned().collect();
+        Group { members: members.into(), rank, session, ties }
     }
 
     /// Translates ranks of this group to those in `other`: `MPI_UNDEFINED` for a process that is

@@ -21,12 +21,11 @@ pub fn nth_process_set(n: i32) -> Result<&'static [u8]> {
 /// The group of a process set as process `me` of `size` sees it. Names are compared without regard
 /// to case, like those of the Internet and as in MPICH. `MPI_ERR_ARG` if there is no such set.
 pub fn process_set(name: &[u8], me: Peer, size: u32) -> Result<Group> {
-    let members = match PROCESS_SETS.iter().find(|set| set.eq_ignore_ascii_case(name)) {
-        Some(&WORLD) => (0..size).collect(),
-        Some(&SELF) => vec![me],
-        _ => return Err(no_set(name)),
-    };
-    Ok(Group::new(members, me))
+    match PROCESS_SETS.iter().find(|set| set.eq_ignore_ascii_case(name)) {
+        Some(&WORLD) => Ok(Group::of_job(me, size)),
+        Some(&SELF) => Ok(Group::new(vec![me], me)),
+        _ => Err(no_set(name)),
+    }
 }
 
 /// Describes a process set: its size as `mpi_size` (`MPI_Session_get_pset_info`).

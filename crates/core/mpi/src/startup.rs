@@ -59,7 +59,7 @@ pub fn start() -> Result<Started, Error> {
     let job = random_job()?;
     let cards = boot.exchange(&[&job.to_le_bytes()[..], &opening.card()].concat()).map_err(Error::boot)?;
     let (job, cards) = parted(cards);
-    let cards = compared(&cards)?;
+    let cards = compared(cards)?;
     let second = match opening.second_card(&cards)? {
         Some(card) => Some(boot.exchange(&card).map_err(Error::boot)?),
         None => None,
@@ -92,7 +92,7 @@ pub fn start() -> Result<Started, Error> {
         .with_sleep_max(sleep_max)
         .with_origin(Origin {
             job,
-            cores: cards.iter().map(|card| registry::cores(card)).collect(),
+            cores: registry::cores_beside(place.me, &cards),
             make_waiter: shared.make_waiter,
         });
     Ok(Started { process, launch })
@@ -119,13 +119,11 @@ fn random_job() -> Result<u128, Error> {
 }
 
 /// The number of the job, which is that of rank 0, and the rest of all cards.
-fn parted(cards: Vec<Vec<u8>>) -> (u128, Vec<Vec<u8>>) {
-    let split = |card: &Vec<u8>| match card.split_first_chunk::<16>() {
-        Some((job, rest)) => (u128::from_le_bytes(*job), rest.to_vec()),
-        None => (0, Vec::new()),
-    };
-    let (jobs, cards): (Vec<u128>, Vec<Vec<u8>>) = cards.iter().map(split).unzip();
-    (jobs.first().copied().unwrap_or(0), cards)
+fn parted(mut cards: Vec<Vec<u8>>) -> (u128, Vec<Vec<u8>>) {
+    let number = |card: &Vec<u8>| card.first_chunk().map(|job| u128::from_le_bytes(*job));
+    let job = cards.first().and_then(number).unwrap_or(0);
+    cards.iter_mut().for_each(|card| drop(card.drain(..card.len().min(size_of::<u128>()))));
+    (job, cards)
 }
 
 /// The waiter of the first channel that has one, `shared`, since the others of the node ring it;

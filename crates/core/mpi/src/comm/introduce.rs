@@ -250,7 +250,7 @@ impl Introduction<'_> {
             places.push(*place);
             bodies.push(body.to_vec());
         }
-        let fitting = compared(&bodies);
+        let fitting = compared(bodies);
         let cards = self.agreed(fitting)?;
         // All come to the same answer.
         let second = opening.second_card(&cards);

@@ -139,7 +139,7 @@ impl Comm {
     /// The library's own communicator of all `size` processes of the job, in which communicators
     /// without a parent are agreed on. The program never sees it.
     pub fn universe(me: Peer, size: u32) -> Comm {
-        Comm::new(UNIVERSE_CONTEXT, Arc::new(Group::new((0..size).collect(), me)), None)
+        Comm::new(UNIVERSE_CONTEXT, Arc::new(Group::of_job(me, size)), None)
     }
 
     /// A communicator derived from `self`, whose error handler it takes over (MPI-5.0, 9.3.1).

@@ -13,7 +13,7 @@ const SELF_CONTEXT: u64 = 4;
 
 /// Makes `MPI_COMM_WORLD`.
 pub fn world(process: &Process) -> Comm {
-    let group = Group::new((0..process.size()).collect(), process.me());
+    let group = Group::of_job(process.me(), process.size());
     let comm = Comm::new(WORLD_CONTEXT, Arc::new(group), None);
     comm.predefine(mpi::MPI_COMM_WORLD, "MPI_COMM_WORLD");
     comm

@@ -106,6 +106,17 @@ fn bad_ranges_are_refused() {
 }
 
 #[test]
+fn groups_of_the_whole_job_share_one_list() {
+    let [a, b] = [0, 2].map(|me| Group::of_job(me, 5));
+    assert_eq!((a.members(), a.rank(), b.rank()), (&[0, 1, 2, 3, 4][..], Some(0), Some(2)));
+    assert_eq!(a, Group::new((0..5).collect(), 0));
+    assert_eq!(Group::of_job(5, 5).rank(), None);
+    assert_eq!(a.members().as_ptr(), b.members().as_ptr());
+    let other = Group::of_job(0, 3);
+    assert_eq!((other.members(), a.members()), (&[0, 1, 2][..], &[0, 1, 2, 3, 4][..]));
+}
+
+#[test]
 fn big_groups_take_linear_time() {
     let up = Group::new((0..200_000).collect(), 0);
     let down = Group::new((0..200_000).rev().collect(), 0);

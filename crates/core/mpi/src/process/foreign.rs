@@ -22,7 +22,8 @@ const ABROAD: u64 = 1 << 62;
 pub struct Origin {
     /// A number that the job has and no other.
     pub job: u128,
-    /// The part about cores of each process's card.
+    /// The parts about cores of the cards of this process, first, and of others of the job that may
+    /// share them ([`registry::cores_beside`]).
     pub cores: Vec<Option<Vec<u8>>>,
     /// Makes further waiters at the bell that the processes of the node ring.
     pub make_waiter: Option<Arc<dyn MakeWaiter>>,
@@ -197,7 +198,7 @@ impl Process {
         let origin = self.origin()?;
         let foreign = self.foreign.table().cores();
         let cores: Vec<Option<Vec<u8>>> = origin.cores.iter().cloned().chain(foreign).collect();
-        let load = registry::load_of_cores(self.me, &cores);
+        let load = registry::load_of_cores(0, &cores);
         let descriptors = self.look(|engine| engine.descriptors());
         let made: std::io::Result<Arc<dyn Waiter>> = match &origin.make_waiter {
             Some(maker) => maker.make(&load, descriptors),

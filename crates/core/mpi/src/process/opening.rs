@@ -51,16 +51,20 @@ impl Opening {
 
 /// The channels' parts of all cards, once it is clear that the settings of all processes fit
 /// together.
-pub(crate) fn compared(cards: &[Vec<u8>]) -> Result<Vec<Vec<u8>>> {
-    let mut rest = Vec::with_capacity(cards.len());
-    for (rank, card) in cards.iter().enumerate() {
+pub(crate) fn compared(mut cards: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
+    let own = verbena_settings::card();
+    for (rank, card) in cards.iter_mut().enumerate() {
         let (settings, channels) = split(card);
-        if let Some(fault) = verbena_settings::unlike(rank, settings) {
+        // Whether and how they are unlike is found out only where they are not the same.
+        if settings != own
+            && let Some(fault) = verbena_settings::unlike(rank, settings)
+        {
             return Err(Error::setting(fault));
         }
-        rest.push(channels.to_vec());
+        let before = card.len() - channels.len();
+        card.drain(..before);
     }
-    Ok(rest)
+    Ok(cards)
 }
 
 /// Joins the length of the first part (4 bytes, little-endian), the first and the second part.

@@ -12,6 +12,7 @@ mod cluster;
 mod divisions;
 mod faults;
 pub mod figures;
+pub mod large;
 mod memory;
 mod nodes;
 pub mod over_hybrid;

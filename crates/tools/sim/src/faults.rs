@@ -199,6 +199,7 @@ impl Faults {
             claim_bytes: self.claim_bytes,
             copy_by_both: self.copy_by_both,
             copy_by_both_bytes_min: self.copy_by_both_bytes_min,
+            node_clock: None,
             polling: Polling::AUTO,
         }
     }

@@ -12,9 +12,9 @@ pub fn identity() -> u64 {
 }
 
 /// The machine of this process, as a number that is equal exactly on processes of one boot of one
-/// kernel.
+/// kernel; 0 if `/proc` does not say.
 pub fn machine() -> u64 {
-    hash(boot_id().as_bytes())
+    if boot_id().is_empty() { 0 } else { hash(boot_id().as_bytes()) }
 }
 
 /// The kernel's name for this boot, which is read once.

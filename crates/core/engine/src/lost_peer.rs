@@ -26,8 +26,8 @@ impl Engine {
     }
 
     /// Makes a lost peer that is not dead count as one that has left properly, so that nobody waits
-    /// for its messages, whenever this function says so.
-    pub fn set_leaving(&mut self, may_have_left: fn() -> bool) {
+    /// for its messages, whenever this function says so of it.
+    pub fn set_leaving(&mut self, may_have_left: fn(Peer) -> bool) {
         self.state.may_have_left = Some(may_have_left);
     }
 
@@ -82,9 +82,15 @@ impl Engine {
         lost.map(|peer| self.state.failure_of(peer))
     }
 
-    /// Says whether the owner goes on when peers die.
+    /// Says whether the owner goes on when peers die. If it does from now on, the peers that were
+    /// lost before are suspects too.
     pub fn set_goes_on(&mut self, goes_on: bool) {
-        self.state.goes_on = goes_on;
+        let did = std::mem::replace(&mut self.state.goes_on, goes_on);
+        if goes_on && !did && self.state.any_broken {
+            let lost: Vec<Peer> = (0..self.state.size).filter(|peer| self.state.is_broken(*peer)).collect();
+            self.state.losses += lost.len() as u64;
+            lost.into_iter().for_each(|peer| self.state.suspect(peer));
+        }
         while let Some(peer) = self.suspect().filter(|_| !goes_on) {
             self.clear_suspect(peer);
         }
@@ -139,7 +145,7 @@ impl EngineState {
 
     /// Returns whether a lost peer counts as one that has left properly.
     fn has_left(&self, peer: Peer) -> bool {
-        !self.dead.contains(&peer) && self.may_have_left.is_some_and(|may_have_left| may_have_left())
+        !self.dead.contains(&peer) && self.may_have_left.is_some_and(|may_have_left| may_have_left(peer))
     }
 
     /// The process is given up: the receives from any source that might have been its fail, unless

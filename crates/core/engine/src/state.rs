@@ -56,7 +56,7 @@ pub(crate) struct EngineState {
     /// The peers that are dead, by the owner's word.
     pub dead: Vec<Peer>,
     /// Tells whether a lost peer may have left properly, if the owner says.
-    pub may_have_left: Option<fn() -> bool>,
+    pub may_have_left: Option<fn(Peer) -> bool>,
     /// Set while the owner goes on when peers die.
     pub goes_on: bool,
     /// The peers that are lost, and may be dead: the owner has yet to say.

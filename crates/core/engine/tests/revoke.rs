@@ -121,10 +121,36 @@ fn a_lost_peer_is_a_suspect_until_the_owner_says_whether_it_is_dead() {
 }
 
 #[test]
+fn a_peer_that_was_lost_before_is_a_suspect_once_the_owner_goes_on() {
+    let mut pair = pair_that_goes_on();
+    pair.engines[1].set_goes_on(false);
+    pair.engines[1].give_up(0, dead_fault());
+    assert!(matches!(pair.engines[1].loss(CONTEXT, Some(0)), Some(Failure::Channel(0, _))));
+    for _ in 0..2 {
+        let losses = pair.engines[1].losses();
+        assert_eq!(pair.engines[1].suspect(), None);
+        pair.engines[1].set_goes_on(true);
+        assert!(pair.engines[1].losses() > losses && pair.engines[1].is_suspect(0));
+        // Once it is told to live nobody asks again, until the owner has changed its mind.
+        pair.engines[1].clear_suspect(0);
+        pair.engines[1].set_goes_on(true);
+        assert_eq!(pair.engines[1].suspect(), None);
+        pair.engines[1].set_goes_on(false);
+    }
+    pair.engines[1].set_goes_on(true);
+    pair.engines[1].bury(0, dead_fault());
+    assert!(matches!(pair.engines[1].loss(CONTEXT, Some(0)), Some(Failure::Dead(_))));
+    // One that is dead is none.
+    pair.engines[1].set_goes_on(false);
+    pair.engines[1].set_goes_on(true);
+    assert_eq!(pair.engines[1].suspect(), None);
+}
+
+#[test]
 fn a_lost_peer_that_may_have_left_is_awaited_by_nobody_unless_it_is_dead() {
     let mut pair = Pair::new(Wire::packets());
     pair.engines[1].set_senders(|_, peer| peer == 0);
-    pair.engines[1].set_leaving(|| true);
+    pair.engines[1].set_leaving(|peer| peer == 0);
     let receive = pair::pending(&pair.receive_any(1, Bytes::zero(8).buffer()));
     pair.engines[1].give_up(0, dead_fault());
     assert!(pair.engines[1].is_pending(receive) && pair.engines[1].loss(CONTEXT, None).is_none());

@@ -59,7 +59,7 @@ pub fn write(me: u32, size: u32, lines: &[String]) {
 }
 
 /// Warns the user of something that ends nothing, whatever the level.
-pub(crate) fn warn(process: &Process, fault: &Fault) {
+pub fn warn(process: &Process, fault: &Fault) {
     verbena_fault::complain(format!(
         "verbena: process {} of {}: warning: {fault}",
         process.me(),

@@ -14,6 +14,7 @@ pub mod task;
 mod wait;
 mod watch;
 use crate::threads;
+pub use abroad::Blindness;
 use allocated::Allocated;
 pub use allocated::Freed;
 pub use failure::{checked, completion_error, failure_error, revoked};
@@ -45,7 +46,8 @@ pub struct Process {
     shares_cores: AtomicBool,
     /// True while this process goes on when others die.
     goes_on: AtomicBool,
-    /// True if one of the two above is: calls that do not wait take care of more than messages.
+    /// True if one of the two above is, or processes of other jobs are watched: calls that do not
+    /// wait take care of more than messages.
     polls_with_care: AtomicBool,
     foreign: ForeignState,
     boards: Option<Arc<dyn Boards>>,
@@ -179,7 +181,7 @@ impl Process {
 
     /// Makes receives from any source fail if a process that may send to them is lost, unless it
     /// may have left properly.
-    pub fn with_senders(self, may_send: MaySend, may_have_left: fn() -> bool) -> Process {
+    pub fn with_senders(self, may_send: MaySend, may_have_left: fn(Peer) -> bool) -> Process {
         let mut engine = self.engine.lock();
         engine.set_senders(may_send);
         engine.set_leaving(may_have_left);
@@ -222,13 +224,19 @@ impl Process {
     /// Notes whether ranks share cores.
     fn set_shares_cores(&self, shares_cores: bool) {
         self.shares_cores.store(shares_cores, Ordering::Relaxed);
-        self.polls_with_care.store(shares_cores || self.goes_on(), Ordering::Relaxed);
+        self.choose_care();
+    }
+
+    /// Chooses anew whether calls that do not wait take care of more than messages.
+    fn choose_care(&self) {
+        let cares = self.shares_cores() || self.goes_on() || abroad::is_watching();
+        self.polls_with_care.store(cares, Ordering::Relaxed);
     }
 
     /// Notes whether this process goes on when others die: then it looks for deaths in all calls.
     pub fn set_goes_on(&self, goes_on: bool) {
         self.goes_on.store(goes_on, Ordering::Relaxed);
-        self.polls_with_care.store(goes_on || self.shares_cores(), Ordering::Relaxed);
+        self.choose_care();
         self.command(|engine| engine.set_goes_on(goes_on));
     }
 
@@ -324,8 +332,8 @@ impl Process {
 
     /// Makes progress for a call that does not wait (`MPI_Test`, `MPI_Iprobe`). Programs repeat
     /// such calls in loops, so where ranks or threads share cores, a call that finds nothing
-    /// yields. The first few do not: another process may compute for a whole time slice. And where
-    /// the process goes on when others die, such a call looks for deaths.
+    /// yields. The first few do not: another process may compute for a whole time slice. And such a
+    /// call looks for deaths where the process goes on when others die, or has met other jobs.
     #[inline]
     pub fn poll(&self) -> bool {
         let moved = self.progress();
@@ -340,6 +348,7 @@ impl Process {
     #[cold]
     fn polled(&self, mut moved: bool) -> bool {
         self.note_round();
+        self.look_abroad();
         if self.goes_on() {
             self.note_deaths();
             self.clear_suspects();

@@ -66,8 +66,10 @@ fn meet_parent() -> Result<()> {
     if let Some(parent) = spawn::meet_parent(&world, launch, state::process())? {
         let parent = Arc::new(parent);
         let handle = COMMS.insert(parent.clone());
-        parent.set_handle(handle);
         let _ = PARENT.set(handle);
+        survival::published(&parent, handle);
+        // The parent may be where nobody sees its end.
+        survival::judge();
     }
     Ok(())
 }
@@ -105,9 +107,14 @@ fn may_send(context: u64, peer: Peer) -> bool {
 
 /// Returns whether a peer that is lost, and not known to be dead, may have left properly. A process
 /// of the world model cannot while this one is in MPI (`MPI_Finalize` is collective); one that has
-/// only sessions may.
-fn may_have_left() -> bool {
-    state::world() != state::World::Running
+/// only sessions may. One of another job parts from this one first (`MPI_Comm_disconnect`).
+fn may_have_left(peer: Peer) -> bool {
+    let is_foreign = state::try_process().is_some_and(|process| peer >= process.size());
+    match state::world() {
+        state::World::Before => !is_foreign,
+        state::World::Running => false,
+        state::World::Finalized => true,
+    }
 }
 
 /// Notes that the communicator with this context was revoked: its calls fail from now on. Returns

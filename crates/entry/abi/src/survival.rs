@@ -5,10 +5,14 @@ mod linked;
 
 use crate::handles::COMMS;
 use crate::{news, process, state, watch};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use verbena_mpi::Comm;
+use std::sync::{Once, OnceLock};
+use verbena_fault::Fault;
+use verbena_mpi::comm::Traffic;
 use verbena_mpi::errhandler::Action;
+use verbena_mpi::log::{self, Level};
+use verbena_mpi::process::Blindness;
+use verbena_mpi::{Comm, Process};
 use verbena_settings::LOST_RANKS;
 
 /// The values of [`LOST_RANKS`] that leave the program no say.
@@ -32,12 +36,57 @@ pub(crate) fn learn() {
 pub(crate) fn judge() {
     let (Some(place), Some(process)) = (watch::place(), state::try_process()) else { return };
     // Nobody would tell of the end of a process of another job that this one cannot see.
-    let goes_on = process.sees_all_abroad() && is_wanted();
+    let blindness = process.blindness();
+    let is_wanted = is_wanted();
+    if let Some(blindness) = blindness.as_ref().filter(|_| is_wanted) {
+        tell(process, blindness);
+    }
+    let goes_on = is_wanted && blindness.is_none();
     process.set_goes_on(goes_on);
     place.go_on(goes_on);
     if goes_on {
         news::start();
     }
+}
+
+/// Tells the user why a process that wants to go on when others die does not: once each, in the log
+/// what is so by nature, in any case what somebody can mend.
+#[cold]
+fn tell(process: &Process, blindness: &Blindness) {
+    static ELSEWHERE: Once = Once::new();
+    static REFUSED: Once = Once::new();
+    match blindness {
+        Blindness::Elsewhere(peer) if log::level() >= Level::Info => ELSEWHERE.call_once(|| {
+            let line = format!(
+                "a killed rank ends this job as long as it is connected with process {peer}, as this process \
+                 numbers those of other jobs: that one is on another machine, or has process numbers of its own"
+            );
+            log::write(process.me(), process.size(), &[line]);
+        }),
+        Blindness::Elsewhere(_) => {}
+        Blindness::Refused(peer, why) => REFUSED.call_once(|| {
+            log::warn(
+                process,
+                &Fault::new(
+                    "the end of a process of another job cannot be seen, so a killed rank ends this job",
+                    format!("process {peer}, as this process numbers those of other jobs: {why}"),
+                    "a sandbox refuses pidfd_open, and there is no /proc",
+                    "allow one of them, or call MPI_Comm_disconnect before a rank may die",
+                ),
+            );
+        }),
+    }
+}
+
+/// Does what is due once a communicator has a handle.
+pub(crate) fn published(comm: &Comm, number: usize) {
+    comm.set_handle(number);
+    // Another member may have revoked it before it was ready here.
+    let context = comm.context(Traffic::Point);
+    if process().look(|engine| engine.is_revoked(context)) {
+        process().command(|engine| engine.recall_revoked(context));
+    }
+    note(comm);
 }
 
 /// Judges anew if a communicator that is new, or whose error handler is, may change anything.
@@ -55,6 +104,11 @@ pub(crate) fn note_freed() {
     }
 }
 
+/// Returns whether the user wants this process to go on, whatever the program says.
+pub(crate) fn is_wish() -> bool {
+    LOST_RANKS.get() == SURVIVE
+}
+
 /// Returns whether the user, or else the program, wants this process to go on.
 fn is_wanted() -> bool {
     match LOST_RANKS.get() {
@@ -64,9 +118,10 @@ fn is_wanted() -> bool {
     }
 }
 
-/// Judges for the first time: the user's wish holds before the program has said anything.
+/// Judges for the first time: the user's wish, and the initial error handler, hold before the
+/// program has said anything.
 pub(crate) fn begin() {
-    if LOST_RANKS.get() == SURVIVE {
+    if is_wish() || COMMS.find(is_tolerant).is_some() {
         judge();
     }
 }

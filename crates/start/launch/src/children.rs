@@ -147,8 +147,8 @@ fn options_for_children(order: &Order) -> Vec<OsString> {
         let hosts: Vec<String> =
             order.hosts.iter().map(|host| format!("{}:{}", name(host), host.assignments.len())).collect();
         options.extend(["-host".into(), hosts.join(",").into()]);
-        options.extend(["--launcher".into(), order.launcher.to_text().into()]);
     }
+    options.extend(["--launcher".into(), order.launcher.to_text().into()]);
     if let Some(prefix) = &order.prefix {
         options.extend(["--prefix".into(), prefix.clone().into_os_string()]);
     }

@@ -345,8 +345,5 @@ fn has_ended(control: &Control, rank: u32) -> bool {
     if pid == 0 || namespace == 0 || namespace != node::namespace("pid") as u32 {
         return false;
     }
-    match WatchedProcess::new(pid) {
-        Ok(process) => process.has_ended(),
-        Err(error) => error.raw_os_error() == Some(libc::ESRCH),
-    }
+    WatchedProcess::new(pid).is_ok_and(|process| process.has_ended())
 }

@@ -3,14 +3,19 @@
 //!
 //! Beside that it wakes the process: a channel through shared memory has a bell of its own in its
 //! own segment, and a process sleeps at one place only. So this bell is made to ring the socket on
-//! which the process sleeps ([`Waiter::socket`](verbena_waiting::Waiter::socket)). And it notices
-//! that processes of its machine have ended, which nobody else would tell of another job's.
+//! which the process sleeps ([`Waiter::socket`](verbena_waiting::Waiter::socket)). And once the
+//! owner has found out that a process of this machine has ended ([`Ends`]), that one is given up
+//! when all that it sent has been taken: not every network notices, and shared memory never does.
+
+mod ends;
 
 use super::Wire;
+pub use ends::Ends;
 use std::collections::BTreeMap;
 use std::ops::DerefMut;
 use std::os::fd::RawFd;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 use verbena_channel::packet::Header;
 use verbena_channel::{
     Access, Atomic, AtomicScope, Atomics, Channel, Choice, Connection, Connections, Counts, Direction,
@@ -18,7 +23,6 @@ use verbena_channel::{
     Sink, Started, Streams,
 };
 use verbena_fault::Fault;
-use verbena_machine::alive::WatchedProcess;
 use verbena_memory::Region;
 use verbena_node::shm::Lane;
 use verbena_waiting::current::CurrentWaiter;
@@ -26,6 +30,9 @@ use verbena_waiting::{NAP, SLEEP_MAX};
 
 /// No process.
 const NOBODY: Peer = Peer::MAX;
+
+/// The time in which a network of this machine brings what a process sent before it ended.
+const ON_THE_WAY: Duration = Duration::from_millis(50);
 
 /// The numbers of the processes that a channel reaches.
 #[derive(Clone, Debug, Default)]
@@ -67,27 +74,19 @@ pub struct Foreign {
     waiter: CurrentWaiter,
     /// The threads of this process between arming and disarming.
     armed: u32,
-    /// Processes of this machine, by the engine's numbers, until they have ended.
-    watched: Vec<(Peer, WatchedProcess)>,
-    /// Processes that have ended and may have sent something before.
-    ended: Vec<Peer>,
+    ends: Arc<Ends>,
+    /// The number of those that were given up.
+    given_up: usize,
+    /// The number of those that were noticed, and the time of that.
+    noticed: Option<(usize, Instant)>,
 }
 
 impl Foreign {
-    /// Wraps a channel. `waiter` is that of the process; `pids` are the system's numbers of the
-    /// processes of this machine, by the engine's numbers.
-    pub fn new(
-        mut inner: Wire,
-        numbers: Numbers,
-        waiter: CurrentWaiter,
-        pids: impl Iterator<Item = (Peer, u32)>,
-    ) -> Foreign {
-        // Only what nothing else would tell of: other networks notice the end of a process.
-        let is_memory = matches!(inner, Wire::Shm(_));
-        let watch = |(peer, pid)| Some((peer, WatchedProcess::new(pid).ok()?));
-        let watched = pids.filter(|_| is_memory).filter_map(watch).collect();
+    /// Wraps a channel. `waiter` is that of the process; `ends` tells of the processes that have
+    /// ended.
+    pub fn new(mut inner: Wire, numbers: Numbers, waiter: CurrentWaiter, ends: Arc<Ends>) -> Foreign {
         let rail = inner.connections().map_or("", |connections| connections.rail_of());
-        Foreign { inner, numbers, rail, waiter, armed: 0, watched, ended: Vec::new() }
+        Foreign { inner, numbers, rail, waiter, armed: 0, ends, given_up: 0, noticed: None }
     }
 
     /// Hands out the sending end towards `peer`, as [`Wire::lend`].
@@ -98,19 +97,36 @@ impl Foreign {
     /// Returns whether a glance tells that there is nothing to poll.
     #[inline]
     pub(crate) fn is_silent(&self) -> bool {
-        self.inner.is_silent() && self.ended.is_empty()
+        self.inner.is_silent() && self.ended() == self.given_up
     }
 
-    /// Notes the processes that have ended.
-    fn look_after(&mut self) {
-        let ended = &mut self.ended;
-        self.watched.retain(|(peer, process)| {
-            let gone = process.has_ended();
-            if gone {
-                ended.push(*peer);
+    /// The number of processes that are to be given up, or were. A channel that only moves memory
+    /// gives up nobody.
+    #[inline]
+    fn ended(&self) -> usize {
+        if matches!(self.inner, Wire::Memory(_)) { 0 } else { self.ends.count() }
+    }
+
+    /// Gives up the first `count` that have ended. A poll since then has found nothing more of
+    /// theirs.
+    #[cold]
+    fn give_up(&mut self, count: usize, sink: &mut dyn Sink) {
+        if !matches!(self.inner, Wire::Shm(_)) {
+            let since = match self.noticed {
+                Some((noticed, since)) if noticed == count => since,
+                _ => self.noticed.insert((count, Instant::now())).1,
+            };
+            if since.elapsed() < ON_THE_WAY {
+                return;
             }
-            !gone
-        });
+        }
+        for peer in self.ends.part(self.given_up, count) {
+            // Others are reached by other channels.
+            if self.inner.reach(self.numbers.inside(peer)).is_some() {
+                sink.broken(peer, has_ended(peer));
+            }
+        }
+        self.given_up = count;
     }
 }
 
@@ -170,13 +186,12 @@ impl Channel for Foreign {
     }
 
     fn poll(&mut self, sink: &mut dyn Sink) -> usize {
+        // Asked before the poll, so that all that these have sent is there.
+        let ended = self.ended();
         let Foreign { inner, numbers, .. } = self;
         let events = inner.deref_mut().poll(&mut Renumbered { numbers, sink: &mut *sink });
-        if events == 0 && !self.ended.is_empty() {
-            // All that they sent has been taken.
-            for peer in std::mem::take(&mut self.ended) {
-                sink.broken(peer, has_ended(peer));
-            }
+        if events == 0 && ended > self.given_up {
+            self.give_up(ended, sink);
         }
         events
     }
@@ -206,7 +221,6 @@ impl Channel for Foreign {
     /// A bell of shared memory rings the socket of the process from now on. Without a socket the
     /// process naps.
     fn arm(&mut self) -> Duration {
-        self.look_after();
         if matches!(self.inner, Wire::Memory(_)) {
             // Nothing comes by itself.
             return Duration::MAX;
@@ -435,14 +449,4 @@ fn has_ended(peer: Peer) -> Fault {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_lead_there_and_back() {
-        let numbers = Numbers::new([None, Some(9), None, Some(4)].into_iter());
-        assert_eq!((numbers.inside(9), numbers.inside(4)), (1, 3));
-        assert_eq!([0, 1, 2, 3, 4].map(|peer| numbers.outside(peer)), [None, Some(9), None, Some(4), None]);
-        assert_eq!(numbers.inside(0), NOBODY);
-    }
-}
+mod tests;

@@ -13,6 +13,7 @@
 //! rank and its group.
 
 use super::plan::LOCAL_MARK;
+use super::tags::number_of;
 use crate::comm::Comm;
 use crate::datatype::{Datatype, sort};
 use crate::error::Error;
@@ -326,21 +327,9 @@ pub(crate) fn in_words(context: u64, tag: i32, call: Mark) -> verbena_hang::Coll
     verbena_hang::Collective {
         context: context & !3,
         call: name(call).into(),
-        number: (tag / 2 + 1) as u32,
+        number: number_of(tag),
         nonblocking: tag & 1 == 1,
     }
-}
-
-/// The tag of the messages of a blocking collective, by its number: blocking ones have the even
-/// tags.
-pub(crate) fn tag_of_blocking(number: u64) -> i32 {
-    (number.wrapping_sub(1) as i32 & ((1 << 29) - 1)) * 2
-}
-
-/// Names a collective by its number, as a person reads it.
-pub(crate) fn numbered(tag: i32) -> String {
-    let sort = if tag & 1 == 0 { "blocking" } else { "nonblocking or persistent" };
-    format!("{sort} collective number {} of the communicator", tag / 2 + 1)
 }
 
 /// The error of a member that called something else than another one, `other`. The class says what

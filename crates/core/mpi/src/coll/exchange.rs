@@ -6,10 +6,12 @@ use super::call::{Call, Kind, Members};
 use super::choose::{Allgather, TABLE};
 use super::execute::Collective;
 use super::plan::{Plan, Team};
+use super::tags::tag_of_step;
 use crate::comm::{Comm, Exchange, Traffic};
 use crate::error::Result;
 use crate::group::Group;
 use crate::process::Process;
+use std::cell::Cell;
 use std::sync::Arc;
 use verbena_channel::mark::Mark;
 use verbena_memory::elements::Elements;
@@ -26,14 +28,6 @@ struct Channel {
 }
 
 impl Channel {
-    fn next(comm: &Comm, kind: Kind) -> Channel {
-        Channel {
-            context: comm.context(Traffic::Collective),
-            tag: comm.next_collective_tag(),
-            call: Call::new(kind, comm).mark(),
-        }
-    }
-
     /// Runs to its end what `fill` plans for `team`.
     fn run(self, process: &Process, team: Team<'_>, fill: impl FnOnce(&mut Plan)) -> Result<()> {
         let mut collective = Collective::with_tag(self.context, self.tag);
@@ -137,8 +131,35 @@ pub(crate) fn tell_once(process: &Process, comm: &Comm, word: Option<u64>) -> Re
     Ok((told.number(0) != 0).then(|| told.number(1) as u64))
 }
 
-/// The exchanges of a process in a call of this kind. Other ranks find out if they call another.
-pub struct Making<'p>(pub &'p Process, pub Kind);
+/// The exchanges of a process in one call of this kind. Other ranks find out if they call another.
+///
+/// All exchanges over a communicator count as one collective of it. So a rank that leaves the call
+/// early, since a process has died, still counts as the others do.
+pub struct Making<'p> {
+    process: &'p Process,
+    kind: Kind,
+    /// The communicator's context of the last exchange, the tag of the first one over it, and the
+    /// number of those that followed.
+    begun: Cell<Option<(u64, i32, u32)>>,
+}
+
+impl<'p> Making<'p> {
+    /// The exchanges of a call that begins.
+    pub fn new(process: &'p Process, kind: Kind) -> Making<'p> {
+        Making { process, kind, begun: Cell::new(None) }
+    }
+
+    /// The channel of the next exchange over this communicator.
+    fn channel(&self, comm: &Comm) -> Channel {
+        let context = comm.context(Traffic::Collective);
+        let (first, step) = match self.begun.get() {
+            Some((known, first, step)) if known == context => (first, step + 1),
+            _ => (comm.next_collective_tag(), 0),
+        };
+        self.begun.set(Some((context, first, step)));
+        Channel { context, tag: tag_of_step(first, step), call: Call::new(self.kind, comm).mark() }
+    }
+}
 
 /// The exchanges of a process in calls that have no kind of their own.
 impl Exchange for Process {
@@ -151,44 +172,44 @@ impl Exchange for Process {
     }
 
     fn allgather(&self, comm: &Comm, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
-        Making(self, Kind::Creation).allgather(comm, mine)
+        Making::new(self, Kind::Creation).allgather(comm, mine)
     }
 
     fn bcast(&self, comm: &Comm, root: i32, data: Vec<u8>) -> Result<Vec<u8>> {
-        Making(self, Kind::Creation).bcast(comm, root, data)
+        Making::new(self, Kind::Creation).bcast(comm, root, data)
     }
 
     fn sendrecv(&self, comm: &Comm, peer: i32, tag: i32, mine: &[u8]) -> Result<Vec<u8>> {
-        Making(self, Kind::Creation).sendrecv(comm, peer, tag, mine)
+        Making::new(self, Kind::Creation).sendrecv(comm, peer, tag, mine)
     }
 
     fn allgather_group(&self, comm: &Comm, members: &[i32], tag: i32, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
-        Making(self, Kind::Creation).allgather_group(comm, members, tag, mine)
+        Making::new(self, Kind::Creation).allgather_group(comm, members, tag, mine)
     }
 }
 
 impl Exchange for Making<'_> {
     fn new_context(&self) -> u64 {
-        self.0.new_context()
+        self.process.new_context()
     }
 
     fn process(&self) -> Option<&Process> {
-        Some(self.0)
+        Some(self.process)
     }
 
     fn allgather(&self, comm: &Comm, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
-        allgather_bytes(self.0, Channel::next(comm, self.1), Team::local(comm), mine)
+        allgather_bytes(self.process, self.channel(comm), Team::local(comm), mine)
     }
 
     fn bcast(&self, comm: &Comm, root: i32, data: Vec<u8>) -> Result<Vec<u8>> {
-        bcast_bytes(self.0, Channel::next(comm, self.1), comm, root, data)
+        bcast_bytes(self.process, self.channel(comm), comm, root, data)
     }
 
     fn sendrecv(&self, comm: &Comm, peer: i32, tag: i32, mine: &[u8]) -> Result<Vec<u8>> {
         let channel = Channel { context: comm.context(Traffic::Exchange), tag, call: Mark::NONE };
         let (team, peer) = (Team::remote(comm), peer as usize);
         let swap = |own: &Bytes, other: &Bytes| {
-            channel.run(self.0, team, |plan| plan.exchange(peer, own.buffer(), peer, other.buffer()))
+            channel.run(self.process, team, |plan| plan.exchange(peer, own.buffer(), peer, other.buffer()))
         };
         let length = Bytes::new(8);
         swap(&Bytes::length_of(mine), &length)?;
@@ -200,8 +221,8 @@ impl Exchange for Making<'_> {
     fn allgather_group(&self, comm: &Comm, members: &[i32], tag: i32, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
         let channel = Channel { context: comm.context(Traffic::Exchange), tag, call: Mark::NONE };
         let peers = members.iter().map(|&rank| comm.group().peer(rank)).collect();
-        let group = Group::new(peers, self.0.me());
+        let group = Group::new(peers, self.process.me());
         let rank = group.rank().expect("only members call") as usize;
-        allgather_bytes(self.0, channel, Team::of(&group, rank), mine)
+        allgather_bytes(self.process, channel, Team::of(&group, rank), mine)
     }
 }

@@ -11,9 +11,10 @@
 
 mod trouble;
 
-use super::call::{Members, in_words, mismatch, numbered};
+use super::call::{Members, in_words, mismatch};
 use super::is_round_to_look;
 use super::schedule::{Schedule, Step, StepId};
+use super::tags::numbered;
 use crate::comm::{Comm, Traffic};
 use crate::datatype::Datatype;
 use crate::error::{Error, Result};

@@ -20,6 +20,7 @@ pub mod operands;
 pub mod operations;
 pub mod plan;
 pub mod schedule;
+mod tags;
 pub mod unreceived;
 
 pub use blocks::{Blocks, Counts};

@@ -1,7 +1,8 @@
 //! Messages of collectives that nobody received. They are a sign that the ranks' calls did not
 //! match, but none of them had to wait for it.
 
-use super::call::{Members, numbered};
+use super::call::Members;
+use super::tags::numbered;
 use crate::comm::{Comm, Traffic};
 use crate::error::Error;
 use crate::generated::constants::MPI_ERR_OTHER;

@@ -72,7 +72,7 @@ impl Comm {
 
     /// The members that have failed as far as is known here, in the order of the news.
     pub fn failed_members(&self, process: &Process) -> Vec<Peer> {
-        process.note_deaths();
+        process.look_for_deaths();
         let mut dead = process.look(|engine| engine.dead().to_vec());
         dead.retain(|peer| self.local.members().contains(peer) || self.targets.members().contains(peer));
         dead

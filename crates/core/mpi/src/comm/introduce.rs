@@ -260,10 +260,11 @@ impl Introduction<'_> {
         };
         let load = opening.load(&cards);
         let wires = opening.connect(&cards, second.as_deref(), &load)?;
+        let own_place = own_place();
         let newcomer = |at: usize| Newcomer {
             identity: self.theirs.0[at],
             place: theirs_at + at,
-            pid: pid_at(&places[theirs_at + at]),
+            pid: pid_at(&places[theirs_at + at], &own_place),
         };
         let new: Vec<usize> = (0..there).filter(|at| members[*at].is_none()).collect();
         if new.is_empty() {
@@ -322,12 +323,13 @@ fn own_place() -> Vec<u8> {
     [&words[..], &std::process::id().to_le_bytes()].concat()
 }
 
-/// The system's number of a process that this one can watch.
-fn pid_at(place: &[u8; PLACE_BYTES]) -> Option<u32> {
-    let own = own_place();
+/// The system's number of a process that the one of the place `own` can watch.
+fn pid_at(place: &[u8; PLACE_BYTES], own: &[u8]) -> Option<u32> {
     let (where_it_is, pid) = place.split_at(PLACE_BYTES - 4);
     let pid = u32::from_le_bytes(pid.try_into().ok()?);
-    own.starts_with(where_it_is).then_some(pid)
+    // Two processes of which nobody knows where they are need not be in one place.
+    let is_known = where_it_is.as_chunks::<8>().0.iter().all(|word| *word != [0; 8]);
+    (is_known && own.starts_with(where_it_is)).then_some(pid)
 }
 
 #[cold]
@@ -344,6 +346,22 @@ pub(super) fn nonsense() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_is_watched_only_where_both_know_that_they_are_in_one_place() {
+        let place = |machine: u64, namespace: u64, pid: u32| -> [u8; PLACE_BYTES] {
+            let words = [machine, namespace].map(u64::to_le_bytes).concat();
+            [&words[..], &pid.to_le_bytes()].concat().try_into().expect("as many bytes")
+        };
+        let sees = |there: (u64, u64), here: (u64, u64)| {
+            pid_at(&place(there.0, there.1, 7), &place(here.0, here.1, 8)).is_some()
+        };
+        assert_eq!(pid_at(&place(1, 2, 7), &place(1, 2, 8)), Some(7));
+        assert!(sees((1, 2), (1, 2)) && !sees((1, 2), (1, 3)) && !sees((1, 2), (3, 2)));
+        // 0: /proc does not say.
+        assert!(!sees((1, 0), (1, 0)) && !sees((0, 2), (0, 2)) && !sees((0, 0), (0, 0)));
+        assert_eq!(own_place().len(), PLACE_BYTES);
+    }
 
     #[test]
     fn rosters_survive_the_wire() {
@@ -375,8 +393,8 @@ mod tests {
     #[test]
     fn only_processes_of_this_machine_are_watched() {
         let mut place: [u8; PLACE_BYTES] = own_place().try_into().unwrap();
-        assert_eq!(pid_at(&place), Some(std::process::id()));
+        assert_eq!(pid_at(&place, &own_place()), Some(std::process::id()));
         place[0] ^= 1;
-        assert_eq!(pid_at(&place), None);
+        assert_eq!(pid_at(&place, &own_place()), None);
     }
 }

@@ -45,6 +45,16 @@ pub struct Outcome {
     pub comm: Result<Comm>,
 }
 
+impl Outcome {
+    /// The codes for the program. Processes that were started and cannot be reached are as good as
+    /// none.
+    pub fn told(&self) -> Vec<i32> {
+        let failed = self.comm.is_err();
+        let told = |code: &i32| if failed && *code == mpi::MPI_SUCCESS { mpi::MPI_ERR_SPAWN } else { *code };
+        self.codes.iter().map(told).collect()
+    }
+}
+
 /// The processes of a call, once they run, and the way to them.
 struct Started {
     port: Port,

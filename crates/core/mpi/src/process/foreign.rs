@@ -3,7 +3,7 @@
 
 use super::acquaintances::{Acquaintances, Known};
 use super::watch::forget_lost;
-use super::{Process, abroad};
+use super::{Blindness, Process, abroad};
 use crate::error::{Error, Result};
 use crate::tie::{Identity, Loosened, Tie};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -101,9 +101,19 @@ impl Process {
         self.foreign.abroad.load(Ordering::Acquire)
     }
 
-    /// Returns whether it would see the end of every process of another job that it knows.
-    pub fn sees_all_abroad(&self) -> bool {
-        !self.is_abroad() || abroad::are_all_watched()
+    /// Returns why it would not see the end of every process of another job that it knows; `None`
+    /// if it would.
+    pub fn blindness(&self) -> Option<Blindness> {
+        if self.is_abroad() { abroad::blindness() } else { None }
+    }
+
+    /// Looks, now and then, whether processes of other jobs have ended. Their channels give them up
+    /// in a later round of progress, once all is taken that they sent.
+    #[inline]
+    pub(super) fn look_abroad(&self) {
+        if abroad::is_watching() {
+            abroad::look_in_turn();
+        }
     }
 
     /// The identity of a process that this one knows.
@@ -142,18 +152,23 @@ impl Process {
         table.tie(number, &tie);
         drop(table);
         forget_lost(&peers);
-        abroad::watch(number, peers.iter().zip(newcomers).map(|(peer, newcomer)| (*peer, newcomer.pid)));
+        let pids = peers.iter().zip(newcomers).map(|(peer, newcomer)| (*peer, newcomer.pid));
+        let ends = abroad::watch(number, pids);
         let mut numbers = vec![None; cards.len()];
         newcomers.iter().zip(&peers).for_each(|(newcomer, peer)| numbers[newcomer.place] = Some(*peer));
         let numbers = Numbers::new(numbers.into_iter());
-        let pids =
-            || newcomers.iter().zip(&peers).filter_map(|(newcomer, peer)| Some((*peer, newcomer.pid?)));
         let wires = wires.into_iter().filter(|wire| wire.name() != "loopback");
         let wires = wires.map(|wire| {
-            Wire::Foreign(Box::new(ForeignWire::new(wire, numbers.clone(), self.waiter.clone(), pids())))
+            Wire::Foreign(Box::new(ForeignWire::new(
+                wire,
+                numbers.clone(),
+                self.waiter.clone(),
+                ends.clone(),
+            )))
         });
         let wires: Vec<Wire> = wires.collect();
         self.command(|engine| engine.admit(number, &peers, wires));
+        self.choose_care();
         // The tie goes with an error, and then all is taken back.
         self.renew_waiter()?;
         Ok(tie)
@@ -184,6 +199,7 @@ impl Process {
             !gone
         });
         if left.len() < before {
+            self.choose_care();
             // If there is no other, the old one naps beside descriptors that are closed.
             let _ = self.renew_waiter();
         }

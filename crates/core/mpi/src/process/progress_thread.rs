@@ -103,6 +103,7 @@ impl Process {
                 continue;
             }
             self.progress_thread_sleeps.store(true, Ordering::SeqCst);
+            self.look_abroad();
             let longest = self.engine.lock().arm();
             if self.progress() || stop.load(Ordering::SeqCst) {
                 waiter.disarm();

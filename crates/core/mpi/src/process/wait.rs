@@ -190,6 +190,7 @@ impl Process {
     ) -> ControlFlow<T, u32> {
         // Counted before the last look: a thread that completes our request after it will ring.
         self.sleepers.fetch_add(1, Ordering::SeqCst);
+        self.look_abroad();
         let longest = self.engine.lock().arm();
         if self.goes_on() {
             // The bell for news rings only from now on.

@@ -19,6 +19,9 @@ const MOMENT: Duration = Duration::from_millis(50);
 /// The time between two looks at whether anything moves.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
+/// Rounds of progress that are made at most for what processes sent before they died.
+const ROUNDS_FOR_DEAD_MAX: u32 = 10_000;
+
 /// The launcher's word that a process is dead comes within this time after a channel to it has
 /// broken, if it is dead.
 pub const NEWS_TIME_MAX: Duration = Duration::from_secs(1);
@@ -136,12 +139,39 @@ impl Process {
             if is_told_dead(peer) {
                 self.note_deaths();
                 // Of one of another job nobody has told.
-                self.note_dead(vec![peer]);
+                self.bury_suspect(peer);
             } else {
                 self.command(|engine| engine.clear_suspect(peer));
                 self.notify();
             }
         }
+    }
+
+    /// Gives up a suspect that has turned out to be dead, unless another thread has done so, or has
+    /// parted from its job meanwhile.
+    fn bury_suspect(&self, peer: Peer) {
+        self.command(|engine| {
+            if engine.is_suspect(peer) {
+                engine.bury(peer, self.fault_of(peer));
+            }
+        });
+        self.notify();
+    }
+
+    fn fault_of(&self, dead: Peer) -> Fault {
+        if dead < self.size() { dead_fault(self.me(), dead) } else { gone_fault(dead) }
+    }
+
+    /// Gives up all processes that have died so far, as far as this process can know, also those of
+    /// other jobs once all is taken that they sent.
+    pub(crate) fn look_for_deaths(&self) {
+        self.note_deaths();
+        if self.is_abroad() {
+            abroad::look();
+            let rounds = 0..ROUNDS_FOR_DEAD_MAX;
+            let _ = rounds.take_while(|_| self.progress()).count();
+        }
+        self.clear_suspects();
     }
 
     /// Gives up the processes that have died since the last look.
@@ -167,8 +197,7 @@ impl Process {
         self.command(|engine| {
             for peer in dead {
                 if !engine.dead().contains(&peer) {
-                    let is_own = peer < self.size();
-                    engine.bury(peer, if is_own { dead_fault(self.me(), peer) } else { gone_fault(peer) });
+                    engine.bury(peer, self.fault_of(peer));
                 }
             }
         });

@@ -5,18 +5,19 @@ use crate::calls::hardware::places;
 use crate::generated::types::{MPI_Comm, MPI_Group, MPI_Info, MPI_Request};
 use crate::handles::{COMMS, GROUPS, INFOS};
 use crate::requests::handle_of_object;
+pub(super) use crate::survival::published;
 use crate::{process, survival};
 use std::ffi::{CStr, c_int};
 use std::sync::Arc;
 use verbena_mpi::coll::{Kind, Making};
-use verbena_mpi::comm::{SplitType, Traffic, idup};
+use verbena_mpi::comm::{SplitType, idup};
 use verbena_mpi::dynamic::spawn;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Comm, Error, Group, Info, Result};
 
 /// The exchanges of a call of this kind.
 pub(super) fn making(kind: Kind) -> Making<'static> {
-    Making(process(), kind)
+    Making::new(process(), kind)
 }
 
 /// Makes a handle of a communicator for the program.
@@ -25,17 +26,6 @@ pub(super) fn publish(comm: Arc<Comm>, handle: Out<'_, MPI_Comm>) -> Result<()> 
     handle.set(number);
     published(&comm, number);
     Ok(())
-}
-
-/// Does what is due once a communicator has a handle.
-pub(super) fn published(comm: &Comm, number: usize) {
-    comm.set_handle(number);
-    // Another member may have revoked it before it was ready here.
-    let context = comm.context(Traffic::Point);
-    if process().look(|engine| engine.is_revoked(context)) {
-        process().command(|engine| engine.recall_revoked(context));
-    }
-    survival::note(comm);
 }
 
 /// Makes a handle as [`publish`] does; `MPI_COMM_NULL` if the caller is no member.

@@ -174,7 +174,14 @@ fn run(
     let launch = startup::launch().ok_or_else(|| Error::unsupported("spawning without a launcher"))?;
     let mpiexec = host::mpiexec();
     let way = (launch, mpiexec.as_deref());
-    let Outcome { codes, comm } = spawn(comm, root, commands, way, &making(Kind::Creation))?;
+    // Elsewhere than at the root the number of processes is known only once the root has told it.
+    let wanted =
+        |commands: &Vec<Command<'_>>| commands.iter().map(|command| command.count.max(0) as usize).sum();
+    let wanted: usize = commands.as_ref().map_or(0, wanted);
+    let outcome = spawn(comm, root, commands, way, &making(Kind::Creation));
+    let outcome =
+        outcome.unwrap_or_else(|error| Outcome { codes: vec![error.class; wanted], comm: Err(error) });
+    let (codes, comm) = (outcome.told(), outcome.comm);
     if !array_of_errcodes.is_null() {
         CODES_SET.set(codes.len());
         for (at, code) in codes.iter().enumerate() {

@@ -3,10 +3,11 @@
 use crate::args::{Out, OutFlag};
 use crate::generated::types::MPI_Comm;
 use crate::handles::COMMS;
-use crate::startup;
 use crate::state::{self, World};
+use crate::{startup, survival};
 use std::ffi::{c_char, c_int};
 use verbena_fault::Fault;
+use verbena_mpi::coll::Kind;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Error, Result};
 
@@ -44,6 +45,12 @@ fn initialise(level: c_int) -> Result<()> {
     startup::enter(level)?;
     state::set_thread_level(level);
     state::set_world(World::Running);
+    if survival::is_wish() {
+        // Until all are here, one that does not know the wish would end the job with a killed rank.
+        // One that is killed meanwhile is told of at the next call.
+        let world = COMMS.get(mpi::MPI_COMM_WORLD)?;
+        let _ = startup::meet_members(state::process(), &world, Kind::Creation);
+    }
     Ok(())
 }
 

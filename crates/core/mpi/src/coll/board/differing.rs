@@ -1,6 +1,7 @@
 //! The errors of members whose calls or lengths do not match.
 
-use crate::coll::call::{Members, mismatch, numbered, tag_of_blocking};
+use crate::coll::call::{Members, mismatch};
+use crate::coll::tags::{numbered, tag_of_blocking};
 use crate::error::Error;
 use crate::generated::constants::{MPI_ERR_COUNT, MPI_ERR_OTHER, MPI_ERR_TRUNCATE};
 use verbena_channel::board::{ANY_BYTES, Board, Clash};

@@ -2,7 +2,8 @@
 
 use super::{Collective, is_round_to_look};
 use crate::coll::board::differing::differing;
-use crate::coll::call::{mismatch, numbered};
+use crate::coll::call::mismatch;
+use crate::coll::tags::numbered;
 use crate::error::Error;
 use crate::process::{Access, failure_error};
 use verbena_channel::mark::Mark;

@@ -106,6 +106,16 @@ fn a_command_that_does_not_exist_is_an_error_and_spawning_goes_on() {
 }
 
 #[test]
+fn the_launcher_and_the_key_of_a_spawn_give_the_initial_error_handler() {
+    for name in ["mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"] {
+        let job = Job::under(&staged("bin/mpiexec"), 2).args(["-initial-errhandler", name]);
+        passes(run(job.arg(program("initial_errors")).arg(name)), "initial_errors", 2);
+    }
+    // Without the option errors are fatal.
+    passes(run(job(1, program("initial_errors")).arg("mpi_errors_are_fatal")), "initial_errors", 1);
+}
+
+#[test]
 fn spawning_in_a_loop_takes_no_more_memory_or_descriptors() {
     passes(run(spawns(1, &["again", "40"])), "spawns", 1);
     passes(run(spawns(2, &["again", "10", "4"])), "spawns", 2);

@@ -312,6 +312,66 @@ fn spawned_processes_take_the_place_of_dead_ones_again_and_again() {
     }
 }
 
+/// Nobody has set an error handler: the launcher gave it.
+#[test]
+fn a_program_goes_on_after_a_death_by_its_initial_error_handler() {
+    let job = Job::under(&staged("bin/mpiexec"), 3).args(["-initial-errhandler", "mpi_errors_return"]);
+    let ended = job.arg(program("initial_errors")).args(["mpi_errors_return", "survive"]).run().ok();
+    assert!(ended.stdout.contains("initial_errors: ok with 3 ranks"), "{ended:?}");
+    ended.complains(&format!("mpiexec: Rank 2 {GOES_ON}"));
+}
+
+/// A job that loses the job of one that it has spawned finds out, and goes on.
+#[track_caller]
+fn loses_children(way: &str, options: &[&str]) -> Ended {
+    let ended = Job::under(&staged("bin/mpiexec"), 1).args(options).arg(program("ulfm_jobs")).arg(way).run();
+    assert!(ended.stdout.contains("ulfm_jobs: ok"), "{way} {options:?}: {ended:?}");
+    assert_eq!(ended.code, 137, "{way} {options:?}: {ended:?}");
+    ended
+}
+
+#[test]
+fn a_program_that_only_polls_hears_of_the_death_of_another_job() {
+    loses_children("polls", &[]);
+    // One that does not want to go on has an error, too.
+    loses_children("polls", &["--with-ft", "no", "-genv", "KNOWS_NOTHING", "1"]);
+    // No network tells of it.
+    if has_libfabric() {
+        loses_children("polls", &["-genv", "VERBENA_CHANNELS", "loopback,ofi"]);
+    }
+}
+
+/// The children that find nobody to meet fail, and so does the job. Those of the last call do not.
+#[test]
+fn a_spawn_over_a_dead_process_fails_and_sets_all_codes() {
+    let ended = job(4, program("ulfm_jobs")).arg("over_dead").run();
+    assert!(!ended.hung && ended.stdout.contains("ulfm_jobs: ok"), "{ended:?}");
+}
+
+#[test]
+fn a_death_that_was_seen_before_the_program_wanted_to_go_on_is_one() {
+    loses_children("before", &[]);
+}
+
+#[test]
+fn a_program_with_sessions_alone_hears_of_the_death_of_another_job() {
+    loses_children("without_world", &[]);
+}
+
+/// Also where the user has said, before the parent is met, that ranks go on.
+#[test]
+fn a_job_whose_parent_would_not_be_seen_ends_with_a_killed_rank_and_the_log_says_why() {
+    let container = "sh -c 'exec unshare --pid --fork --mount-proc --ipc --mount \"$@\"'";
+    for options in [&["--with-ft", "mpi"][..], &[]] {
+        let log = ["--launcher", container, "-genv", "VERBENA_LOG", "info"];
+        let job = Job::under(&staged("bin/mpiexec"), 1).args(options).args(log);
+        let ended = job.arg(program("ulfm_jobs")).arg("unseen").run();
+        assert_eq!(ended.code, 137, "{ended:?}");
+        let ended = ended.complains("Rank 1 was killed by signal 9 (SIGKILL); the job is ended.");
+        ended.complains("a killed rank ends this job as long as it is connected with process 2");
+    }
+}
+
 /// The first program knows nothing of lost processes, the second ends with an error.
 #[test]
 fn the_user_decides_whether_a_job_goes_on() {

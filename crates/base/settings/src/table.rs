@@ -39,6 +39,9 @@ settings! {
     CRASH_REPORTS: Flag(true), Startup, None, Process, Start, "";
     /// go on when others are killed: auto, if the program asks for it; survive, always; end, never
     LOST_RANKS: Choice(&["auto", "survive", "end"], 0), Startup, None, Process, Start, "";
+    /// the error handler that MPI_COMM_WORLD, MPI_COMM_SELF and the communicator with a parent have
+    /// first, and that holds before they are there; mpiexec sets it by -initial-errhandler
+    INITIAL_ERRHANDLER: Choice(&["mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"], 0), Startup, None, Process, Start, "MPI-5.0, 9.3 and 11.8.4";
     /// what each process tells of itself: info for its channels, over which it reached whom and
     /// why; debug for its settings and counts too
     LOG: Choice(&["none", "info", "debug"], 0), Startup, None, Process, Start, "";
@@ -50,8 +53,7 @@ settings! {
     /// how long mpiexec waits for a host that has no address yet before it starts ssh all the same;
     /// 0: not at all
     RESOLVE_SECONDS: Automatic("10, or 120 under Kubernetes' mpi-operator", 0..=1 << 30), Launcher, Seconds, Process, Start, "";
-    /// the directory in which programs that were started apart find each other's published names;
-    /// it may be shared by hosts
+    /// the directory of the names that programs started apart publish; hosts may share it
     NAMES: Text("verbena-names in XDG_RUNTIME_DIR, else in /tmp with the user's number"), Launcher, None, Process, Start, "MPI-5.0, 11.9.4";
     /// how long MPI_Comm_connect waits for the other side to accept, unless the info key timeout
     /// says otherwise
@@ -106,8 +108,7 @@ settings! {
     RC_TRAFFIC_CLASS: Number(0, 0..=255), Channel, None, Process, Start, "paper 1, 8; InfiniBand specification, 8.3";
     /// pieces of work under way on one queue pair of rc, RDMA reads apart
     RC_WORK_MAX: Number(128, 2..=32768), Channel, None, Process, Start, "paper 1, 2.2";
-    /// receive buffers that the device holds for rc, in the shared receive queue or for one queue
-    /// pair
+    /// receive buffers that the device holds for rc, in the shared queue or for one queue pair
     RC_RECEIVES_MAX: Automatic("4096 in a shared queue, 128 for one queue pair", 1..=1 << 20), Channel, None, Process, Start, "paper 1, 3.1";
     /// RDMA reads under way on one queue pair of rc
     RC_READS_MAX: Automatic("what the device can do, but at most 16", 1..=255), Channel, None, Process, Start, "InfiniBand specification, 11.2.4.2";
@@ -118,8 +119,7 @@ settings! {
     RC_RETRIES: Number(6, 0..=7), Channel, None, Process, Start, "InfiniBand specification, 9.7.6.1.3";
     /// how often it tries again if the peer has no receive buffer; 7: for ever
     RC_RECEIVER_RETRIES: Number(7, 0..=7), Channel, None, Process, Start, "InfiniBand specification, 9.7.5.2.8";
-    /// code of the time that a peer waits before that: 1 is 0.01 ms, 12 is 0.64 ms, 31 is 492 ms, 0
-    /// is 655 ms
+    /// code of the time that a peer waits before: 1 is 0.01 ms, 12 0.64 ms, 31 492 ms, 0 655 ms
     RC_RECEIVER_TIMER: Number(12, 0..=31), Channel, None, Process, Start, "InfiniBand specification, 9.7.5.2.8";
 
     /// slots of each one-way ring of the channel rc; paper 1 has 100

@@ -131,6 +131,7 @@ impl Handling {
 pub mod predefined {
     use super::{Action, Arc, Errhandler};
     use std::sync::LazyLock;
+    use verbena_settings::INITIAL_ERRHANDLER;
 
     macro_rules! predefined {
         ($name:ident, $action:ident, $doc:literal) => {
@@ -146,6 +147,18 @@ pub mod predefined {
     predefined!(are_fatal, AreFatal, "`MPI_ERRORS_ARE_FATAL`.");
     predefined!(abort, Abort, "`MPI_ERRORS_ABORT`.");
     predefined!(returning, Return, "`MPI_ERRORS_RETURN`.");
+
+    /// The initial error handler (MPI-5.0, 9.3): that of the predefined communicators until the
+    /// program sets another, and of all calls before they are there.
+    pub fn initial() -> Arc<Errhandler> {
+        // Calls may come before initialisation.
+        verbena_settings::load();
+        match INITIAL_ERRHANDLER.value_text().as_str() {
+            "mpi_errors_return" => returning(),
+            "mpi_errors_abort" => abort(),
+            _ => are_fatal(),
+        }
+    }
 }
 
 #[cold]

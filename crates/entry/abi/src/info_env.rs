@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStringExt;
 use verbena_boot::environment::{Surroundings, known_size};
 use verbena_mpi::Process;
 use verbena_mpi::info::Entry;
+use verbena_settings::INITIAL_ERRHANDLER;
 
 /// The entries, which are the same before and after initialisation. No thread level is among them,
 /// since none can be asked for before the program starts.
@@ -17,6 +18,8 @@ pub(crate) fn environment() -> Vec<Entry> {
     if let Some(size) = state::try_process().map(Process::size).or_else(told) {
         add("maxprocs", size.to_string().into_bytes());
     }
+    verbena_settings::load();
+    add("mpi_initial_errhandler", INITIAL_ERRHANDLER.value_text().into_bytes());
     add("host", host_name());
     add("arch", architecture());
     if let Ok(directory) = std::env::current_dir() {

@@ -145,5 +145,5 @@ fn of_no_object() -> (Arc<Errhandler>, usize) {
     let was_set = |handle| COMMS.get(handle).is_ok_and(|comm| comm.errhandler_was_set());
     let of_world = was_set(mpi::MPI_COMM_WORLD) && !was_set(mpi::MPI_COMM_SELF);
     let handle = if of_world { mpi::MPI_COMM_WORLD } else { mpi::MPI_COMM_SELF };
-    (COMMS.get(handle).map_or_else(|_| predefined::are_fatal(), |comm| comm.errhandler()), handle)
+    (COMMS.get(handle).map_or_else(|_| predefined::initial(), |comm| comm.errhandler()), handle)
 }

@@ -6,6 +6,7 @@ mod arg;
 mod binding;
 mod config_file;
 mod debug;
+mod errors;
 mod foreign;
 mod limit;
 mod lost;
@@ -234,6 +235,7 @@ fn one_part(
     }
     let (program, arguments) = run.split_first().ok_or_else(no_program)?;
     let mut environment = global.to_vec();
+    environment.extend(errors::variable(matches));
     environment.extend(pairs(matches, "env"));
     Ok(Part {
         count: *matches.get_one::<u32>("count").unwrap_or(&default_count),
@@ -391,6 +393,7 @@ mod tests {
             ("-disable-hostname-propagation -localhost a -n 2 x", 2),
             ("--pernode --bind-to-core -H a,b x", 2),
             ("--output tag --personality ompi --cpus-per-proc 1 -np 2 x", 2),
+            ("-initial-errhandler mpi_errors_return -np 2 x", 2),
         ] {
             let order = order(line).unwrap();
             assert_eq!((order.size(), words(&order.parts[0])), (size, vec!["x"]), "{line}");

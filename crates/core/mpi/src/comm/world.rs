@@ -1,6 +1,7 @@
 //! The predefined communicators (MPI-5.0, 7.2.4).
 
 use super::Comm;
+use crate::errhandler::{Handling, predefined};
 use crate::generated::constants as mpi;
 use crate::group::Group;
 use crate::process::Process;
@@ -14,15 +15,17 @@ const SELF_CONTEXT: u64 = 4;
 /// Makes `MPI_COMM_WORLD`.
 pub fn world(process: &Process) -> Comm {
     let group = Group::of_job(process.me(), process.size());
-    let comm = Comm::new(WORLD_CONTEXT, Arc::new(group), None);
-    comm.predefine(mpi::MPI_COMM_WORLD, "MPI_COMM_WORLD");
-    comm
+    begun(Comm::new(WORLD_CONTEXT, Arc::new(group), None), mpi::MPI_COMM_WORLD, "MPI_COMM_WORLD")
 }
 
 /// Makes `MPI_COMM_SELF`.
 pub fn own(process: &Process) -> Comm {
     let group = Group::new(vec![process.me()], process.me());
-    let comm = Comm::new(SELF_CONTEXT, Arc::new(group), None);
-    comm.predefine(mpi::MPI_COMM_SELF, "MPI_COMM_SELF");
+    begun(Comm::new(SELF_CONTEXT, Arc::new(group), None), mpi::MPI_COMM_SELF, "MPI_COMM_SELF")
+}
+
+fn begun(comm: Comm, handle: usize, name: &str) -> Comm {
+    let comm = Comm { errhandling: Handling::new(predefined::initial()), ..comm };
+    comm.predefine(handle, name);
     comm
 }

@@ -8,6 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use verbena_boot::spawn::Program;
+use verbena_settings::{INITIAL_ERRHANDLER, Kind};
 
 /// One command of a call.
 pub struct Command<'a> {
@@ -43,7 +44,8 @@ impl Command<'_> {
         };
         let directory = self.value(&["wdir"]).map(OsString::from_vec);
         let here = || std::env::current_dir().ok().map(|directory| directory.into_os_string());
-        let environment = self.value(&["env"]).map_or(Ok(Vec::new()), |env| variables(&env))?;
+        let mut environment = self.value(&["env"]).map_or(Ok(Vec::new()), |env| variables(&env))?;
+        environment.extend(self.initial_errhandler()?);
         Ok(Program {
             count: count as u32,
             program: self.found_in_path(),
@@ -54,6 +56,15 @@ impl Command<'_> {
             host_file: self.value(&["hostfile", "add-hostfile"]).map(OsString::from_vec),
             map_by: self.value(&["map_by", "map-by"]).map(OsString::from_vec),
         })
+    }
+
+    /// The variable for the key `mpi_initial_errhandler`.
+    fn initial_errhandler(&self) -> Result<Option<(OsString, OsString)>> {
+        let Some(value) = self.value(&["mpi_initial_errhandler"]) else { return Ok(None) };
+        let Kind::Choice(names) = &INITIAL_ERRHANDLER.kind else { return Ok(None) };
+        let known = std::str::from_utf8(&value).ok().filter(|name| names.contains(name));
+        let name = known.ok_or_else(|| wrong_value("mpi_initial_errhandler", &value, &names.join(" or ")))?;
+        Ok(Some((INITIAL_ERRHANDLER.about.name.into(), name.into())))
     }
 
     /// The value of the first of these keys that is set.
@@ -189,6 +200,16 @@ mod tests {
             super::tests::program(1, &[]).unwrap().directory,
             std::env::current_dir().ok().map(Into::into)
         );
+    }
+
+    #[test]
+    fn the_initial_error_handler_is_told_by_its_variable() {
+        let given = |name: &str| program(1, &[("mpi_initial_errhandler", name), ("env", "A=1")]);
+        for name in ["mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"] {
+            let variable = ("VERBENA_INITIAL_ERRHANDLER".into(), name.into());
+            assert_eq!(given(name).unwrap().environment, [("A".into(), "1".into()), variable]);
+        }
+        assert_eq!(given("mpi_errors_ignored").unwrap_err().class, mpi::MPI_ERR_INFO_VALUE);
     }
 
     #[test]

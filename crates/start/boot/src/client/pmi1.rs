@@ -183,7 +183,9 @@ fn spawn_text(order: &Order) -> Result<String, String> {
             lines.push(format!("info_val_{number}={}", line_of(value)?));
         }
         if !program.environment.is_empty() {
-            return Err("PMI-1 cannot set variables (the info key env)".to_owned());
+            return Err(
+                "PMI-1 cannot set variables (the info keys env and mpi_initial_errhandler)".to_owned()
+            );
         }
         lines.push("endcmd\n".to_owned());
         Ok(lines.join("\n"))

@@ -1,7 +1,7 @@
 //! The options themselves.
 
 use super::arg::{flag, hyphens};
-use super::{binding, debug, foreign, lost, refused};
+use super::{binding, debug, errors, foreign, lost, refused};
 use clap::{Arg, ArgAction, Command, value_parser};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -25,6 +25,7 @@ pub(super) fn command() -> Command {
         .args(binding::options())
         .args(foreign::options())
         .arg(lost::option())
+        .arg(errors::option())
         .args(refused::options())
 }
 

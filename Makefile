@@ -32,7 +32,7 @@ help:
 	@echo "make uninstall PREFIX=DIR  remove the files that make install put there, and the folders that it made"
 	@echo "make demo                  build, then run a C program and mpi4py's own demos on Verbena"
 	@echo "make test                  run every test"
-	@echo "make apps                  fetch, build and check applications (NPB=DIR, ARMCI=DIR: NAS benchmarks, ARMCI-MPI built in DIR; ROMIO=DIR, IOR=DIR: ROMIO's tests of MPICH's source, and IOR's source, in DIR; APPS=\"--peers\": timed beside MPICH and Open MPI)"
+	@echo "make apps                  fetch, build and check applications (NPB=DIR, ARMCI=DIR: NAS benchmarks, ARMCI-MPI built in DIR; ROMIO=DIR, IOR=DIR, ULFM=DIR: ROMIO's tests of MPICH's source, IOR's source, and ulfm-testing, in DIR; APPS=\"--peers\": timed beside MPICH and Open MPI)"
 	@echo "make bench                 measure Verbena on this machine (verbena bench)"
 
 deps: deps-test
@@ -79,7 +79,7 @@ test: deps-test stock
 # Applications of others, over shared memory and on virtual nodes: tests/src/apps says what they
 # are.
 apps: deps-test stage
-	cargo xtask apps $(if $(NPB),--npb $(NPB)) $(if $(ARMCI),--armci $(ARMCI)) $(if $(ROMIO),--romio $(ROMIO)) $(if $(IOR),--ior $(IOR)) $(APPS)
+	cargo xtask apps $(if $(NPB),--npb $(NPB)) $(if $(ARMCI),--armci $(ARMCI)) $(if $(ROMIO),--romio $(ROMIO)) $(if $(IOR),--ior $(IOR)) $(if $(ULFM),--ulfm $(ULFM)) $(APPS)
 
 bench: stage
 	$(STAGE)/bin/verbena bench

@@ -15,6 +15,7 @@
 //! | [`armci`] | ARMCI-MPI's own tests that the user has built |
 //! | [`romio`] | ROMIO's own tests of files, from the user's source of MPICH |
 //! | [`ior`] | IOR over files of MPI, from the user's copy of its source |
+//! | [`ulfm`] | the programs about lost processes in the user's copy of ulfm-testing |
 
 pub mod armci;
 pub mod coarrays;
@@ -28,6 +29,7 @@ pub mod npb;
 pub mod pnetcdf;
 pub mod romio;
 pub mod scalapack;
+pub mod ulfm;
 
 use crate::world::World;
 use crate::{Ended, top};
@@ -140,6 +142,8 @@ pub struct Folders {
     pub romio: Option<PathBuf>,
     /// IOR's source.
     pub ior: Option<PathBuf>,
+    /// The source of ulfm-testing.
+    pub ulfm: Option<PathBuf>,
 }
 
 /// Returns all applications, of those in folders of the user the ones that are there.
@@ -155,12 +159,13 @@ pub fn all(folders: Folders) -> Vec<App> {
         app("scalapack", scalapack::runs),
         app("coarrays", coarrays::runs),
     ];
-    let Folders { npb, armci, romio, ior } = folders;
-    let given: [(_, _, InFolder); 4] = [
+    let Folders { npb, armci, romio, ior, ulfm } = folders;
+    let given: [(_, _, InFolder); 5] = [
         ("npb", npb, npb::runs),
         ("armci", armci, armci::runs),
         ("romio", romio, romio::runs),
         ("ior", ior, ior::runs),
+        ("ulfm", ulfm, ulfm::runs),
     ];
     for (name, home, runs) in given {
         let runs =

@@ -46,6 +46,9 @@ pub(crate) struct Args {
     /// A folder with the source of IOR 4 (github.com/hpc/ior), as it is fetched
     #[arg(long, value_name = "DIR")]
     ior: Option<PathBuf>,
+    /// A folder with the source of github.com/ICLDisco/ulfm-testing, as it is fetched
+    #[arg(long, value_name = "DIR")]
+    ulfm: Option<PathBuf>,
     /// Time them beside MPICH and Open MPI, in turns, instead of checking them
     #[arg(long)]
     peers: bool,
@@ -93,12 +96,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 fn chosen(args: &Args) -> Result<Vec<App>> {
     let whole = |folder: &Option<PathBuf>| folder.as_ref().map(std::path::absolute).transpose();
     let (npb, armci) = (whole(&args.npb)?, whole(&args.armci)?);
-    let (romio, ior) = (whole(&args.romio)?, whole(&args.ior)?);
-    let mut apps = apps::all(Folders { npb, armci, romio, ior });
+    let (romio, ior, ulfm) = (whole(&args.romio)?, whole(&args.ior)?, whole(&args.ulfm)?);
+    let mut apps = apps::all(Folders { npb, armci, romio, ior, ulfm });
     let known: Vec<&str> = apps.iter().map(|app| app.name).collect();
     if let Some(wrong) = args.only.iter().find(|name| !known.contains(&name.as_str())) {
         bail!(
-            "there is no application {wrong}; there are {} (npb with --npb DIR, armci with --armci DIR, romio with --romio DIR, ior with --ior DIR)",
+            "there is no application {wrong}; there are {} (npb with --npb DIR, armci with --armci DIR, romio with --romio DIR, ior with --ior DIR, ulfm with --ulfm DIR)",
             known.join(", ")
         );
     }

@@ -66,6 +66,71 @@ static void pscw(int way) {
     MPI_Group_free(&dead);
 }
 
+/* Tells another rank to go on, or waits until it does. */
+static void tell(int other) {
+    CHECK(MPI_Send(NULL, 0, MPI_INT, other, 7, MPI_COMM_WORLD) == MPI_SUCCESS);
+}
+
+static void await(int other) {
+    CHECK(MPI_Recv(NULL, 0, MPI_INT, other, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+}
+
+/* The dead one and rank 1 have access to the memory of rank 0. If the dead one has completed it,
+   its death is none of the exposure's; if not, the exposure ends with an error. Rank 1 has access
+   all the same until it completes, and when it has there may be another one. */
+static void access_of_two(int completes) {
+    int *memory, value = 1, is_over = 0, code = MPI_SUCCESS, both[2] = {1, victim}, first[1] = {0}, other[1] = {1};
+    MPI_Win win = window(&memory);
+    MPI_Group world, origins, target, living;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_incl(world, 2, both, &origins);
+    MPI_Group_incl(world, 1, first, &target);
+    MPI_Group_incl(world, 1, other, &living);
+    if (rank == 0)
+        CHECK(MPI_Win_post(origins, 0, win) == MPI_SUCCESS);
+    if (rank == 1 || rank == victim) {
+        CHECK(MPI_Win_start(target, 0, win) == MPI_SUCCESS);
+        CHECK(MPI_Put(&value, 1, MPI_INT, 0, rank, 1, MPI_INT, win) == MPI_SUCCESS);
+        if (rank == victim && completes)
+            CHECK(MPI_Win_complete(win) == MPI_SUCCESS);
+    }
+    let_die();
+    hear();
+    if (rank == 0) {
+        for (int turn = 0; turn < 1000 && completes; turn++)
+            CHECK(MPI_Win_test(win, &is_over) == MPI_SUCCESS && !is_over);
+        while (code == MPI_SUCCESS && !is_over && !completes)
+            code = MPI_Win_test(win, &is_over);
+        CHECK(completes || is(code, MPIX_ERR_PROC_FAILED));
+        /* Rank 1 has access: nobody may lock the memory, or have it by another exposure. */
+        CHECK(completes || is(MPI_Win_post(living, 0, win), MPIX_ERR_PROC_FAILED));
+        tell(2);
+        await(2);
+        tell(1);
+        if (completes)
+            CHECK(MPI_Win_wait(win) == MPI_SUCCESS && memory[1] == 1 && memory[victim] == 1);
+        await(1);
+        CHECK(MPI_Win_post(living, 0, win) == MPI_SUCCESS && MPI_Win_wait(win) == MPI_SUCCESS && memory[1] == 2);
+        CHECK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win) == MPI_SUCCESS && MPI_Win_unlock(0, win) == MPI_SUCCESS);
+    } else if (rank == 1) {
+        await(0);
+        CHECK(MPI_Win_complete(win) == MPI_SUCCESS);
+        tell(0);
+        value = 2;
+        CHECK(MPI_Win_start(target, 0, win) == MPI_SUCCESS);
+        CHECK(MPI_Put(&value, 1, MPI_INT, 0, 1, 1, MPI_INT, win) == MPI_SUCCESS);
+        CHECK(MPI_Win_complete(win) == MPI_SUCCESS);
+    } else if (rank == 2) {
+        await(0);
+        CHECK(is(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win), MPI_ERR_RMA_SYNC));
+        tell(0);
+    }
+    MPI_Group_free(&world);
+    MPI_Group_free(&origins);
+    MPI_Group_free(&target);
+    MPI_Group_free(&living);
+}
+
 /* Operations on the dead one's memory either end well, where it can be reached, or with the class
    of its death; those on the others end well. */
 static void operations(void) {
@@ -119,6 +184,10 @@ int main(int argc, char **argv) {
         pscw(WAIT);
     else if (!strcmp(way, "test"))
         pscw(TEST);
+    else if (!strcmp(way, "completed"))
+        access_of_two(1);
+    else if (!strcmp(way, "torn"))
+        access_of_two(0);
     else if (!strcmp(way, "operations"))
         operations();
     else if (!strcmp(way, "file"))

@@ -1,5 +1,6 @@
 /* Windows of which somebody does not take part. WAY: unfreed (MPI_Finalize comes first), killed (a
-   rank dies with a lock that the others wait for), computes (the target calls nothing), dynamic (nor
+   rank dies with a lock that the others wait for), computes (the target calls nothing), calls (it calls MPI now and
+   then), dynamic (nor
    does that of a dynamic window), many (nor does that of one with many pieces). */
 #include "check.h"
 #include <signal.h>
@@ -69,6 +70,37 @@ static void computes(int is_dynamic, int others) {
     MPI_Win_free(&win);
 }
 
+/* Rank 0 computes, and calls MPI every two milliseconds, which keeps away a thread of the library
+   that would serve the others. They are served all the same, and in time. */
+static void calls(void) {
+    static int memory[4];
+    double start, mine = 0, slowest = 0;
+    const int updates = 50;
+    MPI_Win win;
+    MPI_Win_create(memory, sizeof memory, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    start = MPI_Wtime();
+    if (rank == 0) {
+        int flag;
+        for (double now = start; now < start + 2; now = MPI_Wtime()) {
+            while (MPI_Wtime() < now + 0.002)
+                continue;
+            MPI_Iprobe(MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+        }
+    } else {
+        MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+        for (int one = 1, i = 0; i < updates; i++) {
+            MPI_Accumulate(&one, 1, MPI_INT, 0, 1, 1, MPI_INT, MPI_SUM, win);
+            MPI_Win_flush(0, win);
+        }
+        MPI_Win_unlock(0, win);
+        mine = MPI_Wtime() - start;
+    }
+    MPI_Reduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    CHECK(rank != 0 || (slowest < 1.5 && memory[1] == updates * (size - 1)));
+    MPI_Win_free(&win);
+}
+
 int main(int argc, char **argv) {
     const char *way = argc > 1 ? argv[1] : "";
     MPI_Init(&argc, &argv);
@@ -80,6 +112,8 @@ int main(int argc, char **argv) {
         killed();
     if (strcmp(way, "computes") == 0)
         computes(0, 0);
+    if (strcmp(way, "calls") == 0)
+        calls();
     if (strcmp(way, "dynamic") == 0)
         computes(1, 0);
     if (strcmp(way, "many") == 0)

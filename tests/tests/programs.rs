@@ -271,7 +271,7 @@ fn windows_of_which_somebody_does_not_take_part() {
             let job = job(3, &program).arg(way);
             variables.iter().fold(job, |job, (name, value)| job.env(name, value)).run()
         };
-        for way in ["unfreed", "computes", "dynamic", "many"] {
+        for way in ["unfreed", "computes", "calls", "dynamic", "many"] {
             let ended = run(way).ok();
             assert!(ended.stdout.contains("window_ends: ok with 3 ranks"), "{variables:?} {way}: {ended:?}");
         }

@@ -235,8 +235,24 @@ fn shared_ends_well(arguments: &[&str]) {
 
 #[test]
 fn operations_on_windows_with_a_dead_process_end_with_its_error() {
-    for way in ["fence", "start", "post", "test", "operations"] {
+    for way in ["fence", "start", "post", "test", "completed", "torn", "operations"] {
         shared_ends_well(&[way]);
+    }
+}
+
+/// The lock of a living rank is waited for, however many others have died, in mapped memory and by
+/// messages; that of a dead one is not.
+#[test]
+fn locks_of_windows_outlive_the_deaths_of_others() {
+    let hosts = ["a:1,b:3", "a:2,b:2", "a:2,localhost,b"];
+    let apart = hosts.map(|hosts| vec!["--launcher", "fork", "-host", hosts]);
+    for (way, options) in ["lives", "held"].into_iter().flat_map(|way| {
+        let all = std::iter::once(Vec::new()).chain(apart.iter().cloned());
+        all.map(move |options| (way, options))
+    }) {
+        let job = Job::under(&staged("bin/mpiexec"), 4).args(&options).arg(program("ulfm_locks"));
+        let ended = job.arg(way).run().ok();
+        assert!(ended.stdout.contains("ulfm_locks: ok with "), "{options:?} {way}: {ended:?}");
     }
 }
 

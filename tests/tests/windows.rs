@@ -117,6 +117,13 @@ fn single_copy_may_be_refused_to_windows() {
     }
 }
 
+/// A target keeps datatypes of its origins, whose memory is many times that of what the origins
+/// send.
+#[test]
+fn datatypes_that_a_target_keeps_have_a_budget() {
+    says_ok(with(job(8, program("window_budget")), WAYS[2]).run(), "window_budget", 8);
+}
+
 /// A passive target that computes is served all the same: the others reach it by messages.
 #[test]
 fn a_target_that_computes_is_served_where_single_copy_is_refused() {

@@ -126,7 +126,9 @@ impl Exposed for Window {
     }
 
     // Nobody waits outside of the service.
-    fn note_dead_holder(&self, _origin: i32) {}
+    fn note_served(&self, _tickets: usize) {}
+
+    fn note_dead(&self, _member: i32, _claim: lock::Claim) {}
 
     fn wake_waiting(&self, _: lock::Ticket) {}
 }

@@ -26,4 +26,10 @@ pub trait Failover {
     /// Tells that the peer has given this channel up. If it still works on this side, it counts as
     /// broken: it delivers what has arrived, ends its transfers, and is used no more.
     fn abandon(&mut self, peer: Peer, fault: &Fault);
+
+    /// Like [`abandon`](Failover::abandon), for a peer that is gone: it does nothing any more, and
+    /// sends nothing.
+    fn gone(&mut self, peer: Peer, fault: &Fault) {
+        self.abandon(peer, fault);
+    }
 }

@@ -104,6 +104,12 @@ impl<I: DerefMut<Target = dyn Channel> + Send, T: Tap> Failover for Wrapper<I, T
             inner.abandon(peer, fault);
         }
     }
+
+    fn gone(&mut self, peer: Peer, fault: &Fault) {
+        if let Some(inner) = self.inner.failover() {
+            inner.gone(peer, fault);
+        }
+    }
 }
 
 impl<I: DerefMut<Target = dyn Channel> + Send, T: Tap> Channel for Wrapper<I, T> {

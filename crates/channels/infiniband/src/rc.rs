@@ -270,6 +270,9 @@ impl<A: Adapter> RcChannel<A> {
         if !self.broken.is_empty() {
             events += self.report_broken(sink);
         }
+        if !self.memory.given_up.is_empty() {
+            events += self.report_given_up(sink);
+        }
         events
     }
 }

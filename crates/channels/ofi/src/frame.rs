@@ -5,7 +5,7 @@
 //! | 0 | 8 | token | the receiver's, from its card: what does not bear it comes from a stranger |
 //! | 8 | 4 | source | rank of the sender in the job |
 //! | 12 | 4 | heard | packets of the receiver that the sender has taken, wrapping |
-//! | 16 | 4 | number | the number of a packet, from 1 on, wrapping; 0 for anything else |
+//! | 16 | 4 | number | of a packet or a question, from 1 on; else of the last question that came |
 //! | 20 | 1 | kind | [`Kind`] |
 //! | 21 | 3 | | 0 |
 //!
@@ -43,7 +43,7 @@ pub struct Frame {
     /// Packets of the receiver that the sender has taken.
     pub heard: u32,
     /// The number of a packet between this pair: a gap shows that a connection was cut and made
-    /// anew.
+    /// anew. Or the number of a question, or of the last one that came, 0 if none did; they wrap.
     pub number: u32,
     /// The kind of message that follows.
     pub kind: Kind,

@@ -257,6 +257,13 @@ impl Failover for OfiChannel {
     fn abandon(&mut self, peer: Peer, fault: &Fault) {
         self.break_link(peer, fault.clone());
     }
+
+    fn gone(&mut self, peer: Peer, fault: &Fault) {
+        if let Some(link) = self.links.get(peer) {
+            link.is_gone = true;
+        }
+        self.break_link(peer, fault.clone());
+    }
 }
 
 #[cfg(test)]

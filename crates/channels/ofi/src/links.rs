@@ -1,8 +1,10 @@
 //! The state of each peer. A peer that was never spoken to has only its card.
 
 use super::card::Contact;
+use super::memory::is_after;
 use super::sends::Slot;
 use std::collections::{BTreeSet, VecDeque};
+use std::num::NonZeroU32;
 use std::time::Instant;
 use verbena_channel::Peer;
 use verbena_channel::packet::Header;
@@ -41,6 +43,12 @@ pub(crate) struct Link {
     pub gained: Instant,
     /// The time when it was last asked for an answer.
     pub asked: Instant,
+    /// The number of the last question to it, 0 if there was none; wrapping, but for 0.
+    pub question: u32,
+    /// The number of the last question that it has answered, 0 if there was none.
+    answered: u32,
+    /// The number of the last question that came from it, 0 if none did.
+    pub questioned: u32,
     /// The number of packets sent when it was asked whether all had arrived, before leaving.
     pub asked_at_end: u32,
     /// The number of messages to it that the provider has.
@@ -54,6 +62,8 @@ pub(crate) struct Link {
     pub was_connected: bool,
     /// The time since when the provider takes nothing for it, although it has nothing of it.
     pub refused_since: Option<Instant>,
+    /// True if the channel's owner says that it is gone: it does nothing any more.
+    pub is_gone: bool,
     /// The reason why it is given up.
     pub broken: Option<Box<Fault>>,
     /// The packets that it may not have taken when it was lost.
@@ -76,12 +86,16 @@ impl Link {
             news: now,
             gained: now,
             asked: now,
+            question: 0,
+            answered: 0,
+            questioned: 0,
             asked_at_end: 0,
             flying: 0,
             asked_sent: 0,
             lacking: 0,
             was_connected: false,
             refused_since: None,
+            is_gone: false,
             broken: None,
             undelivered: Vec::new(),
         }
@@ -112,6 +126,16 @@ impl Link {
     pub(crate) fn is_heard_of(&mut self) {
         self.was_connected = true;
         self.refused_since = None;
+    }
+
+    /// Takes a message of the peer that says this number. Returns the question that it answers, if
+    /// that is one that was not answered.
+    pub(crate) fn take_answer(&mut self, number: u32) -> Option<NonZeroU32> {
+        let is_asked = number == self.question || is_after(self.question, number);
+        let is_new = self.answered == 0 || is_after(number, self.answered);
+        let answered = NonZeroU32::new(number).filter(|_| self.question != 0 && is_asked && is_new);
+        self.answered = answered.map_or(self.answered, NonZeroU32::get);
+        answered
     }
 
     /// Counts an answer of the peer. Returns whether it has lacked packets for too long that the
@@ -201,6 +225,21 @@ mod tests {
         assert_eq!(link.take_told(1).count(), 1);
         assert!((1..LACKING_MAX).all(|_| !link.has_lost()));
         assert!(link.has_lost());
+    }
+
+    #[test]
+    fn a_question_is_answered_once_and_only_if_it_was_asked() {
+        let mut link = Link::new(0, 0);
+        assert_eq!([0, 1].map(|number| link.take_answer(number)), [None; 2], "nothing was asked");
+        link.question = 3;
+        assert_eq!(link.take_answer(4), None, "it was not asked");
+        assert_eq!(link.take_answer(2), NonZeroU32::new(2));
+        // Messages that nobody asked for say the same number again.
+        assert_eq!([2, 1, 0].map(|number| link.take_answer(number)), [None; 3]);
+        assert_eq!(link.take_answer(3), NonZeroU32::new(3));
+        (link.question, link.answered) = (1, u32::MAX - 1);
+        assert_eq!(link.take_answer(u32::MAX), NonZeroU32::new(u32::MAX));
+        assert_eq!(link.take_answer(1), NonZeroU32::new(1), "numbers wrap");
     }
 
     #[test]

@@ -2,17 +2,29 @@
 //!
 //! A transfer is one message, or the rest of one. It is begun in pieces, a few under way at a time,
 //! so that packets for the same peer, which share its connection, get their turn. A write has ended
-//! when the provider says that it was delivered (`FI_DELIVERY_COMPLETE`). A provider that makes a
-//! connection anew may forget pieces that were on their way and never tell of them: a peer that
-//! answers question after question while a piece does not end has lost it. Registrations last as
+//! when the provider says that it was delivered (`FI_DELIVERY_COMPLETE`). Registrations last as
 //! long as an operation: with TCP they are an entry in a table, and providers that pin memory keep
 //! registrations themselves.
+//!
+//! A provider that makes a connection anew may forget pieces that were on their way and never tell
+//! of them. Over the Internet's protocols such pieces are *lost*, and their transfer ends with an
+//! error, when the peer was asked several questions since, a second apart, and each of them showed
+//! that the connection of the pieces is no more, so that nothing is read or written for them later:
+//!
+//! - It was answered. Questions have numbers, so that it is known to be this one. The provider has
+//!   one connection with a peer (`rxm` closes the former before it takes another), which keeps the
+//!   order, also of what it reads at the peer: over the connection of the pieces the answer would
+//!   have come behind their end.
+//! - The provider did not take it: it has no connection with the peer, nor gets one.
+//! - The peer is gone, as the owner of the channel says, and has not answered: it sends nothing any
+//!   more, and what it had sent was read by the polls meanwhile.
 
 use super::OfiChannel;
 use super::name::Name;
 use super::net;
 use slab::Slab;
 use std::collections::VecDeque;
+use std::num::NonZeroU32;
 use verbena_channel::key::ExposedMemory;
 use verbena_channel::{Access, Key, Peer, RemoteMemory, Started, Transfer};
 use verbena_fabric::{MemoryRegion, Refused, raw};
@@ -22,9 +34,9 @@ use verbena_memory::Region;
 /// The most pieces of one transfer under way.
 const PIECES_MAX: u32 = 4;
 
-/// The answers in a row, each to a question that followed the pieces of a transfer and none less
-/// than a second after the one before, until these are lost: none of them has ended meanwhile.
-const ANSWERS_MAX: u32 = 5;
+/// The questions in a row, each after the pieces of a transfer and none less than a second after
+/// the one before, until these are lost: none of them has ended meanwhile.
+const QUESTIONS_MAX: u32 = 5;
 
 /// Transfers and exposures.
 #[derive(Default)]
@@ -34,6 +46,10 @@ pub(crate) struct Memory {
     waiting: VecDeque<u32>,
     ended: Vec<(u64, Result<(), Fault>)>,
     exposed: Slab<MemoryRegion>,
+    /// The pieces that the provider has for each peer, but for those that are lost.
+    pieces: Vec<u32>,
+    /// The number of transfers, but for those that are lost.
+    live: usize,
 }
 
 /// A transfer under way.
@@ -49,10 +65,11 @@ struct Move {
     begun: usize,
     under_way: u32,
     failure: Option<Fault>,
-    /// True if the peer was asked for an answer after the pieces under way, and has not answered.
-    is_asked: bool,
-    /// The answers since a piece has ended.
-    answers: u32,
+    /// The number of the first question to the peer after the pieces under way that it has not
+    /// answered.
+    asked: Option<NonZeroU32>,
+    /// The questions since a piece has ended that have shown something.
+    questions: u32,
     /// True if its pieces are lost: its end was told, though the provider still has them.
     is_lost: bool,
 }
@@ -64,6 +81,11 @@ impl Move {
     }
 }
 
+/// Returns whether the question of one number was asked after that of another; numbers wrap.
+pub(crate) fn is_after(number: u32, other: u32) -> bool {
+    number.wrapping_sub(other) as i32 > 0
+}
+
 impl Memory {
     /// Returns whether pieces wait to be begun.
     pub(crate) fn has_work(&self) -> bool {
@@ -72,37 +94,74 @@ impl Memory {
 
     /// Returns whether no transfer is under way.
     pub(crate) fn is_idle(&self) -> bool {
-        self.moves.iter().all(|(_, one)| one.is_lost)
+        self.live == 0
     }
 
     /// Returns whether the provider has pieces for this peer.
+    #[inline]
     pub(crate) fn is_busy_with(&self, peer: Peer) -> bool {
-        self.moves.iter().any(|(_, one)| one.is_under_way_to(peer))
+        self.pieces.get(peer as usize).is_some_and(|pieces| *pieces > 0)
     }
 
-    /// Notes that the peer was asked for an answer.
-    pub(crate) fn asked(&mut self, peer: Peer) {
-        let under_way = self.moves.iter_mut().filter(|(_, one)| one.is_under_way_to(peer));
-        under_way.for_each(|(_, one)| one.is_asked = true);
+    /// Counts pieces for a peer that begin or end.
+    fn count_pieces(&mut self, peer: Peer, change: i32) {
+        let at = peer as usize;
+        if at >= self.pieces.len() {
+            self.pieces.resize(at + 1, 0);
+        }
+        self.pieces[at] = self.pieces[at].strict_add_signed(change);
     }
 
-    /// Counts an answer of the peer. Returns whether pieces are lost by now.
-    pub(crate) fn answered(&mut self, peer: Peer) -> bool {
+    /// The transfers whose pieces the provider has for this peer.
+    fn under_way_to(&mut self, peer: Peer) -> impl Iterator<Item = &mut Move> {
+        let any = self.is_busy_with(peer);
+        let all = self.moves.iter_mut().filter(move |(_, one)| any && one.is_under_way_to(peer));
+        all.map(|(_, one)| one)
+    }
+
+    /// Notes that the peer was asked the question of this number.
+    pub(crate) fn asked(&mut self, peer: Peer, question: NonZeroU32) {
+        self.under_way_to(peer).for_each(|one| _ = one.asked.get_or_insert(question));
+    }
+
+    /// Counts the answer of the peer to the question of this number, and to those before it.
+    /// Returns whether pieces are lost by now.
+    pub(crate) fn answered(&mut self, peer: Peer, question: NonZeroU32) -> bool {
+        let is_old = |asked: &mut NonZeroU32| !is_after(asked.get(), question.get());
+        self.count_questions(peer, |one| one.asked.take_if(is_old).is_some())
+    }
+
+    /// Counts a question to the peer that the provider did not take, or that one who is gone did
+    /// not answer. Returns whether pieces are lost by now.
+    pub(crate) fn unanswered(&mut self, peer: Peer) -> bool {
+        self.count_questions(peer, |_| true)
+    }
+
+    fn count_questions(&mut self, peer: Peer, counts: impl Fn(&mut Move) -> bool) -> bool {
         let mut has_lost = false;
-        for (_, one) in self.moves.iter_mut().filter(|(_, one)| one.is_under_way_to(peer)) {
-            one.answers += u32::from(std::mem::take(&mut one.is_asked));
-            has_lost |= one.answers >= ANSWERS_MAX;
+        for one in self.under_way_to(peer) {
+            one.questions += u32::from(counts(one));
+            has_lost |= one.questions >= QUESTIONS_MAX;
         }
         has_lost
     }
 
+    /// Returns whether a question to the peer that followed pieces was not answered.
+    pub(crate) fn awaits_answer(&mut self, peer: Peer) -> bool {
+        self.under_way_to(peer).any(|one| one.asked.is_some())
+    }
+
     /// Ends the transfers with a peer that is given up whose pieces are lost.
     pub(crate) fn lose(&mut self, peer: Peer, fault: &Fault) {
-        let under_way = self.moves.iter_mut().filter(|(_, one)| one.is_under_way_to(peer));
-        for (_, one) in under_way.filter(|(_, one)| one.answers >= ANSWERS_MAX) {
+        let (mut ended, mut pieces) = (Vec::new(), 0);
+        for one in self.under_way_to(peer).filter(|one| one.questions >= QUESTIONS_MAX) {
             one.is_lost = true;
-            self.ended.push((one.token, Err(one.failure.get_or_insert_with(|| fault.clone()).clone())));
+            pieces += one.under_way;
+            ended.push((one.token, Err(one.failure.get_or_insert_with(|| fault.clone()).clone())));
         }
+        self.live -= ended.len();
+        self.count_pieces(peer, -(pieces as i32));
+        self.ended.extend(ended);
     }
 
     /// The transfers that have ended, to be reported.
@@ -126,8 +185,10 @@ impl Memory {
         let over = one.failure.is_some() || one.begun == one.local.len();
         if one.under_way == 0 && over {
             let one = self.moves.remove(at as usize);
-            let outcome = one.failure.map_or(Ok(()), Err);
-            self.ended.extend((!one.is_lost).then_some((one.token, outcome)));
+            if !one.is_lost {
+                self.live -= 1;
+                self.ended.push((one.token, one.failure.map_or(Ok(()), Err)));
+            }
         }
     }
 }
@@ -194,11 +255,12 @@ impl OfiChannel {
             begun: 0,
             under_way: 0,
             failure: None,
-            is_asked: false,
-            answers: 0,
+            asked: None,
+            questions: 0,
             is_lost: false,
         };
         let at = self.memory.moves.insert(begun) as u32;
+        self.memory.live += 1;
         self.memory.waiting.push_back(at);
         self.advance_moves();
         Ok(Transfer::Pending)
@@ -244,6 +306,8 @@ impl OfiChannel {
                 Ok(()) => {
                     one.begun += bytes;
                     one.under_way += 1;
+                    let peer = one.peer;
+                    self.memory.count_pieces(peer, 1);
                     continue;
                 }
                 // SAFETY: taken above; nothing was begun.
@@ -261,9 +325,13 @@ impl OfiChannel {
     pub(super) fn piece_ended(&mut self, at: u32, failure: Option<Fault>) {
         let Some(one) = self.memory.moves.get_mut(at as usize) else { return };
         one.under_way -= 1;
-        (one.is_asked, one.answers) = (false, 0);
+        (one.asked, one.questions) = (None, 0);
         if one.failure.is_none() {
             one.failure = failure;
+        }
+        let (peer, is_lost) = (one.peer, one.is_lost);
+        if !is_lost {
+            self.memory.count_pieces(peer, -1);
         }
         self.memory.settle(at);
     }
@@ -297,9 +365,11 @@ pub(crate) fn stuck(channel: &mut OfiChannel, peer: Peer, local: Region, token: 
         begun: local.len(),
         under_way: 1,
         failure: None,
-        is_asked: false,
-        answers: 0,
+        asked: None,
+        questions: 0,
         is_lost: false,
     };
+    channel.memory.live += 1;
+    channel.memory.count_pieces(peer, 1);
     channel.memory.moves.insert(one) as u32
 }

@@ -130,9 +130,12 @@ impl OfiChannel {
             link.gained = now;
         }
         match frame.kind {
-            Kind::Ack if link.has_lost() => return self.break_link(peer, self.cut(peer)),
-            Kind::Ack => return self.count_answer(peer),
-            Kind::AckWanted => return self.owe(peer),
+            // It tells on its own, too, what it took.
+            Kind::Ack => return self.take_answer(peer, frame.number),
+            Kind::AckWanted => {
+                link.questioned = frame.number;
+                return self.owe(peer);
+            }
             Kind::GivenUp => return self.break_link(peer, self.given_up(peer)),
             Kind::Packet => {}
         }
@@ -154,21 +157,47 @@ impl OfiChannel {
     /// ever tell it, since the provider makes connections anew.
     #[cold]
     fn deliver_late(&mut self, frame: &Frame) {
+        let (peer, number) = (frame.source, frame.number);
         match frame.kind {
-            Kind::AckWanted => self.say_given_up(frame.source),
-            Kind::Ack | Kind::GivenUp => self.count_answer(frame.source),
+            Kind::AckWanted => {
+                self.links.get(peer).expect("met").questioned = number;
+                self.say_given_up(peer);
+            }
+            Kind::Ack | Kind::GivenUp => self.take_answer(peer, number),
             Kind::Packet => {}
         }
     }
 
-    /// Counts an answer of a peer: pieces that do not end, answer after answer, are lost. Over the
-    /// Internet's protocols only, where all goes over one connection, in order: an answer comes
-    /// after all that the peer had to do for the pieces before the question.
-    fn count_answer(&mut self, peer: Peer) {
-        if self.net.offer().ip().is_some() && self.memory.answered(peer) {
+    /// Takes the answer of a peer to the question of this number, if it is one: it may lack packets
+    /// for good, or pieces may be lost.
+    fn take_answer(&mut self, peer: Peer, number: u32) {
+        let link = self.links.get(peer).expect("met");
+        let Some(question) = link.take_answer(number) else { return };
+        if link.broken.is_none() && link.has_lost() {
+            return self.break_link(peer, self.cut(peer));
+        }
+        let has_lost = self.memory.answered(peer, question);
+        self.end_lost(peer, has_lost);
+    }
+
+    /// Gives a peer up whose pieces are lost, which ends their transfers. Over the Internet's
+    /// protocols only: see [`super::memory`].
+    fn end_lost(&mut self, peer: Peer, has_lost: bool) {
+        if has_lost && self.net.offer().ip().is_some() {
             let fault = self.cut(peer);
             self.break_link(peer, fault.clone());
             self.memory.lose(peer, &fault);
+        }
+    }
+
+    /// Asks a peer for an answer. If it cannot get one, that counts for pieces under way.
+    #[cold]
+    fn question(&mut self, peer: Peer, is_gone: bool) {
+        let is_silent = is_gone && self.memory.awaits_answer(peer);
+        let is_asked = self.ask(peer);
+        if is_silent || !is_asked {
+            let has_lost = self.memory.unanswered(peer);
+            self.end_lost(peer, has_lost);
         }
     }
 
@@ -240,7 +269,8 @@ impl OfiChannel {
         if link.broken.is_some() {
             if moves && now.saturating_duration_since(link.asked) > UNTOLD_MAX {
                 link.asked = now;
-                self.ask(peer);
+                let is_gone = link.is_gone;
+                self.question(peer, is_gone);
             }
             return;
         }
@@ -255,7 +285,7 @@ impl OfiChannel {
         let limit = if moves || waits { UNTOLD_MAX } else { SILENT_MAX };
         if (moves || waits || since(link.news) > limit) && since(link.asked) > limit {
             link.asked = now;
-            self.ask(peer);
+            self.question(peer, false);
         }
     }
 

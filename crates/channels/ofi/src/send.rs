@@ -5,6 +5,7 @@ use super::frame::{FRAME_BYTES, Frame, Kind, PACKET_FRAME_BYTES};
 use super::links::Link;
 use super::name::Name;
 use super::sends::Slot;
+use std::num::NonZeroU32;
 use std::time::Instant;
 use verbena_channel::packet::Header;
 use verbena_channel::{Payload, Peer, SendError};
@@ -149,7 +150,6 @@ impl OfiChannel {
                 link.is_heard_of();
                 if kind == Kind::AckWanted {
                     link.asked_sent = link.sent;
-                    self.memory.asked(peer);
                 }
                 true
             }
@@ -158,12 +158,13 @@ impl OfiChannel {
     }
 
     /// Asks a peer for an answer: what it took, or whether it has given this process up. Also one
-    /// that this process has given up, while the provider has transfers with it.
-    pub(super) fn ask(&mut self, peer: Peer) {
-        if self.links.look(peer).is_some_and(|link| link.broken.is_none()) {
-            self.tell(peer, Kind::AckWanted);
-        } else if self.inject(peer, Kind::AckWanted).is_ok() {
-            self.memory.asked(peer);
+    /// that this process has given up, while the provider has transfers with it. Returns whether
+    /// the provider took the question.
+    pub(super) fn ask(&mut self, peer: Peer) -> bool {
+        match self.links.look(peer).is_some_and(|link| link.broken.is_none()) {
+            // If it breaks the link, nothing was taken.
+            true => self.tell(peer, Kind::AckWanted) && self.links.look(peer).expect("met").broken.is_none(),
+            false => self.inject(peer, Kind::AckWanted).is_ok(),
         }
     }
 
@@ -175,9 +176,16 @@ impl OfiChannel {
 
     /// Hands the provider a message that is no packet.
     fn inject(&mut self, peer: Peer, kind: Kind) -> Result<(), Refused> {
-        let link = self.links.look(peer).expect("met");
+        let link = self.links.get(peer).expect("met");
         let (to, token, heard) = (link.address, link.token, link.heard);
-        let frame = Frame { token, source: self.me, heard, number: 0, kind };
-        self.net.endpoint.inject(to, &frame.emit())
+        let question = NonZeroU32::new(link.question.wrapping_add(1)).unwrap_or(NonZeroU32::MIN);
+        let number = if kind == Kind::AckWanted { question.get() } else { link.questioned };
+        let frame = Frame { token, source: self.me, heard, number, kind };
+        self.net.endpoint.inject(to, &frame.emit())?;
+        if kind == Kind::AckWanted {
+            link.question = number;
+            self.memory.asked(peer, question);
+        }
+        Ok(())
     }
 }

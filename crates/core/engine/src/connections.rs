@@ -129,7 +129,7 @@ impl EngineState {
 
     /// Returns whether a long message is under way with this peer, or a one-sided operation on its
     /// memory.
-    fn has_rendezvous(&self, peer: Peer) -> bool {
+    pub(crate) fn has_rendezvous(&self, peer: Peer) -> bool {
         let is_long = |state: &State| matches!(state, State::Offered(_) | State::Incoming(_));
         self.one_sided.is_busy_with(peer)
             || self.requests.iter().any(|(_, request)| request.peer == peer && is_long(&request.state))

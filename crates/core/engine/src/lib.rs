@@ -253,13 +253,15 @@ impl Engine {
     /// with this fault, and so does every later send to it.
     pub fn give_up(&mut self, peer: Peer, fault: Fault) {
         let replaceable = |state: &PeerState| state.kept || state.losses.is_some();
-        if self.state.peers.look(peer).is_some_and(replaceable) {
-            // None of several channels is to wait for what the peer has to say to it.
+        let moves = self.state.has_rendezvous(peer);
+        if moves || self.state.peers.look(peer).is_some_and(replaceable) {
+            // None of several channels is to wait for what the peer has to say to it, and none is
+            // to move memory for ever.
             let homes = &self.state.homes;
             let its = |at: usize| homes.of_channel(at) == homes.of_peer(peer);
             let all = self.channels.iter_mut().enumerate().filter(|(at, _)| its(*at));
             all.filter_map(|(_, channel)| channel.failover())
-                .for_each(|failover| failover.abandon(peer, &fault));
+                .for_each(|failover| failover.gone(peer, &fault));
         }
         self.state.break_peer(peer, fault);
         self.end_exposures();

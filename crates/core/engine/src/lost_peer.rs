@@ -108,6 +108,13 @@ impl Engine {
         self.state.suspects.contains(&peer)
     }
 
+    /// Returns whether this peer is lost and does nothing any more, as far as this process will
+    /// ever know: it is dead, or nobody will say whether it is.
+    pub fn counts_as_dead(&self, peer: Peer) -> bool {
+        let is_told = !self.state.goes_on || self.state.dead.contains(&peer);
+        is_told && self.state.is_broken(peer)
+    }
+
     /// Takes a lost peer for one that lives, as far as anyone knows.
     pub fn clear_suspect(&mut self, peer: Peer) {
         if self.state.is_suspect_no_more(peer) {

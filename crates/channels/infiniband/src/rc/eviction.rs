@@ -58,6 +58,7 @@ impl<A: Adapter> RcChannel<A> {
             self.adapter.close_pair(pair);
         }
         self.sends.give_back_all_of(peer);
+        self.give_up_moves(peer);
         self.let_go(peer);
         self.peers.remove(peer);
         if !self.settings.shared_receives {

@@ -43,6 +43,8 @@ pub(super) struct Memory {
     unkept: Option<String>,
     short_reads: ShortReads,
     moves: Slab<Move>,
+    /// The transfers that ended with a connection that was given back, to be reported.
+    pub given_up: Vec<(u64, Fault)>,
     exposed: Slab<Lease>,
 }
 
@@ -90,6 +92,7 @@ impl Memory {
             unkept: None,
             short_reads: ShortReads::default(),
             moves: Slab::new(),
+            given_up: Vec::new(),
             exposed: Slab::new(),
         }
     }
@@ -306,18 +309,49 @@ impl<A: Adapter> RcChannel<A> {
     }
 
     fn end_move(&mut self, number: u32, outcome: Result<(), Fault>, sink: &mut dyn Sink) {
-        let Some(moving) = self.memory.moves.try_remove(number as usize) else { return };
+        if let Some(token) = self.take_move(number, outcome.is_ok()) {
+            sink.transferred(token, outcome);
+        }
+    }
+
+    /// Takes a transfer out that has ended: its token.
+    fn take_move(&mut self, number: u32, is_done: bool) -> Option<u64> {
+        let moving = self.memory.moves.try_remove(number as usize)?;
         match moving.way {
             Way::Inline => {}
             Way::Short(place) => {
-                if outcome.is_ok() {
+                if is_done {
                     moving.local.copy_from(place.region);
                 }
                 self.memory.short_reads.give_back(place);
             }
             Way::Registered(lease) => self.memory.cache.end(&mut self.adapter, lease),
         }
-        sink.transferred(moving.token, outcome);
+        Some(moving.token)
+    }
+
+    fn moves_of(&self, peer: Peer) -> Vec<u32> {
+        let of_peer = self.memory.moves.iter().filter(|(_, moving)| moving.peer == peer);
+        of_peer.map(|(at, _)| at as u32).collect()
+    }
+
+    /// Ends all transfers of a peer whose connection is given back: its queue pair is closed. A
+    /// poll reports them.
+    #[cold]
+    pub(super) fn give_up_moves(&mut self, peer: Peer) {
+        for number in self.moves_of(peer) {
+            let token = self.take_move(number, false);
+            self.memory.given_up.extend(token.map(|token| (token, given_back(peer))));
+        }
+    }
+
+    /// Reports the transfers that ended with a connection that was given back.
+    #[cold]
+    pub(super) fn report_given_up(&mut self, sink: &mut dyn Sink) -> usize {
+        let given_up = std::mem::take(&mut self.memory.given_up);
+        let events = given_up.len();
+        given_up.into_iter().for_each(|(token, fault)| sink.transferred(token, Err(fault)));
+        events
     }
 
     /// Fails all transfers of the peer: its queue pair is closed.
@@ -326,9 +360,9 @@ impl<A: Adapter> RcChannel<A> {
         if let Some(connection) = self.peers.get(peer) {
             connection.moves = Moves::default();
         }
-        let of_peer = self.memory.moves.iter().filter(|(_, moving)| moving.peer == peer);
-        let all: Vec<u32> = of_peer.map(|(at, _)| at as u32).collect();
-        all.into_iter().for_each(|number| self.end_move(number, Err(fault.clone()), sink));
+        for number in self.moves_of(peer) {
+            self.end_move(number, Err(fault.clone()), sink);
+        }
     }
 
     /// Keeps registrations of the program's memory beyond their operation, as long as the watch has
@@ -406,6 +440,15 @@ fn out_of_range(peer: Peer) -> Fault {
         format!("process {peer}"),
         "the key was damaged on its way, or the protocol asked for too much: a defect of Verbena",
         "please report it; VERBENA_LARGE=pipeline avoids it meanwhile",
+    )
+}
+
+fn given_back(peer: Peer) -> Fault {
+    Fault::new(
+        "a connection was given back while memory was moved over it",
+        format!("process {peer}"),
+        "there are fewer connections than processes that want one",
+        "nothing: the transfer is done again in another way",
     )
 }
 

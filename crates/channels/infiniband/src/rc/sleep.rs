@@ -52,7 +52,10 @@ impl<A: Adapter> RcChannel<A> {
     /// may sleep.
     pub(super) fn rest(&mut self) -> Duration {
         self.look_for_trouble();
-        let busy = !(self.asking.is_empty() && self.duties.is_empty() && self.broken.is_empty());
+        let busy = !(self.asking.is_empty()
+            && self.duties.is_empty()
+            && self.broken.is_empty()
+            && self.memory.given_up.is_empty());
         if !self.adapter.arm() || self.settings.notify == Notify::Pointer || busy {
             return NAP;
         }

@@ -119,3 +119,62 @@ fn everything_ends_after_a_cut() {
         }
     }
 }
+
+/// A transfer of which the provider never tells, with an end that is connected.
+fn stuck_with_other() -> Option<([End; 2], Owned)> {
+    let mut ends = pair(|_| {})?;
+    send(&mut ends, 0, 0, b"first");
+    until(&mut ends, "arriving", |ends| ends[1].arrived.packets.len() == 1);
+    let owner = Owned::zeroed(64);
+    stuck(&mut ends[0].channel, 1, owner.lend(), 7);
+    Some((ends, owner))
+}
+
+/// Polls an end alone until its transfer has ended.
+fn ends_alone(end: &mut End) {
+    let begin = Instant::now();
+    while end.arrived.ended.is_empty() {
+        end.poll();
+        assert!(begin.elapsed() < Duration::from_secs(30), "the transfer does not end");
+    }
+    assert!(matches!(end.arrived.ended[..], [(7, Err(_))]), "{:?}", end.arrived.ended);
+    assert!(begin.elapsed() > Duration::from_secs(3) && end.channel.is_quiet());
+}
+
+#[test]
+fn transfers_with_an_end_that_takes_no_question_end() {
+    for is_told in [false, true] {
+        let Some(([mut alone, other], _owner)) = stuck_with_other() else { return };
+        drop(other);
+        if is_told {
+            alone.channel.gone(1, &fault());
+        }
+        ends_alone(&mut alone);
+    }
+}
+
+/// An end that says nothing may be busy with something else; one that is gone says nothing any
+/// more.
+#[test]
+fn transfers_with_an_end_that_is_gone_end_without_an_answer() {
+    let Some(([mut alone, _silent], _owner)) = stuck_with_other() else { return };
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_secs(8) {
+        alone.poll();
+        assert!(alone.arrived.ended.is_empty(), "the other end may live");
+    }
+    alone.channel.gone(1, &fault());
+    ends_alone(&mut alone);
+}
+
+/// An end also tells on its own what it took: that is no answer, however often it does.
+#[test]
+fn only_answers_to_questions_count() {
+    let Some((mut ends, _owner)) = stuck_with_other() else { return };
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_secs(3) {
+        ends[1].channel.tell(0, crate::frame::Kind::Ack);
+        ends.iter_mut().for_each(End::poll);
+        assert!(ends[0].arrived.ended.is_empty() && ends[0].arrived.broken.is_empty());
+    }
+}

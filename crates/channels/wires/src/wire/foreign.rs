@@ -331,9 +331,15 @@ impl Failover for Foreign {
     }
 
     fn abandon(&mut self, peer: Peer, fault: &Fault) {
-        // An engine that gives a peer up tells all its channels.
         if let Some(peer) = self.numbers.theirs.get(&peer).copied() {
             self.inner.failover().expect(CAPABLE).abandon(peer, fault);
+        }
+    }
+
+    fn gone(&mut self, peer: Peer, fault: &Fault) {
+        // An engine that gives a peer up tells all its channels.
+        if let Some(peer) = self.numbers.theirs.get(&peer).copied() {
+            self.inner.failover().expect(CAPABLE).gone(peer, fault);
         }
     }
 }

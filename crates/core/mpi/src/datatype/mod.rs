@@ -61,7 +61,7 @@ struct Identity {
     /// The handle by which the program knows a derived datatype; 0 if it has none.
     handle: AtomicUsize,
     /// The bytes by which other processes know it ([`wire::description`]), once asked for.
-    description: OnceLock<Arc<[u8]>>,
+    description: OnceLock<wire::Description>,
 }
 
 /// The sort of a datatype.

@@ -16,6 +16,9 @@
 mod calls;
 #[cfg(test)]
 mod tests;
+mod weight;
+
+pub use weight::weight;
 
 use super::Datatype;
 use super::contents::{Contents, Form};
@@ -45,15 +48,25 @@ pub fn encode(datatype: &Arc<Datatype>) -> Result<Vec<u8>> {
     }
 }
 
-/// The bytes of a datatype, which are kept with it: requests ask for them again and again.
+/// A datatype's bytes, and the memory that another process needs to keep it.
+#[derive(Debug)]
+pub struct Description {
+    /// The bytes.
+    pub bytes: Arc<[u8]>,
+    /// Their [`weight`].
+    pub weight: usize,
+}
+
+/// The description of a datatype, which is kept with it: requests ask for it again and again.
 ///
 /// # Errors
 /// The error of [`encode`].
-pub fn description(datatype: &Arc<Datatype>) -> Result<&Arc<[u8]>> {
+pub fn description(datatype: &Arc<Datatype>) -> Result<&Description> {
     let kept = &datatype.identity.description;
     match kept.get() {
-        Some(bytes) => Ok(bytes),
-        None => encode(datatype).map(|bytes| kept.get_or_init(|| bytes.into())),
+        Some(description) => Ok(description),
+        None => encode(datatype)
+            .map(|bytes| kept.get_or_init(|| Description { weight: weight(&bytes), bytes: bytes.into() })),
     }
 }
 

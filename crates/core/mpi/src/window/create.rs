@@ -165,6 +165,7 @@ impl Win {
             let cleared = self.attributes.clear(self.handle());
             agree(&self.comm, CALL, cleared.map(|()| Vec::new()), exchange)?;
         }
+        self.forget_meetings(process);
         Ok(self.end_service(process).err())
     }
 
@@ -298,7 +299,7 @@ impl<'a> Making<'a> {
     /// This is what grows with the number of members though no program asked for it: 64 bytes of
     /// each are here until the call returns. A window keeps 16 bytes of each for the way there, 8
     /// for its base, where bases differ, 4 or 8 for its size and its unit where they do (see
-    /// [`Parts`]), and 2 bits in the control words. The ways themselves, keys and everything else
+    /// [`Parts`]), and 4 bits in the control words. The ways themselves, keys and everything else
     /// come with the first access to a member.
     fn tell(&self, own: Result<Part>) -> Result<(Agreed, Box<[Part]>)> {
         let context = self.means.exchange.new_context();
@@ -367,15 +368,18 @@ impl<'a> Making<'a> {
             flavor: self.flavor as i32,
             model: mpi::MPI_WIN_UNIFIED,
         };
+        let heap = self.process.heap();
+        let is_near = |rank: usize| heap.is_some_and(|heap| heap.unites(comm.group().peer(rank as i32)));
         let local = Arc::new(Local {
             flavor: self.flavor,
             rank: comm.rank(),
             group: comm.group().clone(),
             part,
+            parts: Parts::new(&parts, is_near),
             memory: own,
             control,
             attachments: Lock::new(Attachments::default()),
-            heap: self.process.heap().cloned(),
+            heap: heap.cloned(),
         });
         let service = Arc::new(Service::new(&comm));
         let serve = || {
@@ -383,15 +387,12 @@ impl<'a> Making<'a> {
             self.process.tasks().start(self.process, Box::new(serving))
         };
         let serving = needs_messages.then(serve);
-        let heap = self.process.heap();
-        let is_near = |rank: usize| heap.is_some_and(|heap| heap.unites(comm.group().peer(rank as i32)));
         let far = || Far::new(service.clone(), &comm);
         let far = needs_messages
             .then(|| far::of_window(self.process, self.flavor, &self.hints, comm.group(), far))
             .flatten();
         Ok(Win {
             targets: parts.iter().map(|_| OnceLock::new()).collect(),
-            parts: Parts::new(&parts, is_near),
             comm,
             flavor: self.flavor,
             facts,

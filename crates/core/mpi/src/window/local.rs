@@ -3,11 +3,12 @@
 use super::Flavor;
 use super::apply::{self, Domain, Guard, Target};
 use super::attached::Attachments;
-use super::control::Control;
+use super::control::{self, Control, Words};
 use super::error::{self, Access};
-use super::lock::Ticket;
+use super::lock::{Claim, Ticket};
 use super::own::Memory;
 use super::part::Part;
+use super::parts::Parts;
 use super::service::shows::Whole;
 use super::service::{Exposed, Place};
 use super::stripe::{Stripes, yield_core};
@@ -28,6 +29,8 @@ pub(super) struct Local {
     pub rank: i32,
     pub group: Arc<Group>,
     pub part: Part,
+    /// The parts of all members.
+    pub parts: Parts,
     pub memory: Memory,
     pub control: Control,
     pub attachments: Lock<Attachments>,
@@ -45,6 +48,13 @@ impl Local {
         let me = self.group.peer(self.rank);
         let stripes = Stripes::new(self.control.words().stripes(), me, &yield_core);
         Guard { domain: self.domain(), stripes }
+    }
+
+    /// The control words of another member, if they are mapped here.
+    pub(super) fn words_of(&self, member: i32) -> Option<Words> {
+        let heap = self.heap.as_ref().filter(|heap| heap.unites(self.group.peer(member)))?;
+        let control = self.parts.get(member as usize).control(control::bytes(self.group.size()));
+        heap.at(control?).map(Words::at)
     }
 
     /// Wakes the process whose turn to have this one's lock may have come, but not this one.
@@ -106,19 +116,29 @@ impl Exposed for Local {
     }
 
     fn check_lock(&self) -> Result<()> {
-        match self.control.words().is_exposed() {
+        match self.control.words().is_exposed(self.group.size()) {
             true => Err(error::exposed(self.rank)),
             false => Ok(()),
         }
     }
 
-    fn note_dead_holder(&self, origin: i32) {
-        self.control.words().note_dead_holder(origin);
+    fn note_served(&self, tickets: usize) {
+        self.control.words().note_served(tickets);
     }
 
-    fn takes_by_itself(&self, member: i32) -> bool {
-        let unites = |heap: &Arc<dyn Heap>| heap.unites(self.group.peer(member));
-        self.part.has_control() && self.heap.as_ref().is_some_and(unites)
+    fn claim_of(&self, member: i32) -> Option<Claim> {
+        self.words_of(member)?.claim_on(self.rank)
+    }
+
+    fn note_dead(&self, member: i32, claim: Claim) {
+        let words = self.control.words();
+        let is_news = words.note_dead(member, claim);
+        let Some(heap) = self.heap.as_ref().filter(|_| is_news) else { return };
+        words.for_each_waiting(self.group.size(), |rank| {
+            if rank != self.rank {
+                heap.wake(self.group.peer(rank));
+            }
+        });
     }
 
     fn wake_waiting(&self, next: Ticket) {

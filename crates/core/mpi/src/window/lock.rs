@@ -36,7 +36,21 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ticket(u32);
 
+/// The share that a process says to have in a lock, so that others know it when it has died.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// The process holds the lock, or is about to take a ticket, or has just left.
+    Holds,
+    /// The process waits with this ticket.
+    Waits(Ticket),
+}
+
 impl Ticket {
+    /// The ticket with this number.
+    pub(super) fn of(number: u32) -> Ticket {
+        Ticket(number)
+    }
+
     /// The ticket's number.
     #[inline]
     pub fn number(self) -> u32 {
@@ -139,10 +153,15 @@ impl<W: Word> Lock<W> {
         Attempt::Entered { next }
     }
 
-    /// The number of those with an earlier ticket than this one who have not left.
-    pub fn before(&self, ticket: Ticket) -> usize {
+    /// Returns whether one who waits with this ticket waits for the one with this claim to leave,
+    /// both of whom have not left.
+    pub fn is_behind(&self, ticket: Ticket, claim: Claim) -> bool {
         let counts = Counts::of(self.0.load());
-        (u64::from(ticket.0).wrapping_sub(counts.writers) & COUNT) as usize
+        let before = |ticket: Ticket| u64::from(ticket.0).wrapping_sub(counts.writers) & COUNT;
+        match claim {
+            Claim::Holds => true,
+            Claim::Waits(other) => before(other) < before(ticket),
+        }
     }
 
     /// Returns whether somebody is inside, or waits to be.

@@ -70,16 +70,15 @@ pub use verbena_channel::trace::one_sided::Call;
 use crate::attribute::Attributes;
 use crate::comm::Comm;
 use crate::errhandler::{Errhandler, Handling, Kind};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::generated::constants as mpi;
 use crate::group::Group;
 use crate::info::Info;
-use crate::process::{Process, failure_error};
+use crate::process::Process;
 use crate::task::Running;
 use epoch::Epochs;
 use far::Far;
 use local::Local;
-use parts::Parts;
 use pscw::Meetings;
 use service::Service;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -121,8 +120,6 @@ pub struct Win {
     comm: Comm,
     flavor: Flavor,
     facts: Facts,
-    /// The parts of all members.
-    parts: Parts,
     /// The ways to those members that were accessed.
     targets: Box<[OnceLock<Box<Target>>]>,
     local: Arc<Local>,
@@ -152,19 +149,14 @@ impl Win {
         self.comm.group()
     }
 
-    /// A member that is lost, and the error of waiting: it may have a lock, or a place in the queue
-    /// for one. A process that goes on after deaths waits for the launcher's word.
+    /// The members that are dead, as far as this process will ever know.
     #[cold]
-    fn lost_member(&self, process: &Process) -> Option<(i32, Error)> {
-        let goes_on = process.goes_on();
-        let mut members = (0..).zip(self.group().members()).filter(|&(_, &peer)| peer != process.me());
-        let loss = process.look(|engine| {
-            members.find_map(|(rank, &peer)| {
-                let is_told = !goes_on || engine.dead().contains(&peer);
-                Some((rank, engine.loss_of(peer).filter(|_| is_told)?))
-            })
-        });
-        loss.map(|(rank, failure)| (rank, failure_error(failure)))
+    fn dead_members(&self, process: &Process) -> Vec<i32> {
+        let members = (0..).zip(self.group().members()).filter(|&(_, &peer)| peer != process.me());
+        process.look(|engine| match engine.losses() {
+            0 => Vec::new(),
+            _ => members.filter(|&(_, &peer)| engine.counts_as_dead(peer)).map(|(rank, _)| rank).collect(),
+        })
     }
 
     /// Returns whether a message of the window's own may be awaited here, see [`Comm::may_hear`].
@@ -281,10 +273,10 @@ impl Win {
         }
         let found = match self.member(rank)? {
             Some(rank) => Some(rank),
-            None => (0..self.parts.len()).find(|&rank| self.parts.get(rank).size > 0),
+            None => (0..self.local.parts.len()).find(|&rank| self.local.parts.get(rank).size > 0),
         };
         let Some(rank) = found else { return Ok((0, 1, 0)) };
-        let part = self.parts.get(rank);
+        let part = self.local.parts.get(rank);
         match self.shared(process, rank) {
             Some(region) => {
                 self.is_shared_told.store(true, Ordering::Relaxed);

@@ -9,8 +9,8 @@
 use super::control::Words;
 use super::epoch::{Hold, Meeting};
 use super::finish::Then;
-use super::lock::{Attempt, Kind, Lock, Ticket};
-use super::service::dead_holder;
+use super::lock::{Attempt, Claim, Kind, Lock, Ticket};
+use super::service::dead_ahead;
 use super::{Flavor, Win, counts, error};
 use crate::coll::is_round_to_look;
 use crate::error::Result;
@@ -235,7 +235,7 @@ impl Win {
     /// Takes a lock. What is `held` meanwhile is given back if that takes long.
     fn take_holding(&self, process: &Process, rank: usize, kind: Kind, held: &mut Held) -> Result<()> {
         match self.target(process, rank).words {
-            Some(words) if words.is_exposed() => Err(error::exposed(rank as i32)),
+            Some(words) if words.is_exposed(self.size()) => Err(error::exposed(rank as i32)),
             Some(words) => self.take_mapped(process, (rank, words), kind, held),
             None if self.serving.is_none() => Err(error::unreachable(rank as i32)),
             None => self.service.lock(process, rank, kind, |_| self.awaited_lock(rank, kind)),
@@ -248,6 +248,7 @@ impl Win {
         if let Some(next) = Lock(words.lock()).leave(kind) {
             self.wake_waiting(process, rank, words, next);
         }
+        self.local.control.words().unclaim(rank as i32);
     }
 
     fn take_mapped(
@@ -257,21 +258,47 @@ impl Win {
         kind: Kind,
         held: &mut Held,
     ) -> Result<()> {
-        let lock = Lock(words.lock());
+        let (lock, own) = (Lock(words.lock()), self.local.control.words());
+        // Before it has a ticket: if it dies, the others must know.
+        own.claim(rank as i32);
         if lock.try_lock(kind) {
             return Ok(());
         }
         counts::lock_awaited();
         let ticket = lock.ticket();
-        if process.may_spin()
-            && let Some(next) = look_for_turn(lock, ticket, kind)
-        {
-            next.into_iter().for_each(|next| self.wake_waiting(process, rank, words, next));
-            return Ok(());
+        let place = own.claim_turn(rank as i32, ticket);
+        let met = if process.may_spin() { look_for_turn(lock, ticket, kind) } else { None };
+        let next = match met {
+            Some(next) => Ok(next),
+            None => self.await_turn(process, (rank, words), (ticket, kind), held),
+        };
+        own.end_claimed_turn(place);
+        match next {
+            Ok(next) => {
+                next.into_iter().for_each(|next| self.wake_waiting(process, rank, words, next));
+                Ok(())
+            }
+            Err(error) => {
+                own.unclaim(rank as i32);
+                Err(error)
+            }
         }
+    }
+
+    /// Waits for the turn of a ticket. Returns the next one in the queue, if it may be able to
+    /// enter too. An error if a process before it has died: with the lock, or with a place in the
+    /// queue. The lock of one that lives is waited for.
+    fn await_turn(
+        &self,
+        process: &Process,
+        (rank, words): (usize, Words),
+        (ticket, kind): (Ticket, Kind),
+        held: &mut Held,
+    ) -> Result<Option<Ticket>> {
+        let lock = Lock(words.lock());
         words.await_turn(ticket, self.rank());
         let known = || process.look(|engine| engine.losses());
-        let (mut rounds, mut losses, since) = (0_u32, known(), Instant::now());
+        let (mut rounds, mut losses, since) = (0_u32, 0, Instant::now());
         let next = process.wait_for(
             |_| self.awaited_lock(rank, kind),
             |process| match lock.try_enter(ticket, kind) {
@@ -279,25 +306,37 @@ impl Win {
                     if !held.ranks.is_empty() && since.elapsed() > held.patience {
                         self.give_back(process, held);
                     }
-                    if let Some(holder) = words.dead_holder() {
-                        return Some(Err(dead_holder(holder, rank as i32, process.goes_on())));
-                    }
                     rounds = rounds.wrapping_add(1);
                     let is_news = std::mem::replace(&mut losses, known()) != losses;
-                    let lost = (is_news || is_round_to_look(rounds)).then(|| self.lost_member(process));
-                    let (rank, error) = lost.flatten()?;
-                    // This place in the queue is never given on: all behind it must know.
-                    words.note_dead_holder(rank);
-                    Some(Err(error))
+                    if is_news || is_round_to_look(rounds) {
+                        self.note_dead_before(process, (rank, words), ticket);
+                    }
+                    let (member, claim) = words.dead_before(ticket)?;
+                    Some(Err(dead_ahead(member, claim, rank as i32, process.goes_on())))
                 }
                 Attempt::Entered { next } => Some(Ok(next)),
             },
         );
         words.end_wait(ticket, self.rank());
-        if let Some(next) = next? {
-            self.wake_waiting(process, rank, words, next);
+        next
+    }
+
+    /// Notes in the words of a lock's owner if a member has died that is before this ticket. The
+    /// service of the owner looks after those that have no words here.
+    #[cold]
+    fn note_dead_before(&self, process: &Process, (owner, words): (usize, Words), ticket: Ticket) {
+        let rank = owner as i32;
+        for member in self.dead_members(process) {
+            let claim = match member == rank {
+                // What its service took for others is not given back any more.
+                true if words.is_served() => Some(Claim::Holds),
+                true => words.claim_on(rank),
+                false => self.local.words_of(member).and_then(|words| words.claim_on(rank)),
+            };
+            if let Some(claim) = claim.filter(|claim| Lock(words.lock()).is_behind(ticket, *claim)) {
+                words.note_dead(member, claim);
+            }
         }
-        Ok(())
     }
 
     /// Wakes the process whose turn to have the lock of `owner` may have come. If none is known,

@@ -1,9 +1,9 @@
 //! Post, start, complete and wait (MPI-5.0, 12.5.2).
 //!
 //! Where two members have each other's control words mapped, a post is the target's bit in the
-//! words of the origin, and a complete adds one in the words of the target. The target does not
-//! post again before the origin has taken the bit and completed. Its own words say whether its
-//! memory is exposed, to whomever: then it cannot be locked.
+//! words of the origin, and a complete is the origin's bit in the words of the target. The target
+//! does not post again before the origin has taken the one bit and set the other. Its own words say
+//! whether its memory is exposed, to whomever: then it cannot be locked.
 //!
 //! Elsewhere both are messages without bytes in the window's own communicator, whatever the way to
 //! the target's memory is. Messages of one pair keep their order, so the n-th post meets the n-th
@@ -43,16 +43,17 @@ const FEW_MEMBERS: usize = 8;
 pub(super) struct Meetings {
     /// The posts of the targets that were started, as far as they are messages.
     posts: BTreeMap<i32, Active>,
-    /// The origins that were posted to and complete in mapped words.
+    /// The origins that were posted to.
     origins: Vec<i32>,
-    /// The completes of the other origins that have not come.
-    completes: Vec<Active>,
+    /// The number of those, the first ones, that may not have completed.
+    left: usize,
+    /// The completes that are messages and have not come, by origin.
+    completes: Vec<(i32, Active)>,
     /// The first error of those that will not come.
     failure: Option<Error>,
-    /// The number of origins in all.
-    posted_to: u64,
-    /// The error with which an exposure ended before all its origins had completed. Their
-    /// completes may still come, and would count for a later one: there is none.
+    /// The error with which an exposure ended before all its origins had completed. They still have
+    /// access, and what tells that they have completed would count for a later exposure: there is
+    /// none before.
     torn: Option<Error>,
 }
 
@@ -148,7 +149,7 @@ impl Win {
             return Err(error::assertion("MPI_Win_post", assert, names));
         }
         let (origins, words) = (self.ranks_of(group)?, self.local.control.words());
-        self.meetings.lock().torn.clone().map_or(Ok(()), Err)?;
+        self.check_torn(process)?;
         let mut epochs = self.epochs.lock();
         epochs.check_post(self.rank())?;
         if Lock(words.lock()).is_taken() {
@@ -156,18 +157,25 @@ impl Win {
         }
         epochs.posted(&origins);
         drop(epochs);
-        let (mapped, others): (Vec<i32>, Vec<i32>) =
-            origins.iter().partition(|&&rank| self.meets_in_words(process, rank));
-        let completes = others.iter().map(|&rank| self.hear(process, rank, COMPLETE)).collect();
-        let posted_to = origins.len() as u64;
-        words.expose(posted_to);
+        let others = origins.iter().filter(|&&rank| !self.meets_in_words(process, rank));
+        let completes = others.map(|&rank| (rank, self.hear(process, rank, COMPLETE))).collect();
+        words.expose(origins.len() as u64);
         let mut meetings = self.meetings.lock();
-        (meetings.origins, meetings.completes, meetings.posted_to) = (mapped, completes, posted_to);
+        (meetings.origins, meetings.left, meetings.completes) = (origins.clone(), origins.len(), completes);
         drop(meetings);
         if assert & mpi::MPI_MODE_NOCHECK != 0 {
             return Ok(());
         }
-        let told = origins.iter().map(|&rank| self.tell_post(process, rank)).fold(Ok(()), Result::and);
+        let tell = |&rank: &i32| {
+            let told = self.tell_post(process, rank);
+            if told.is_err() {
+                words.complete(rank);
+            }
+            told
+        };
+        let told = origins.iter().map(tell).fold(Ok(()), Result::and);
+        // A word is told to one that is dead, too.
+        let told = told.and_then(|()| self.loss_among(process, &origins).map_or(Ok(()), Err));
         told.map_err(|error| self.tear_exposure(process, error))
     }
 
@@ -175,9 +183,8 @@ impl Win {
     /// so that the window can be freed.
     pub fn wait(&self, process: &Process) -> Result<()> {
         self.epochs.lock().check_exposed("MPI_Win_wait")?;
-        let origins = self.meetings.lock().origins.clone();
-        match self.await_words(process, &|| origins.clone(), || self.are_complete(process)) {
-            Ok(()) => self.end_exposure(),
+        match self.await_words(process, &|| self.incomplete(), || self.are_complete(process)) {
+            Ok(()) => self.end_exposure(process),
             Err(error) => Err(self.tear_exposure(process, error)),
         }
     }
@@ -188,66 +195,124 @@ impl Win {
         if !self.are_complete(process) {
             process.poll();
             if !self.are_complete(process) {
-                let loss = self.loss_among(process, &self.meetings.lock().origins);
+                let loss = self.loss_among(process, &self.incomplete());
                 return loss.map_or(Ok(false), |error| Err(self.tear_exposure(process, error)));
             }
         }
-        self.end_exposure().map(|()| true)
+        self.end_exposure(process).map(|()| true)
     }
 
-    /// The error of the first of these members that is lost.
+    /// The error of the first of these members that is lost. One that may be lost is not, as long
+    /// as the launcher has not said what became of it.
     fn loss_among(&self, process: &Process, ranks: &[i32]) -> Option<Error> {
         let loss = process.look(|engine| match engine.losses() {
             0 => None,
-            _ => ranks.iter().find_map(|&rank| engine.loss_of(self.group().peer(rank))),
+            _ => ranks
+                .iter()
+                .map(|&rank| self.group().peer(rank))
+                .find_map(|peer| engine.loss_of(peer).filter(|_| !engine.is_suspect(peer))),
         });
         loss.map(failure_error)
     }
 
-    /// Looks at every origin's message once more, and at the notes of all: a message that came is
-    /// noted in the words, too, so that others see there whether the memory is exposed.
+    /// The origins that have not completed, as far as the last look at them told.
+    fn incomplete(&self) -> Vec<i32> {
+        let words = self.local.control.words();
+        let meetings = self.meetings.lock();
+        let left = meetings.origins[..meetings.left].iter();
+        left.copied().filter(|&rank| !words.has_completed(rank)).collect()
+    }
+
+    /// Looks at every origin's message once more, and at the bits of those that were not seen to
+    /// have completed: a message that came sets the bit, too, so that others see in the words
+    /// whether the memory is exposed. Returns true as well if one of them will not complete.
     fn are_complete(&self, process: &Process) -> bool {
         let words = self.local.control.words();
-        let Meetings { completes, failure, posted_to, .. } = &mut *self.meetings.lock();
-        completes.retain(|one| match one.poll(process) {
+        let Meetings { origins, left, completes, failure, .. } = &mut *self.meetings.lock();
+        completes.retain(|(rank, one)| match one.poll(process) {
             None => true,
             Some(outcome) => {
                 *failure = failure.take().or(outcome.error);
-                words.complete();
+                words.complete(*rank);
                 false
             }
         });
-        words.completes() >= *posted_to
+        while *left > 0 && words.has_completed(origins[*left - 1]) {
+            *left -= 1;
+        }
+        *left == 0 || failure.is_some()
     }
 
-    fn end_exposure(&self) -> Result<()> {
-        let mut meetings = self.meetings.lock();
-        meetings.origins.clear();
-        let (failure, posted_to) = (meetings.failure.take(), meetings.posted_to);
-        drop(meetings);
+    /// Ends the exposure, which all origins have completed or one of them will not.
+    fn end_exposure(&self, process: &Process) -> Result<()> {
+        let failure = self.meetings.lock().failure.take();
+        if let Some(failure) = failure {
+            return Err(self.tear_exposure(process, failure));
+        }
+        self.forget_exposure();
+        self.epochs.lock().end_exposure();
+        Ok(())
+    }
+
+    /// Forgets what origins have told of an exposure.
+    fn forget_exposure(&self) {
         let words = self.local.control.words();
         words.expose(0);
-        words.forget_completes(posted_to);
-        self.epochs.lock().end_exposure();
-        failure.map_or(Ok(()), Err)
+        let origins = take(&mut self.meetings.lock().origins);
+        origins.into_iter().for_each(|rank| words.forget_complete(rank));
     }
 
-    /// Ends an exposure that not all origins will complete. Returns the error.
+    /// Ends an exposure that not all origins will complete. Those that live still have access, and
+    /// the words say so of those that use them. Returns the error.
     #[cold]
     fn tear_exposure(&self, process: &Process, error: Error) -> Error {
+        let words = self.local.control.words();
         let mut meetings = self.meetings.lock();
-        for complete in take(&mut meetings.completes) {
-            // One that comes later meets it, and nobody asks.
-            if let Active::Engine(_, id) = complete {
+        meetings.torn = Some(error.clone());
+        // Nobody looks for their messages before the next exposure.
+        meetings.completes.iter().for_each(|(rank, _)| words.complete(*rank));
+        drop(meetings);
+        self.give_up_lost(process);
+        self.epochs.lock().end_exposure();
+        error
+    }
+
+    /// Takes the origins that are lost for some that have completed.
+    #[cold]
+    fn give_up_lost(&self, process: &Process) {
+        let words = self.local.control.words();
+        let lost = |rank: &i32| self.loss_among(process, &[*rank]).is_some();
+        self.incomplete().into_iter().filter(lost).for_each(|rank| words.complete(rank));
+    }
+
+    /// Checks that no origin has access any more by an exposure that ended with an error: else that
+    /// error.
+    fn check_torn(&self, process: &Process) -> Result<()> {
+        let Some(error) = self.meetings.lock().torn.clone() else { return Ok(()) };
+        self.give_up_lost(process);
+        self.are_complete(process);
+        let mut meetings = self.meetings.lock();
+        if meetings.left > 0 || !meetings.completes.is_empty() {
+            return Err(error);
+        }
+        (meetings.torn, meetings.failure) = (None, None);
+        drop(meetings);
+        self.forget_exposure();
+        Ok(())
+    }
+
+    /// Waits no more for anything that origins would tell: the window goes.
+    pub(super) fn forget_meetings(&self, process: &Process) {
+        let (completes, posts) = {
+            let mut meetings = self.meetings.lock();
+            (take(&mut meetings.completes), take(&mut meetings.posts))
+        };
+        for active in completes.into_iter().map(|(_, active)| active).chain(posts.into_values()) {
+            // What comes later meets it, and nobody asks.
+            if let Active::Engine(_, id) = active {
                 process.command(|engine| engine.forget(id));
             }
         }
-        meetings.origins.clear();
-        meetings.torn = Some(error.clone());
-        drop(meetings);
-        self.local.control.words().expose(0);
-        self.epochs.lock().end_exposure();
-        error
     }
 
     /// The ranks of a group's members. `MPI_ERR_GROUP` if one is no member of the window.
@@ -282,7 +347,7 @@ impl Win {
 
     /// Tells a member that this process has completed its access.
     pub(super) fn tell_complete(&self, process: &Process, rank: i32) -> Result<()> {
-        self.tell(process, rank, COMPLETE, |words| words.complete())
+        self.tell(process, rank, COMPLETE, |words| words.complete(self.rank()))
     }
 
     /// Notes something in a member's words, or sends the message of this tag.

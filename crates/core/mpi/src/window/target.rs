@@ -53,7 +53,7 @@ impl Win {
             let (part, memory, control) = (self.local.part, &self.local.memory, &self.local.control);
             return Target { part, way: Way::Mapped(memory.region()), words: Some(control.words()) };
         }
-        let (part, peer) = (self.parts.get(rank), self.group().peer(rank as i32));
+        let (part, peer) = (self.local.parts.get(rank), self.group().peer(rank as i32));
         let heap = process.heap().filter(|heap| heap.unites(peer));
         let at = |ticket| heap.and_then(|heap| heap.at(ticket));
         let words = part.control(control::bytes(self.size())).and_then(at).map(Words::at);

@@ -2,6 +2,7 @@
 
 mod paths;
 mod pool;
+mod reads;
 mod rig;
 mod rights;
 mod rings;

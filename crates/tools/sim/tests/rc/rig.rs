@@ -52,6 +52,8 @@ pub(crate) struct Log {
     /// Sender and number of each packet; the payload was checked.
     pub packets: Vec<(Peer, u64)>,
     pub broken: Vec<(Peer, Fault)>,
+    /// The transfers that have ended, and whether each was done.
+    pub ended: Vec<(u64, bool)>,
 }
 
 /// The payload of the packet with this number: its bytes follow from the number. Half of them look
@@ -71,7 +73,9 @@ impl Sink for Log {
         self.packets.push((peer, header.context));
     }
 
-    fn transferred(&mut self, _token: u64, _outcome: Result<(), Fault>) {}
+    fn transferred(&mut self, token: u64, outcome: Result<(), Fault>) {
+        self.ended.push((token, outcome.is_ok()));
+    }
 
     fn broken(&mut self, peer: Peer, fault: Fault) {
         self.broken.push((peer, fault));

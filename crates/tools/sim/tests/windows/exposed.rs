@@ -1,7 +1,9 @@
 //! The memory that a simulated rank exposes, and what is done to it: slowly, by the definition.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 use verbena_memory::{Owned, Region};
 use verbena_mpi::datatype::Element;
 use verbena_mpi::generated::constants::MPI_ERR_RMA_RANGE;
@@ -18,18 +20,38 @@ pub(crate) const UNIT: i64 = 4;
 pub(crate) struct Memory {
     bytes: Owned,
     lock: Owned,
-    /// The member that has the word of the lock mapped.
-    mapped: Option<i32>,
+    /// The claims of members that take the lock by themselves.
+    claims: BTreeMap<i32, lock::Claim>,
+    /// The tickets that the service said to have.
+    served: AtomicUsize,
+    /// The members that have died before others, and how.
+    dead: Mutex<Vec<(i32, lock::Claim)>>,
 }
 
 impl Memory {
     pub(crate) fn new(bytes: usize) -> Memory {
-        Memory { bytes: Owned::zeroed(bytes), lock: Owned::zeroed(8), mapped: None }
+        Memory {
+            bytes: Owned::zeroed(bytes),
+            lock: Owned::zeroed(8),
+            claims: BTreeMap::new(),
+            served: AtomicUsize::new(0),
+            dead: Mutex::default(),
+        }
     }
 
-    /// Lets this member take the lock by itself.
-    pub(crate) fn map_to(&mut self, member: i32) {
-        self.mapped = Some(member);
+    /// Notes the claim of a member that takes the lock by itself.
+    pub(crate) fn claim(&mut self, member: i32, claim: lock::Claim) {
+        self.claims.insert(member, claim);
+    }
+
+    /// The number of tickets that the service says to have.
+    pub(crate) fn served(&self) -> usize {
+        self.served.load(Relaxed)
+    }
+
+    /// The members of whom the service says that they have died before others, once each.
+    pub(crate) fn dead(&self) -> Vec<(i32, lock::Claim)> {
+        self.dead.lock().expect("nothing panics meanwhile").clone()
     }
 
     pub(crate) fn bytes(&self) -> Region {
@@ -99,10 +121,19 @@ impl Exposed for Memory {
         Ok(())
     }
 
-    fn note_dead_holder(&self, _: i32) {}
+    fn note_served(&self, tickets: usize) {
+        self.served.store(tickets, Relaxed);
+    }
 
-    fn takes_by_itself(&self, member: i32) -> bool {
-        self.mapped == Some(member)
+    fn claim_of(&self, member: i32) -> Option<lock::Claim> {
+        self.claims.get(&member).copied()
+    }
+
+    fn note_dead(&self, member: i32, claim: lock::Claim) {
+        let mut dead = self.dead.lock().expect("nothing panics meanwhile");
+        if !dead.contains(&(member, claim)) {
+            dead.push((member, claim));
+        }
     }
 
     fn wake_waiting(&self, _: lock::Ticket) {}

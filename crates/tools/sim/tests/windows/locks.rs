@@ -8,7 +8,7 @@ use std::sync::Arc;
 use verbena_fault::Fault;
 use verbena_mpi::generated::constants::MPI_ERR_PROC_ABORTED;
 use verbena_mpi::window::Remote;
-use verbena_mpi::window::lock::{Kind, Lock};
+use verbena_mpi::window::lock::{Attempt, Claim, Kind, Lock, Ticket};
 use verbena_mpi::window::service::{Exposed, Operation, Service};
 use verbena_mpi::{Comm, Error, Group};
 use verbena_sim::seeds::seeds_of;
@@ -35,10 +35,16 @@ struct Job {
 
 impl Job {
     fn new(seed: u64) -> Job {
+        Job::among(seed, (0..RANKS).collect())
+    }
+
+    /// Like [`Job::new`], with a window of these members: among them those that there are, rank 0
+    /// first.
+    fn among(seed: u64, members: Vec<u32>) -> Job {
         let mut random = Random::new(seed);
         let faults = Faults::random(&mut random);
         let cluster = Cluster::new(random.word(), RANKS, faults);
-        let comm = |me| Comm::new(8, Arc::new(Group::new((0..RANKS).collect(), me)), None);
+        let comm = |me| Comm::new(8, Arc::new(Group::new(members.clone(), me)), None);
         let services = (0..RANKS).map(|me| Service::new(&comm(me))).collect();
         Job { cluster, random, services, windows: (0..RANKS).map(|_| Memory::new(8)).collect() }
     }
@@ -121,7 +127,7 @@ impl Job {
 
     /// A member dies that has taken the lock in mapped memory, without a message.
     fn lose_mapped_holder(mut self) -> Result<(), String> {
-        self.windows[0].map_to(HOLDER as i32);
+        self.windows[0].claim(HOLDER as i32, Claim::Holds);
         assert!(Lock(self.windows[0].lock()).try_lock(Kind::Writer));
         let waiting = [3, 4].map(|rank| (rank, self.lock(rank, Kind::Writer)));
         (0..self.random.below(500)).for_each(|_| self.step());
@@ -129,18 +135,71 @@ impl Job {
         self.all_refused(waiting.into())
     }
 
-    /// A member dies that could have taken the lock in mapped memory, and has not.
+    /// A member dies that could have taken the lock in mapped memory, and has not: the lock of
+    /// another one, which lives, is waited for.
     fn lose_mapped_bystander(mut self) -> Result<(), String> {
-        self.windows[0].map_to(VICTIM as i32);
-        let mut waiting = self.begin()?;
-        let victim = waiting.iter().position(|it| it.0 == VICTIM as usize).expect("it asked");
-        // It asked by a message all the same: that is no way to be before those of others unseen.
-        waiting.remove(victim);
+        self.windows[0].claim(HOLDER as i32, Claim::Holds);
+        let lock = Lock(self.windows[0].lock());
+        assert!(lock.try_lock(Kind::Writer));
+        let mut waiting = Vec::from([3, 4].map(|rank| (rank, self.lock(rank, Kind::Writer))));
         self.die(VICTIM);
-        (0..self.random.below(500)).for_each(|_| self.step());
-        self.unlock(HOLDER)?;
+        self.none_ends(&waiting, 2000)?;
+        _ = lock.leave(Kind::Writer);
+        self.all_get_it(&mut waiting)?;
+        assert!(self.windows[0].dead().is_empty() && self.windows[0].served() == 0);
+        Ok(())
+    }
+
+    /// A member dies that waits in mapped memory: those before it get the lock, those behind it
+    /// hear that they wait in vain.
+    fn lose_mapped_waiter(mut self) -> Result<(), String> {
+        let lock = Lock(self.windows[0].lock());
+        assert!(lock.try_lock(Kind::Writer));
+        let mut before = vec![(3, self.lock(3, Kind::Writer))];
+        self.until_served(1)?;
+        let ticket = lock.ticket();
+        self.windows[0].claim(VICTIM as i32, Claim::Waits(ticket));
+        let behind = [1, 4].map(|rank| (rank, self.lock(rank, Kind::Reader)));
+        self.until_served(3)?;
+        self.die(VICTIM);
+        self.all_refused(behind.into())?;
+        self.none_ends(&before, 500)?;
+        assert_eq!(self.windows[0].dead(), [(VICTIM as i32, Claim::Waits(ticket))]);
+        _ = lock.leave(Kind::Writer);
+        self.all_get_it(&mut before)?;
+        // It is its turn, and nobody enters.
+        assert_eq!(lock.try_enter(ticket, Kind::Writer), Attempt::Entered { next: None::<Ticket> });
+        Ok(())
+    }
+
+    /// Lets time pass until the service of the owner has so many tickets.
+    fn until_served(&mut self, tickets: usize) -> Result<(), String> {
+        for _ in 0..STEPS_MAX {
+            if self.windows[0].served() == tickets {
+                return Ok(());
+            }
+            self.step();
+        }
+        Err(format!("{} tickets instead of {tickets}", self.windows[0].served()))
+    }
+
+    /// Checks that none of these locks is had, or refused, for so many steps.
+    fn none_ends(&mut self, waiting: &[(usize, Operation)], steps: u32) -> Result<(), String> {
+        for _ in 0..steps {
+            self.step();
+            for (rank, lock) in waiting {
+                if let Some(outcome) = lock.poll(&mut self.cluster.visit(*rank as u32)) {
+                    return Err(format!("rank {rank} waits no more: {:?}", outcome.error));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that all get the lock, one after the other.
+    fn all_get_it(&mut self, waiting: &mut Vec<(usize, Operation)>) -> Result<(), String> {
         while !waiting.is_empty() {
-            match self.finish_one(&mut waiting)? {
+            match self.finish_one(waiting)? {
                 (rank, None) => self.unlock(rank)?,
                 (rank, Some(error)) => return Err(format!("rank {rank} has no lock: {error}")),
             }
@@ -149,7 +208,7 @@ impl Job {
     }
 
     /// Checks that all who wait, and one who asks now, hear that they wait in vain.
-    fn all_refused(mut self, mut waiting: Vec<(usize, Operation)>) -> Result<(), String> {
+    fn all_refused(&mut self, mut waiting: Vec<(usize, Operation)>) -> Result<(), String> {
         waiting.push((0, self.lock(0, Kind::Reader)));
         for (rank, lock) in waiting {
             match self.finish(rank, &lock)? {
@@ -178,13 +237,7 @@ impl Job {
         self.unlock(HOLDER)?;
         let mut waiting = waiting;
         waiting.retain(|it| it.0 != VICTIM as usize);
-        while !waiting.is_empty() {
-            let (rank, error) = self.finish_one(&mut waiting)?;
-            match error {
-                None => self.unlock(rank)?,
-                Some(error) => return Err(format!("rank {rank} has no lock: {error}")),
-            }
-        }
+        self.all_get_it(&mut waiting)?;
         self.cluster.violations().first().map_or(Ok(has_come), |violation| Err(violation.clone()))
     }
 }
@@ -213,17 +266,29 @@ fn those_who_wait_for_the_lock_of_a_dead_neighbour_hear_of_it() {
     for seed in seeds_of("windows", SEEDS) {
         let lost = Job::new(seed).lose_mapped_holder();
         lost.unwrap_or_else(|problem| panic!("VERBENA_SIM_SEED={seed}: {problem}"));
-        let lost = Job::new(seed).lose_mapped_bystander();
-        lost.unwrap_or_else(|problem| panic!("VERBENA_SIM_SEED={seed}: {problem}"));
+    }
+}
+
+#[test]
+fn a_dead_neighbour_without_the_lock_holds_up_nobody_but_those_behind_it() {
+    for seed in seeds_of("windows", SEEDS) {
+        for lose in [Job::lose_mapped_bystander, Job::lose_mapped_waiter] {
+            lose(Job::new(seed)).unwrap_or_else(|problem| panic!("VERBENA_SIM_SEED={seed}: {problem}"));
+        }
     }
 }
 
 /// An origin sends on behind its request for a lock that another one holds.
 #[test]
 fn what_waits_for_a_lock_does_not_fill_the_memory_of_the_target() {
+    fill(Job::new(1));
+    // Many more members than a step asks for requests, and most of them say nothing.
+    fill(Job::among(1, std::iter::once(0).chain(RANKS..500).chain(1..RANKS).collect()));
+}
+
+fn fill(mut job: Job) {
     const PUTS: usize = 3000;
     const BYTES: usize = 4000;
-    let mut job = Job::new(1);
     job.cluster = Cluster::new(1, RANKS, Faults::none());
     job.windows[0] = Memory::new(BYTES);
     let first = job.lock(HOLDER, Kind::Writer);

@@ -182,3 +182,55 @@ fn a_datatype_made_of_pairs_has_pairs_as_elements() {
     assert!(is_pair(&of([2, 0], [&pair, &int])), "a block of no elements counts for nothing");
     assert!(of([1, 1], [&pair, &predefined(mpi::MPI_2INTEGER)]).element().is_none());
 }
+
+/// The bytes of a datatype and those that it is made of, each once, without their layouts and
+/// signatures.
+fn least(datatype: &Arc<Datatype>, met: &mut Vec<*const Datatype>) -> usize {
+    let datatype = original(datatype);
+    let Some(contents) = datatype.contents().filter(|_| !met.contains(&Arc::as_ptr(datatype))) else {
+        return 0;
+    };
+    met.push(Arc::as_ptr(datatype));
+    let lists = contents.integers.capacity() * size_of::<i32>()
+        + (contents.addresses.capacity() + contents.counts.capacity()) * size_of::<i64>()
+        + contents.datatypes.capacity() * size_of::<usize>();
+    let inside: usize = contents.datatypes.iter().map(|datatype| least(datatype, met)).sum();
+    size_of::<Datatype>() + lists + inside
+}
+
+#[test]
+fn a_description_weighs_no_less_than_its_datatype() {
+    let int = predefined(mpi::MPI_INT);
+    assert_eq!(weight(&encode(&int).unwrap()), 0);
+    for form in [Form::Int, Form::Large] {
+        let mut made: Vec<Arc<Datatype>> =
+            from_every_constructor(form, &int).into_iter().map(Arc::new).collect();
+        let again = made.iter().flat_map(|old| from_every_constructor(form, old)).map(Arc::new);
+        made.extend(again.collect::<Vec<_>>());
+        for datatype in made {
+            let bytes = encode(&datatype).unwrap();
+            let decoded = decode(&bytes).unwrap();
+            let least = least(&decoded, &mut Vec::new());
+            assert!(weight(&bytes) >= least, "{} instead of {least}: {datatype:?}", weight(&bytes));
+            assert_eq!(description(&datatype).unwrap().weight, weight(&encode(&decoded).unwrap()));
+        }
+    }
+    // Many blocks weigh little each, and many datatypes much.
+    let offsets: Vec<i64> = (0..10_000).map(|i| i * i).collect();
+    let blocks = Arc::new(Datatype::indexed_block(Form::Int, 1, &offsets, Unit::Byte, &int).unwrap());
+    let weight_of = |datatype| weight(&encode(datatype).unwrap());
+    assert!((160_000..600_000).contains(&weight_of(&blocks)), "{}", weight_of(&blocks));
+    let parts: Vec<_> =
+        (0..1000).map(|i| Arc::new(Datatype::resized(Form::Int, 0, 5 + i, &int).unwrap())).collect();
+    let parts = Arc::new(Datatype::structure(Form::Int, &[1; 1000], &offsets[..1000], &parts).unwrap());
+    assert!(weight_of(&parts) > 1000 * size_of::<Datatype>());
+    assert!(encode(&parts).unwrap().len() * 20 < weight_of(&parts));
+}
+
+#[test]
+fn what_is_no_description_weighs_too_much() {
+    let int = predefined(mpi::MPI_INT);
+    let bytes = encode(&Arc::new(Datatype::contiguous(Form::Int, 3, &int).unwrap())).unwrap();
+    assert!(weight(&bytes) < usize::MAX);
+    assert_eq!([&bytes[..bytes.len() - 1], &[3, 0, 0, 0, 1, 9], &[0x80]].map(weight), [usize::MAX; 3]);
+}

@@ -33,9 +33,10 @@ fn posts_and_completes_are_taken_once() {
     let mut waiting = Vec::new();
     words.for_each_waiting(130, |rank| waiting.push(rank));
     assert_eq!(waiting, [65], "both sorts of notes lie apart");
-    (0..3).for_each(|_| words.complete());
-    words.forget_completes(2);
-    assert_eq!(words.completes(), 1);
+    [1, 65, 129].into_iter().for_each(|rank| words.complete(rank));
+    words.forget_complete(65);
+    assert_eq!([1, 65, 129].map(|rank| words.has_completed(rank)), [true, false, true]);
+    assert_eq!(words.completes(130), 2);
 }
 
 #[test]
@@ -81,14 +82,59 @@ fn one_waiter_is_found_by_its_ticket() {
 #[test]
 fn an_exposure_is_open_until_all_origins_have_completed() {
     let (_owned, words) = words(3);
-    assert!(!words.is_exposed());
+    assert!(!words.is_exposed(3));
     words.expose(2);
-    assert!(words.is_exposed());
-    words.complete();
-    assert!(words.is_exposed());
-    words.complete();
-    assert!(!words.is_exposed());
+    assert!(words.is_exposed(3));
+    words.complete(2);
+    words.complete(2);
+    assert!(words.is_exposed(3), "one has completed, however often it says so");
+    words.complete(0);
+    assert!(!words.is_exposed(3));
     words.expose(0);
-    words.forget_completes(2);
-    assert!(!words.is_exposed());
+    [0, 2].into_iter().for_each(|rank| words.forget_complete(rank));
+    assert!(!words.is_exposed(3));
+}
+
+/// The words of a process that has died tell what it had of a lock, and who waits behind it.
+#[test]
+fn a_claim_tells_who_waits_in_vain() {
+    let ((_lock, words), (_own, own)) = (words(200), words(200));
+    let lock = Lock(words.lock());
+    assert_eq!(own.claim_on(70), None);
+    own.claim(70);
+    assert_eq!([69, 70, 71].map(|owner| own.claim_on(owner)), [None, Some(Claim::Holds), None]);
+    assert!(lock.try_lock(Kind::Writer));
+    let [first, dead, last] = [(); 3].map(|()| lock.ticket());
+    let place = own.claim_turn(70, dead);
+    assert_eq!([69, 70].map(|owner| own.claim_on(owner)), [None, Some(Claim::Waits(dead))]);
+    let claim = own.claim_on(70).expect("a claim");
+    assert_eq!([first, dead, last].map(|ticket| lock.is_behind(ticket, claim)), [false, false, true]);
+    assert!(words.note_dead(9, claim) && !words.note_dead(8, claim), "one is enough");
+    assert_eq!([first, last].map(|ticket| words.dead_before(ticket)), [None, Some((9, claim))]);
+    // One that held the lock stands before all.
+    assert!(words.note_dead(0, Claim::Holds) && !words.note_dead(9, claim));
+    assert_eq!([first, last].map(|ticket| words.dead_before(ticket)), [Some((0, Claim::Holds)); 2]);
+    own.end_claimed_turn(place);
+    assert_eq!(own.claim_on(70), Some(Claim::Holds));
+    own.unclaim(70);
+    assert_eq!(own.claim_on(70), None);
+}
+
+/// A lock that is waited for without a place, since too many threads wait, counts as held.
+#[test]
+fn many_locks_may_be_waited_for_at_once() {
+    let (_owned, own) = words(200);
+    let lock = Owned::zeroed(8);
+    let tickets = [(); 200].map(|()| Lock(lock.lend()).ticket());
+    let places: Vec<_> = (0..9)
+        .map(|owner| {
+            own.claim(owner);
+            own.claim_turn(owner, tickets[100 + owner as usize])
+        })
+        .collect();
+    assert_eq!(own.claim_on(7), Some(Claim::Waits(tickets[107])));
+    assert_eq!((places[8], own.claim_on(8)), (None, Some(Claim::Holds)));
+    own.end_claimed_turn(places[3]);
+    assert!(own.claim_turn(8, tickets[5]).is_some());
+    assert_eq!(own.claim_on(8), Some(Claim::Waits(tickets[5])));
 }

@@ -2,6 +2,7 @@
 
 use crate::error::{Class, Error};
 use crate::generated::constants as mpi;
+use crate::window::lock::Claim;
 
 const VERSIONS: &str = "the ranks use different versions of the library, or memory was overwritten";
 const REPORT: &str = "let all ranks use one installation; if they do, report this";
@@ -76,26 +77,27 @@ pub(super) fn lock_state(is_held: bool) -> Error {
     sync(mpi::MPI_ERR_RMA_SYNC, what, on)
 }
 
-/// The error of a lock whose holder has died: as the launcher says, or lost at least.
+/// The error of a lock for which a process waits behind this member, which has died with this
+/// claim: as the launcher says, or lost at least.
 #[cold]
-pub(in crate::window) fn dead_holder(holder: i32, target: i32, is_told: bool) -> Error {
+pub(in crate::window) fn dead_ahead(member: i32, claim: Claim, target: i32, is_told: bool) -> Error {
+    let (what, on) = match claim {
+        Claim::Holds => (
+            "a lock of a window will never be free: the rank that holds it has died",
+            format!("the lock of rank {target}, held by rank {member}"),
+        ),
+        Claim::Waits(_) => (
+            "the turn to have a lock of a window will never come: a rank before this one has died",
+            format!("the queue for the lock of rank {target}, in which rank {member} waited"),
+        ),
+    };
     Error::new(
         if is_told { mpi::MPIX_ERR_PROC_FAILED } else { mpi::MPI_ERR_PROC_ABORTED },
-        "a lock of a window will never be free: the rank that holds it has died",
-        format!("the lock of rank {target}, held by rank {holder}"),
+        what,
+        on,
         "the process was killed, or its node is gone; what it changed may be half done",
         "look for the end of that rank in the output of the launcher",
     )
-}
-
-/// The error of a lock that was taken by a process which the service does not know, while one has
-/// died that may have done so.
-#[cold]
-pub(super) fn dead_before(neighbor: i32, target: i32, is_told: bool) -> Error {
-    let on = format!("the lock of rank {target}, which rank {neighbor} could take in mapped memory");
-    let what = "a lock of a window may never be free: a rank has died that may have held it or waited for it";
-    let holder = dead_holder(neighbor, target, is_told);
-    Error::new(holder.class, what, on, holder.fault.cause, holder.fault.remedy)
 }
 
 fn sync(class: Class, what: &str, on: &str) -> Error {

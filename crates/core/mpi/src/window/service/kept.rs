@@ -2,26 +2,23 @@
 //! and is read once, however often the origin names the datatype. The origin decides what is kept
 //! under which number, and its requests come in order, so both know it alike.
 //!
-//! Predefined datatypes are not kept: their descriptions are a few bytes. Very long descriptions
-//! are not kept either, so that all origins together make a target hold [`KEPT_BYTES_ALL`] and a
-//! little.
+//! Predefined datatypes are not kept: their descriptions are a few bytes. Those that take much
+//! memory are not kept either, so that all origins together make a target hold [`KEPT_BYTES_ALL`]
+//! at most. What counts is the memory of the datatype, many times that of its description, by
+//! [`wire::weight`], on which both ends agree.
 
 use crate::datatype::Datatype;
+use crate::datatype::wire::Description;
 use std::sync::{Arc, Weak};
 
 /// The most datatypes that a target keeps for an origin.
 pub(super) const KEPT_MAX: usize = 4;
-/// The bytes of descriptions whose datatypes a target keeps for all origins together, but for those
-/// that are no longer than [`KEPT_BYTES_MIN`].
+/// The bytes of the datatypes that a target keeps for all origins together.
 const KEPT_BYTES_ALL: usize = 64 << 20;
-/// The length up to which every description is kept, and the one from which on none is, in bytes.
-const KEPT_BYTES_MIN: usize = 1 << 10;
-const KEPT_BYTES_MAX: usize = 1 << 20;
 
-/// The longest description of a datatype that is kept in a window of so many members, in bytes.
+/// The largest datatype that is kept in a window of so many members, in bytes.
 pub(super) fn kept_bytes_max(members: i32) -> usize {
-    let all = members.max(1) as usize * KEPT_MAX;
-    (KEPT_BYTES_ALL / all).clamp(KEPT_BYTES_MIN, KEPT_BYTES_MAX)
+    KEPT_BYTES_ALL / (members.max(1) as usize * KEPT_MAX)
 }
 
 /// The datatypes that a target keeps, as the origin knows it. The last used is the first.
@@ -47,22 +44,22 @@ pub(super) enum Naming {
 }
 
 impl Kept {
-    /// Says how the next request names a datatype with this description, of `longest` bytes at most
-    /// if it is to be kept.
+    /// Says how the next request names a datatype with this description, which weighs `most` bytes
+    /// at most if it is to be kept.
     pub(super) fn name(
         &mut self,
         datatype: &Arc<Datatype>,
-        description: &Arc<[u8]>,
-        longest: usize,
+        description: &Description,
+        most: usize,
     ) -> Naming {
         let is_derived = datatype.as_basic().is_none() && datatype.pair().is_none();
-        if !is_derived || description.len() > longest {
+        if !is_derived || description.weight > most {
             return Naming::Described;
         }
         // The address of a datatype is no other's while a weak reference is there.
         let is_same = |one: &One| std::ptr::eq(one.datatype.as_ptr(), Arc::as_ptr(datatype));
         let known = self.0.iter().position(is_same);
-        let known = known.or_else(|| self.0.iter().position(|one| one.description == *description));
+        let known = known.or_else(|| self.0.iter().position(|one| one.description == description.bytes));
         if let Some(at) = known {
             self.0[..=at].rotate_right(1);
             self.0[0].datatype = Arc::downgrade(datatype);
@@ -72,7 +69,7 @@ impl Kept {
             KEPT_MAX => self.0.pop().map_or(1, |oldest| oldest.number),
             others => others as u8 + 1,
         };
-        let one = One { number, datatype: Arc::downgrade(datatype), description: description.clone() };
+        let one = One { number, datatype: Arc::downgrade(datatype), description: description.bytes.clone() };
         self.0.insert(0, one);
         Naming::New(number)
     }
@@ -90,7 +87,7 @@ mod tests {
     }
 
     fn name(kept: &mut Kept, datatype: &Arc<Datatype>) -> Naming {
-        kept.name(datatype, wire::description(datatype).expect("a short description"), 100)
+        kept.name(datatype, wire::description(datatype).expect("a short description"), 10_000)
     }
 
     #[test]
@@ -116,14 +113,16 @@ mod tests {
     }
 
     #[test]
-    fn short_and_very_long_descriptions_are_told_each_time() {
+    fn predefined_and_very_large_datatypes_are_told_each_time() {
         let mut kept = Kept::default();
         let int = Datatype::predefined(mpi::MPI_INT).expect("predefined");
         assert_eq!(name(&mut kept, int), Naming::Described);
         let long = row(7);
         let description = wire::description(&long).expect("a short description");
-        assert_eq!(kept.name(&long, description, description.len() - 1), Naming::Described);
-        assert_eq!([1, 2, 16].map(kept_bytes_max), [KEPT_BYTES_MAX; 3]);
-        assert_eq!([1000, 1 << 20].map(kept_bytes_max), [16_777, KEPT_BYTES_MIN]);
+        assert_eq!(kept.name(&long, description, description.weight - 1), Naming::Described);
+        for members in [1, 2, 16, 1000, 1 << 20, i32::MAX] {
+            assert!(members as usize * KEPT_MAX * kept_bytes_max(members) <= KEPT_BYTES_ALL, "{members}");
+        }
+        assert!(kept_bytes_max(1000) > description.weight);
     }
 }

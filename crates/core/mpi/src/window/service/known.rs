@@ -9,15 +9,15 @@ use crate::error::Result;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The longest description that is remembered with its datatype, in bytes, and how many are.
-const READ_BYTES_MAX: usize = 1 << 20;
+/// The most bytes of a description that is remembered and of its datatype, and how many are.
+const READ_BYTES_MAX: usize = 4 << 20;
 const READ_MAX: usize = 4;
 
 /// The datatypes that a target knows.
 pub(super) struct Known {
     /// The datatypes that each origin has told it to keep, by number.
     kept: BTreeMap<i32, [Option<Arc<Datatype>>; KEPT_MAX]>,
-    /// The longest description whose datatype is kept, in bytes.
+    /// The weight of the largest datatype that is kept, in bytes.
     kept_bytes_max: usize,
     /// Descriptions that were read, and their datatypes; the last one first.
     read: Vec<(Box<[u8]>, Arc<Datatype>)>,
@@ -26,7 +26,7 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Knows nothing yet, and keeps datatypes with descriptions of at most so many bytes.
+    /// Knows nothing yet, and keeps datatypes that weigh at most so many bytes.
     pub(super) fn new(kept_bytes_max: usize) -> Known {
         Known { kept: BTreeMap::new(), kept_bytes_max, read: Vec::new(), reads: 0 }
     }
@@ -41,7 +41,7 @@ impl Known {
             return kept.ok_or_else(|| error::untold(origin, number));
         }
         // The origin goes on to name what it told last, be it taken or not.
-        let datatype = match described.len() > self.kept_bytes_max {
+        let datatype = match wire::weight(described) > self.kept_bytes_max {
             true => Err(error::untold(origin, number)),
             false => self.read(described),
         };
@@ -59,7 +59,7 @@ impl Known {
         let datatype = wire::decode(description)?;
         let is_derived = datatype.as_basic().is_none() && datatype.pair().is_none();
         self.reads += u64::from(is_derived);
-        if is_derived && description.len() <= READ_BYTES_MAX {
+        if is_derived && wire::weight(description).saturating_add(description.len()) <= READ_BYTES_MAX {
             self.read.truncate(READ_MAX - 1);
             self.read.insert(0, (description.into(), datatype.clone()));
         }
@@ -81,7 +81,7 @@ mod tests {
     fn described(count: i64) -> Vec<u8> {
         let int = Datatype::predefined(mpi::MPI_INT).expect("predefined");
         let derived = Arc::new(Datatype::contiguous(Form::Int, count, int).expect("a few elements"));
-        wire::description(&derived).expect("a short description").to_vec()
+        wire::description(&derived).expect("a short description").bytes.to_vec()
     }
 
     fn naming(kept: u8, datatype: &[u8]) -> Elements<'_> {
@@ -91,12 +91,12 @@ mod tests {
     #[test]
     fn only_the_same_description_gives_the_same_datatype() {
         let (three, four) = (described(3), described(4));
-        let mut known = Known::new(100);
+        let mut known = Known::new(10_000);
         let mut of = |bytes: &[u8]| known.datatype(0, &naming(0, bytes));
         let first = of(&three).expect("a datatype");
         // Others between them change nothing.
         let plain = wire::description(Datatype::predefined(mpi::MPI_INT).expect("predefined"));
-        let plain = plain.expect("a short description").to_vec();
+        let plain = plain.expect("a short description").bytes.to_vec();
         for _ in 0..3 {
             assert_eq!(of(&plain).expect("a datatype").size(), 4);
             assert_eq!(of(&four).expect("a datatype").size(), 16);
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_datatype_is_kept_for_its_origin_alone() {
-        let mut known = Known::new(100);
+        let mut known = Known::new(10_000);
         let (three, four) = (described(3), described(4));
         let size = |known: &mut Known, origin, kept, bytes: &[u8]| {
             known.datatype(origin, &naming(kept, bytes)).map(|datatype| datatype.size())
@@ -122,8 +122,8 @@ mod tests {
         for (origin, kept) in [(2, 2), (1, 1), (1, 4)] {
             assert!(size(&mut known, origin, kept, &[]).is_err(), "{kept} of {origin}");
         }
-        // A description that is longer than agreed is not kept.
-        let mut known = Known::new(three.len() - 1);
+        // A datatype that is larger than agreed is not kept.
+        let mut known = Known::new(wire::weight(&three) - 1);
         assert!(size(&mut known, 1, 1, &three).is_err() && size(&mut known, 1, 1, &[]).is_err());
     }
 }

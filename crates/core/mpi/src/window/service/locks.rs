@@ -5,7 +5,7 @@
 //! the first one who waits can enter before it.
 
 use super::Exposed;
-use crate::window::lock::{Attempt, Kind, Lock, Ticket};
+use crate::window::lock::{Attempt, Claim, Kind, Lock, Ticket};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Holders and waiters.
@@ -31,11 +31,6 @@ impl Locks {
         self.held.contains_key(&origin)
     }
 
-    /// Returns whether any origin holds the lock.
-    pub(super) fn is_held_by_any(&self) -> bool {
-        !self.held.is_empty()
-    }
-
     /// Returns whether anybody waits for the lock.
     pub(super) fn is_awaited(&self) -> bool {
         !self.waiting.is_empty()
@@ -49,6 +44,7 @@ impl Locks {
     /// Takes the lock for an origin if it is free. Else the origin waits.
     pub(super) fn take(&mut self, exposed: &dyn Exposed, origin: i32, number: u32, kind: Kind) -> bool {
         let lock = Lock(exposed.lock());
+        exposed.note_served(self.tickets() + 1);
         let entered = lock.try_lock(kind);
         match entered {
             true => _ = self.held.insert(origin, kind),
@@ -71,22 +67,17 @@ impl Locks {
         Some(first)
     }
 
-    /// Returns whether the first who waits is behind somebody who holds the lock, or waits for it,
-    /// without messages.
-    pub(super) fn awaits_others(&self, exposed: &dyn Exposed) -> bool {
-        let before = |first: &Waiter| Lock(exposed.lock()).before(first.ticket);
-        self.waiting.front().map_or(0, before) > self.held.len()
+    /// The tickets of those who hold the lock or wait for it.
+    fn tickets(&self) -> usize {
+        self.held.len() + self.waiting.len()
     }
 
-    /// The origins that hold the lock.
-    pub(super) fn holders(&self) -> impl Iterator<Item = i32> {
-        self.held.keys().copied()
-    }
-
-    /// Takes all that wait out of the queue. They get no lock: a holder has died, and will not give
-    /// it back.
-    pub(super) fn take_waiting(&mut self) -> VecDeque<Waiter> {
-        std::mem::take(&mut self.waiting)
+    /// Takes those out of the queue who wait behind one who has died with this claim. They get no
+    /// lock: it is never given on from there.
+    pub(super) fn take_stuck(&mut self, exposed: &dyn Exposed, claim: Claim) -> VecDeque<Waiter> {
+        let lock = Lock(exposed.lock());
+        let first = self.waiting.iter().position(|waiter| lock.is_behind(waiter.ticket, claim));
+        first.map_or_else(VecDeque::new, |first| self.waiting.split_off(first))
     }
 
     /// Gives the lock of an origin back. Returns whether it held it.
@@ -95,6 +86,7 @@ impl Locks {
         if let Some(next) = Lock(exposed.lock()).leave(kind) {
             exposed.wake_waiting(next);
         }
+        exposed.note_served(self.tickets());
         true
     }
 }

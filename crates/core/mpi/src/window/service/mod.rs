@@ -12,6 +12,7 @@
 //! | `pieces` | the cut into those pieces |
 //! | `kept`, `known` | datatypes that a target keeps for its origins |
 //! | `locks` | origins that hold the lock or wait for it |
+//! | `lost` | members that have died, with the lock perhaps |
 //! | `order` | what an origin must not overtake |
 //! | [`shows`] | memory that origins read and write by themselves |
 //! | `outbox` | answers |
@@ -49,6 +50,7 @@ mod kept;
 mod known;
 mod line;
 mod locks;
+mod lost;
 mod notes;
 pub mod operation;
 mod order;
@@ -59,7 +61,7 @@ pub mod request;
 pub mod shows;
 mod target;
 
-pub(super) use error::dead_holder;
+pub(super) use error::dead_ahead;
 pub(super) use error::garbled_answer;
 pub use operation::Operation;
 pub use origin::{Moment, Origin};
@@ -121,13 +123,18 @@ pub trait Exposed: Send + Sync {
     /// Checks that an origin may ask for the lock. `MPI_ERR_RMA_SYNC` if not.
     fn check_lock(&self) -> Result<()>;
 
-    /// Notes that this origin has died with the lock, for those who wait outside of the service.
-    fn note_dead_holder(&self, origin: i32);
+    /// Notes how many tickets of the lock the service has, so that those who take it by themselves
+    /// know it when this process has died.
+    fn note_served(&self, tickets: usize);
 
-    /// Returns whether this member changes the word of the lock by itself, in mapped memory.
-    fn takes_by_itself(&self, _member: i32) -> bool {
-        false
+    /// The claim on the lock of a member that takes it by itself, in mapped memory.
+    fn claim_of(&self, _member: i32) -> Option<lock::Claim> {
+        None
     }
+
+    /// Notes that this member has died with this claim on the lock, for those who wait outside of
+    /// the service.
+    fn note_dead(&self, member: i32, claim: lock::Claim);
 
     /// Wakes the one outside of the service who waits for the lock with this ticket; all that wait,
     /// if nobody is known to.

@@ -50,7 +50,7 @@ struct State {
 pub struct Moment(u64);
 
 /// A datatype and its description.
-type Described<'a> = (&'a Arc<Datatype>, &'a Arc<[u8]>);
+type Described<'a> = (&'a Arc<Datatype>, &'a wire::Description);
 
 /// The memory that an operation takes along.
 #[derive(Clone, Copy)]
@@ -241,11 +241,12 @@ impl Origin {
     ) -> Operation {
         let mut state = self.state.lock();
         if let (Some(elements), Some(described)) = (action.elements_mut(), described) {
-            let longest = kept_bytes_max(self.addresses.group.size());
-            let naming = state.kept.entry(target).or_default().name(described.0, described.1, longest);
+            let most = kept_bytes_max(self.addresses.group.size());
+            let naming = state.kept.entry(target).or_default().name(described.0, described.1, most);
+            let bytes = &described.1.bytes[..];
             (elements.kept, elements.datatype) = match naming {
-                Naming::Described => (0, &described.1[..]),
-                Naming::New(number) => (number, &described.1[..]),
+                Naming::Described => (0, bytes),
+                Naming::New(number) => (number, bytes),
                 Naming::Known(number) => (number, &[][..]),
             };
         }

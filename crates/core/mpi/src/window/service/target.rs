@@ -4,6 +4,7 @@ use super::kept::kept_bytes_max;
 use super::known::Known;
 use super::line::{Arrived, Helpers, Line};
 use super::locks::Locks;
+use super::lost::{Lost, Member};
 use super::notes::Notes;
 use super::outbox::Outbox;
 use super::request::BYTES_MAX;
@@ -12,15 +13,19 @@ use super::{Addresses, Counts, Exposed, REQUEST_TAG, error};
 use crate::error::Error;
 use crate::process::Access;
 use crate::window::counts;
+use crate::window::lock::Claim;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use verbena_channel::mark::Mark;
-use verbena_engine::{ANY_SOURCE, Engine, Failure, Posted};
+use verbena_engine::{ANY_SOURCE, Engine, Posted};
 use verbena_memory::{Buffer, Owned};
 
 /// The most requests that a step takes from the engine.
 const TAKEN_MAX: usize = 64;
+/// The most origins that a step looks for while the engine's first request is of one that must
+/// wait.
+const LOOKS_MAX: i32 = 64;
 /// No more requests are taken while those that cannot begin hold this many bytes.
 const PARKED_BYTES_MAX: usize = 4 << 20;
 
@@ -37,10 +42,61 @@ pub(super) struct Target {
     lines: BTreeMap<i32, Line>,
     /// The origin with which the next step begins: the last one ended before it.
     first: i32,
+    search: Search,
     locks: Locks,
+    lost: Lost,
     notes: Notes,
     known: Known,
     shows: Shows,
+}
+
+/// The search for requests of others than origins that must wait: from one member to the next, a
+/// few in a step, until all were asked since the last request came.
+#[derive(Default)]
+struct Search {
+    /// The member that is asked next.
+    at: i32,
+    /// The members that are left to be asked.
+    left: i32,
+    /// The messages that had come when it began, and the origin that must wait.
+    seen: Option<(u64, i32)>,
+    /// The members that this step may still ask.
+    looks: i32,
+}
+
+impl Search {
+    /// Begins anew if there is news.
+    fn begin(&mut self, waits: i32, came: u64, size: i32) {
+        if self.seen.replace((came, waits)) != Some((came, waits)) {
+            self.left = size;
+        }
+    }
+
+    /// The next member to be asked; `None` if there is none, or the step is over.
+    fn next(&mut self, size: i32) -> Option<i32> {
+        if self.left == 0 || self.looks == 0 {
+            return None;
+        }
+        (self.left, self.looks) = (self.left - 1, self.looks - 1);
+        let at = self.at;
+        self.at = (at + 1) % size;
+        Some(at)
+    }
+
+    /// Asks this member again, which was the last one.
+    fn stay_at(&mut self, member: i32) {
+        (self.at, self.left) = (member, self.left + 1);
+    }
+
+    /// Begins anew: an origin that had to wait need not any more.
+    fn begin_anew(&mut self) {
+        self.seen = None;
+    }
+
+    /// Returns whether members are left to be asked in the next step.
+    fn is_cut_short(&self) -> bool {
+        self.left > 0
+    }
 }
 
 impl Target {
@@ -51,7 +107,9 @@ impl Target {
             addresses,
             lines: BTreeMap::new(),
             first: 0,
+            search: Search::default(),
             locks: Locks::default(),
+            lost: Lost::default(),
             notes: Notes::default(),
             known,
             shows: Shows::default(),
@@ -62,8 +120,8 @@ impl Target {
     pub(super) fn advance(&mut self, access: &mut impl Access, exposed: &dyn Exposed) -> bool {
         let mut left = STEP_BYTES_MAX;
         let mut moved = self.take(access);
-        moved |= self.refuse_waiting(access, exposed);
         moved |= self.admit(access, exposed);
+        moved |= self.refuse_waiting(access, exposed);
         moved |= self.advance_lines(access, exposed, &mut left);
         // A lock may have been given back.
         if self.admit(access, exposed) {
@@ -83,6 +141,7 @@ impl Target {
         }
         let taken = access.look(|engine| {
             let (mut taken, mut room) = (0, PARKED_BYTES_MAX as u64);
+            self.search.looks = LOOKS_MAX;
             while taken < TAKEN_MAX
                 && room > 0
                 && let Some((origin, bytes)) = self.next(engine)
@@ -97,21 +156,32 @@ impl Target {
         }
         self.notes.counts.requests += taken as u64;
         counts::requests_served(taken as u64);
-        taken > 0
+        taken > 0 || self.search.is_cut_short()
     }
 
     /// The next request that may be taken: its origin, and its bytes. Those of an origin that waits
     /// for the lock, and has much here already, stay with the engine, which throttles it; the lock
     /// comes free by the requests of others.
-    fn next(&self, engine: &mut Engine) -> Option<(i32, u64)> {
-        let context = self.addresses.requests;
+    fn next(&mut self, engine: &mut Engine) -> Option<(i32, u64)> {
+        let (context, size) = (self.addresses.requests, self.addresses.group.size());
+        let came = engine.held_messages();
         let mut probe = |origin| engine.probe(context, origin, REQUEST_TAG).map(|it| (it.source, it.bytes));
-        let is_full = |origin: &i32| self.lines.get(origin).is_some_and(Line::is_full);
-        let first = probe(ANY_SOURCE)?;
-        if !is_full(&first.0) {
-            return Some(first);
+        let is_full = |origin: i32| self.lines.get(&origin).is_some_and(Line::is_full);
+        let first = probe(ANY_SOURCE);
+        let Some((waits, _)) = first.filter(|first| is_full(first.0)) else {
+            self.search.left = 0;
+            return first;
+        };
+        self.search.begin(waits, came, size);
+        while let Some(origin) = self.search.next(size) {
+            let found = if is_full(origin) { None } else { probe(origin) };
+            if found.is_some() {
+                // It may have more.
+                self.search.stay_at(origin);
+                return found;
+            }
         }
-        (0..self.addresses.group.size()).filter(|origin| !is_full(origin)).find_map(probe)
+        None
     }
 
     /// Takes the next request of an origin, which is there. One that is far too long, or of nobody,
@@ -148,6 +218,7 @@ impl Target {
             && let Some(waiter) = self.locks.admit(exposed)
         {
             admitted += 1;
+            self.search.begin_anew();
             let line = self.lines.get_mut(&waiter.origin);
             if !line.is_some_and(|line| line.locked(access, waiter.number)) {
                 self.locks.give(exposed, waiter.origin);
@@ -156,37 +227,27 @@ impl Target {
         admitted > 0
     }
 
-    /// Tells those who wait for the lock that they wait in vain if an origin has died with it, or a
-    /// member that may have taken it in mapped memory before them.
+    /// Tells those who wait for the lock that they wait in vain if somebody before them has died:
+    /// an origin with the lock, or a member with the lock or a place in the queue in mapped memory.
+    /// One who waited by messages is passed by.
     fn refuse_waiting(&mut self, access: &mut impl Access, exposed: &dyn Exposed) -> bool {
-        let may_wait = self.locks.is_held_by_any() || self.locks.is_awaited();
-        if !may_wait || access.look(|engine| engine.losses()) == 0 {
+        if self.locks.is_idle() {
             return false;
         }
-        let Addresses { requests, group, rank, .. } = &*self.addresses;
-        let loss = |origin: i32| {
-            let peer = group.peer(origin);
-            let loss =
-                |engine: &mut Engine| engine.loss(*requests, Some(peer)).filter(|_| !engine.is_suspect(peer));
-            Some((origin, access.look(loss)?))
-        };
-        // Who takes the lock in mapped memory, or waits there, is not known here.
-        let others = if self.locks.awaits_others(exposed) { 0..group.size() } else { 0..0 };
-        let others = others.filter(|member| member != rank && exposed.takes_by_itself(*member));
-        let Some((holder, loss)) = self.locks.holders().chain(others).find_map(loss) else { return false };
-        exposed.note_dead_holder(holder);
-        let is_told = matches!(loss, Failure::Dead(_));
-        let error = match self.locks.is_held(holder) {
-            true => error::dead_holder(holder, *rank, is_told),
-            // It may have had a place in the queue only: that is never given on either.
-            false => error::dead_before(holder, *rank, is_told),
-        };
-        let waiting = self.locks.take_waiting();
-        let told = waiting.len();
-        for waiter in waiting {
-            if let Some(line) = self.lines.get_mut(&waiter.origin) {
-                self.notes.counts.failures += 1;
-                line.refused(access, waiter.number, &error);
+        let (target, mut told) = (self.addresses.rank, 0);
+        for &Member { rank, is_told, is_dead } in self.lost.members(access, &self.addresses) {
+            let by_itself = || exposed.claim_of(rank).filter(|_| is_dead);
+            let holds = self.locks.is_held(rank).then_some(Claim::Holds);
+            let Some(claim) = holds.or_else(by_itself) else { continue };
+            exposed.note_dead(rank, claim);
+            let error = error::dead_ahead(rank, claim, target, is_told);
+            for waiter in self.locks.take_stuck(exposed, claim) {
+                self.search.begin_anew();
+                if let Some(line) = self.lines.get_mut(&waiter.origin) {
+                    self.notes.counts.failures += 1;
+                    line.refused(access, waiter.number, &error);
+                }
+                told += 1;
             }
         }
         told > 0

@@ -1,8 +1,10 @@
-/* death_in_collective WAY BYTES SEED: the last rank dies at some time in a long row of the same
- * collective. Every survivor gets the right result of each call that succeeds, until a call gives
- * MPIX_ERR_PROC_FAILED; from then on nobody touches its memory. WAY is allreduce, reduce_scatter,
- * allgather, alltoall or bcast. */
+/* death_in_collective WAY BYTES SEED [revoke]: the last rank dies at some time in a long row of the
+ * same collective, or one of its threads revokes the communicator. Every survivor gets the right
+ * result of each call that succeeds, until a call gives MPIX_ERR_PROC_FAILED or MPIX_ERR_REVOKED;
+ * from then on nobody touches its memory. WAY is allreduce, reduce_scatter, scan, exscan, allgather,
+ * alltoall or bcast. */
 #include "check.h"
+#include <pthread.h>
 #include <signal.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -16,19 +18,26 @@ static void die(int signal) {
     kill(getpid(), SIGKILL);
 }
 
+static void *revoke_later(void *delay_us) {
+    usleep(*(useconds_t *)delay_us);
+    CHECK(MPIX_Comm_revoke(MPI_COMM_WORLD) == MPI_SUCCESS);
+    return NULL;
+}
+
 /* The word that a rank gives in a round, for the rank `to` where that matters. */
 static unsigned word(int round, int of, int to, long i) {
     return (unsigned)round * 7919u + (unsigned)of * 104729u + (unsigned)to * 31u + (unsigned)i;
 }
 
-static unsigned sum(int round, long i) {
+/* The sum of what the ranks before `end` give. */
+static unsigned sum(int round, int end, long i) {
     unsigned all = 0;
-    for (int of = 0; of < size; of++)
+    for (int of = 0; of < end; of++)
         all += word(round, of, 0, i);
     return all;
 }
 
-enum { ALLREDUCE, REDUCE_SCATTER, ALLGATHER, ALLTOALL, BCAST };
+enum { ALLREDUCE, REDUCE_SCATTER, SCAN, EXSCAN, ALLGATHER, ALLTOALL, BCAST };
 
 static int is_of(const char *name, const char *way) {
     return !strcmp(name, way);
@@ -44,6 +53,10 @@ static int call(int way, int round, long words) {
         return MPI_Allreduce(from, to, count, MPI_UNSIGNED, MPI_SUM, MPI_COMM_WORLD);
     case REDUCE_SCATTER:
         return MPI_Reduce_scatter_block(from, to, count / size, MPI_UNSIGNED, MPI_SUM, MPI_COMM_WORLD);
+    case SCAN:
+        return MPI_Scan(from, to, count, MPI_UNSIGNED, MPI_SUM, MPI_COMM_WORLD);
+    case EXSCAN:
+        return MPI_Exscan(from, to, count, MPI_UNSIGNED, MPI_SUM, MPI_COMM_WORLD);
     case ALLGATHER:
         return MPI_Allgather(from, count, MPI_UNSIGNED, to, count, MPI_UNSIGNED, MPI_COMM_WORLD);
     case ALLTOALL:
@@ -57,9 +70,13 @@ static int call(int way, int round, long words) {
 static int is_right(int way, int round, long i) {
     switch (way) {
     case ALLREDUCE:
-        return to[i] == sum(round, i);
+        return to[i] == sum(round, size, i);
     case REDUCE_SCATTER:
-        return i >= count / size || to[i] == sum(round, rank * (count / size) + i);
+        return i >= count / size || to[i] == sum(round, size, rank * (count / size) + i);
+    case SCAN:
+        return to[i] == sum(round, rank + 1, i);
+    case EXSCAN:
+        return rank == 0 || to[i] == sum(round, rank, i);
     case ALLGATHER:
         return to[i] == word(round, i / count, 0, i % count);
     case ALLTOALL:
@@ -74,12 +91,17 @@ int main(int argc, char **argv) {
     const char *name = argv[1];
     int way = is_of(name, "allreduce")        ? ALLREDUCE
               : is_of(name, "reduce_scatter") ? REDUCE_SCATTER
+              : is_of(name, "scan")           ? SCAN
+              : is_of(name, "exscan")         ? EXSCAN
               : is_of(name, "allgather")      ? ALLGATHER
               : is_of(name, "alltoall")       ? ALLTOALL
                                               : BCAST;
-    int code = MPI_SUCCESS, round;
+    int code = MPI_SUCCESS, round, provided, revokes = argc > 4;
+    useconds_t delay_us = 1000 + atoi(argv[3]) * 7901 % 30000;
+    pthread_t thread;
     MPI_Comm left;
-    MPI_Init(&argc, &argv);
+    MPI_Init_thread(&argc, &argv, revokes ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+    CHECK(!revokes || provided == MPI_THREAD_MULTIPLE);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -88,8 +110,10 @@ int main(int argc, char **argv) {
     from = malloc(words * 4), to = malloc(words * 4);
     for (int i = 0; i < 6; i++)
         CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
-    if (rank == size - 1) {
-        struct itimerval time = {{0, 0}, {0, 1000 + atoi(argv[3]) * 7901 % 30000}};
+    if (rank == size - 1 && revokes) {
+        CHECK(pthread_create(&thread, NULL, revoke_later, &delay_us) == 0);
+    } else if (rank == size - 1) {
+        struct itimerval time = {{0, 0}, {0, delay_us}};
         signal(SIGALRM, die);
         setitimer(ITIMER_REAL, &time, NULL);
     }
@@ -101,7 +125,7 @@ int main(int argc, char **argv) {
                 MPI_Abort(MPI_COMM_WORLD, 5);
             }
     }
-    if (class_of(code) != MPIX_ERR_PROC_FAILED) {
+    if (class_of(code) != (revokes ? MPIX_ERR_REVOKED : MPIX_ERR_PROC_FAILED)) {
         fprintf(stderr, "death_in_collective: rank %d, round %d: class %d\n", rank, round, class_of(code));
         MPI_Abort(MPI_COMM_WORLD, 6);
     }
@@ -110,9 +134,12 @@ int main(int argc, char **argv) {
     usleep(2000);
     for (long i = 0; i < words; i++)
         CHECK(to[i] == 0x5a5a5a5a && from[i] == 0x5a5a5a5a);
+    if (rank == size - 1)
+        CHECK(pthread_join(thread, NULL) == 0);
     CHECK(MPIX_Comm_shrink(MPI_COMM_WORLD, &left) == MPI_SUCCESS);
     int one = 1, all = 0;
-    CHECK(MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_SUM, left) == MPI_SUCCESS && all == size - 1);
+    CHECK(MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_SUM, left) == MPI_SUCCESS);
+    CHECK(all == (revokes ? size : size - 1));
     for (long i = 0; i < words; i++)
         CHECK(to[i] == 0x5a5a5a5a && from[i] == 0x5a5a5a5a);
     MPI_Comm_free(&left);

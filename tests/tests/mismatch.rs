@@ -134,6 +134,7 @@ fn ranks_that_give_other_lengths_get_errors_and_do_not_wait() {
         for collective in moving.into_iter().chain(reducing) {
             check(ranks, [collective, "first", "0", "1"]);
             check(ranks, [collective, "last", "1", "1"]);
+            check(ranks, [collective, "first", "2", "1"]);
         }
         // Operations of the program go through slots by posts alone.
         check(ranks, ["allreduce", "last", "0", "0"]);

@@ -289,6 +289,8 @@ fn survivors_of_a_death_in_a_long_collective_get_its_class_and_no_wrong_result()
         (3, "allreduce", "2097152"),
         (3, "reduce_scatter", "196608"),
         (4, "reduce_scatter", "2097152"),
+        (3, "scan", "2097152"),
+        (4, "exscan", "300000"),
         (4, "allgather", "65536"),
         (4, "alltoall", "16384"),
         (3, "bcast", "300000"),
@@ -300,6 +302,25 @@ fn survivors_of_a_death_in_a_long_collective_get_its_class_and_no_wrong_result()
             let said = format!("death_in_collective: ok with {ranks} ranks");
             assert!(ended.stdout.contains(&said), "{way} of {bytes} bytes, seed {seed}: {ended:?}");
             ended.complains(&format!("mpiexec: Rank {} {GOES_ON}", ranks - 1));
+        }
+    }
+}
+
+/// A thread of one rank revokes the communicator while all are in a long row of collectives.
+#[test]
+fn a_long_collective_that_is_revoked_ends() {
+    let program = program("death_in_collective");
+    for (ranks, way, bytes) in [
+        (2, "allreduce", "2097152"),
+        (3, "allreduce", "2097152"),
+        (4, "scan", "2097152"),
+        (4, "reduce_scatter", "196608"),
+        (4, "bcast", "300000"),
+    ] {
+        for seed in ["0", "1", "2"] {
+            let ended = job(ranks, &program).args([way, bytes, seed, "revoke"]).run().ok();
+            let said = format!("death_in_collective: ok with {ranks} ranks");
+            assert!(ended.stdout.contains(&said), "{way} of {bytes} bytes, seed {seed}: {ended:?}");
         }
     }
 }

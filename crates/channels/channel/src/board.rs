@@ -7,7 +7,10 @@
 //! out the *parts* of collectives that any of them may do.
 //!
 //! A collective's appends, posts and reads follow from its arguments, which all members know alike.
-//! So every member counts along where each log stands, and nobody needs to be told.
+//! So every member counts along where each log stands, and nobody needs to be told. Where arguments
+//! differ, members count differently. So posts and parts are numbered from the collective's number,
+//! a record says its collective, and each member says which one it has opened: what it owes to an
+//! earlier one is done, or will never be ([`Board::has_left`]).
 
 use crate::Peer;
 use crate::mark::Mark;
@@ -57,13 +60,11 @@ pub enum Way {
     Messages,
 }
 
-/// A slot that a member filled, as it announced it.
+/// A slot that a member filled in the open collective, as it announced it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Announced {
     /// The number of the slot.
     pub slot: usize,
-    /// The low 32 bits of the collective's number.
-    pub number: u32,
     /// The call of the member.
     pub call: Mark,
     /// The bytes that the member told.
@@ -106,9 +107,9 @@ pub trait Board: Send {
     /// The longest record in bytes.
     fn record_bytes_max(&self) -> usize;
 
-    /// Begins a collective. `number` counts the blocking collectives of the communicator from 1,
-    /// whichever way they go and whether or not they fail, so that all members agree on it; it may
-    /// wrap.
+    /// Begins a collective, and closes the last one if that was not closed. `number` counts the
+    /// blocking collectives of the communicator from 1, whichever way they go and whether or not
+    /// they fail, so that all members agree on it; it may wrap.
     fn open(&mut self, number: u32);
 
     /// The number of the collective that is open, which does not wrap.
@@ -133,6 +134,14 @@ pub trait Board: Send {
     /// not match, and wakes members that sleep.
     fn give_up(&self);
 
+    /// Returns whether `rank` has left the open collective: it has begun a later one, or has given
+    /// this one up. All that it did in this one is seen then.
+    fn has_left(&self, rank: usize) -> bool;
+
+    /// Tells, for a member that waits long, that it has closed all collectives before the open one.
+    /// They may have been longer in another member's eyes, so that it waits for this.
+    fn tell_closed(&mut self);
+
     /// Claims room for a record of this shape in this member's log; `None` as long as somebody has
     /// not read what stands there.
     fn claim(&mut self, shape: Shape) -> Option<Region>;
@@ -145,7 +154,7 @@ pub trait Board: Send {
     fn look(&mut self, rank: usize, shape: Shape) -> Look;
 
     /// Finds, for a member that waits, the record also where it should not be, because a call of
-    /// `rank` failed.
+    /// `rank` failed or had another length than this member's.
     fn seek(&mut self, rank: usize, shape: Shape);
 
     /// Goes past a record of this shape in the log of `rank`.
@@ -166,15 +175,24 @@ pub trait Board: Send {
     /// Counts one more post of this member and wakes members that sleep.
     fn post(&mut self);
 
+    /// Notes that this member puts something into its slots which the others have read when they
+    /// make the next post, or leave the open collective.
+    fn note_filled(&mut self);
+
     /// Counts one more post of this member, within a collective that ends by
     /// [`Board::say_results_read`], and wakes members that sleep.
     fn step(&mut self);
 
-    /// The number of posts that this member has made.
+    /// Like [`Board::step`] in a collective in which members wait until all have made this post: it
+    /// wakes them only if all have.
+    fn step_together(&mut self);
+
+    /// The number of this member's last post. The numbers of a collective begin at the same one for
+    /// all members, whatever became of the collectives before.
     fn posted(&self) -> u64;
 
-    /// Returns whether member `rank` has made this many posts.
-    fn has_posted(&self, rank: usize, posts: u64) -> bool;
+    /// Returns whether member `rank` has made the post of this number.
+    fn has_posted(&self, rank: usize, post: u64) -> bool;
 
     /// The number of the lowest slot of any member whose content all others are done with, if there
     /// is one: for a collective in which one member fills slots and all others read them.
@@ -187,8 +205,8 @@ pub trait Board: Send {
     /// members that sleep.
     fn announce(&mut self, number: usize);
 
-    /// The slot that `rank` announced by the post numbered as this member's next one; `None` if it
-    /// has not yet.
+    /// The slot that `rank` announced in the open collective by the post numbered as this member's
+    /// next one; `None` if it has not yet.
     fn announced(&self, rank: usize) -> Option<Announced>;
 
     /// Counts one more post of this member, which says that it has read this slot, and wakes
@@ -197,6 +215,9 @@ pub trait Board: Send {
 
     /// Returns whether all other members have read what was put into slots, results aside.
     fn slots_are_read(&self) -> bool;
+
+    /// Returns whether they have read results too.
+    fn all_is_read(&self) -> bool;
 
     /// Counts one more post of this member, which says that it has read the results of a collective
     /// that stand in slots, and wakes members that sleep.

@@ -21,7 +21,9 @@
 //! also those that went by messages or failed before they began. So a member whose call failed
 //! finds records that it has not passed, goes past them, and is in step again; and members that are
 //! in different collectives find out. For this reason no head stands where a payload might be taken
-//! for it: a record that does not fit into the rest of a cache line begins a new one.
+//! for it: a record that does not fit into the rest of a cache line begins a new one. And one that
+//! passed a record of another length without reading it finds the next one elsewhere than it
+//! thought (module `search`).
 //!
 //! The words are behind [`Words`]: mapped memory in `mapped`, loom's atomics in the model check
 //! (`cargo test -p verbena-node --lib board`).
@@ -29,6 +31,8 @@
 use verbena_channel::board::{ANY_BYTES, Clash, Look, Packing, Shape};
 use verbena_channel::mark::Mark;
 use verbena_memory::{LINE_BYTES, Region};
+
+mod search;
 
 /// Bytes of a head.
 pub(crate) const HEAD_BYTES: usize = 8;
@@ -90,6 +94,12 @@ pub(crate) struct Logs {
     capacity: u64,
     /// For each log, the position of the next record.
     next: Vec<u64>,
+    /// The log whose next record was found just there, whatever its shape; none if it is no rank.
+    found_in: usize,
+    /// The last collective that this member told that it closed.
+    told_closed: u64,
+    /// The end of this member's last record.
+    own_end: u64,
     /// The collective that is open, counted from 1.
     number: u64,
     /// This member's call in the collective that is open, and the bytes that it told.
@@ -114,6 +124,9 @@ impl Logs {
             me,
             capacity: capacity as u64,
             next: vec![0; ranks],
+            found_in: usize::MAX,
+            told_closed: 0,
+            own_end: 0,
             number: 0,
             call: Mark::NONE,
             bytes: ANY_BYTES,
@@ -143,6 +156,11 @@ impl Logs {
     /// Begins the collective of this number; numbers grow, and only their low 32 bits are told.
     #[inline]
     pub(crate) fn open(&mut self, number: u32) {
+        if self.next[self.me] < self.own_end {
+            // It left the last one before it passed its own record.
+            self.next[self.me] = self.own_end;
+            self.crossed = true;
+        }
         self.previous = (self.number, self.call);
         (self.call, self.bytes) = (Mark::NONE, ANY_BYTES);
         self.number += u64::from(number.wrapping_sub(self.number as u32));
@@ -224,7 +242,8 @@ impl Logs {
         // Its readers' caches hold the quarter that is zeroed next: all of it would be waited for
         // at once.
         words.fetch((offset + self.capacity / QUARTERS) & (self.capacity - 1), record_bytes(shape));
-        for quarter in self.quarter(at)..=self.quarter(at + record_bytes(shape) - 1) {
+        self.own_end = at + record_bytes(shape);
+        for quarter in self.quarter(at)..=self.quarter(self.own_end - 1) {
             self.marks[(quarter % QUARTERS) as usize] = self.number;
         }
     }
@@ -233,7 +252,7 @@ impl Logs {
     /// collectives that this member did not get to.
     #[inline]
     pub(crate) fn look(&mut self, words: &impl Words, rank: usize, shape: Shape) -> Look {
-        let at = self.place(self.next[rank], shape);
+        let at = self.expected(rank, shape);
         if self.quarter(at) > self.entered[rank] && !self.follow(words, rank, self.quarter(at)) {
             return Look::Nothing;
         }
@@ -249,7 +268,19 @@ impl Logs {
                 Look::Record(words.payload(rank, offset, bytes.min(self.bytes_max())))
             }
             number if self.is_past(number) => self.look_beyond(words, rank, shape, head),
+            // What stands there may be payload.
+            _ if self.search(words, rank, at) => self.look(words, rank, shape),
+            _ if !self.is_ahead(words, rank) => Look::Nothing,
             number => Look::Astray(self.clash(rank, number, self.call, head)),
+        }
+    }
+
+    /// The position at which the next record of `rank` is looked for.
+    #[inline]
+    fn expected(&self, rank: usize, shape: Shape) -> u64 {
+        match self.found_in == rank {
+            true => self.next[rank],
+            false => self.place(self.next[rank], shape),
         }
     }
 
@@ -260,10 +291,15 @@ impl Logs {
             // This member went through that collective and never read the record.
             return Look::Unlike(self.clash(rank, number, call, head));
         }
+        self.pass(rank, self.shape_of(head));
+        self.look(words, rank, shape)
+    }
+
+    /// The shape of the record that a head describes.
+    fn shape_of(&self, head: u64) -> Shape {
         let packing = if head & TIGHT == 0 { Packing::Lines } else { Packing::Tight };
         let bytes = ((head & BYTES) as usize).min(self.bytes_max());
-        self.pass(rank, Shape { bytes, packing, meets: head & MEETS != 0 });
-        self.look(words, rank, shape)
+        Shape { bytes, packing, meets: head & MEETS != 0 }
     }
 
     /// Finds a record of the open collective in the log of `rank`, for a member that publishes none
@@ -301,27 +337,12 @@ impl Logs {
         Clash { number, rank, mine, theirs: called(head), bytes: [self.bytes, theirs] }
     }
 
-    /// Goes, for a reader that waits, to the record of `rank` if it stands before or behind the
-    /// place where it is looked for. This happens when `rank` failed in a collective whose record
-    /// this member passed without reading, or published one of another length.
+    /// Goes, for a reader that waits, to the record of `rank` if it stands elsewhere than where it
+    /// is looked for. This happens when `rank` failed in a collective whose record this member
+    /// passed without reading, or published one of another length.
     #[cold]
     pub(crate) fn seek(&mut self, words: &impl Words, rank: usize, shape: Shape) {
-        let latest = words.latest(rank);
-        let (number, offset) = (latest >> LENGTH_BITS, latest & (self.capacity - 1));
-        let expected = self.place(self.next[rank], shape);
-        if number != self.stated() || offset == expected & (self.capacity - 1) {
-            return;
-        }
-        // A record takes a quarter at most.
-        let ahead = offset.wrapping_sub(expected) & (self.capacity - 1);
-        let at = match ahead <= self.capacity / 2 {
-            true => Some(expected + ahead),
-            false => expected.checked_sub(self.capacity - ahead),
-        };
-        if let Some(at) = at {
-            self.next[rank] = at;
-            self.crossed = true;
-        }
+        self.search(words, rank, self.expected(rank, shape));
     }
 
     /// Returns whether `rank` has entered this quarter.
@@ -334,7 +355,10 @@ impl Logs {
     /// Goes past a record.
     #[inline]
     pub(crate) fn pass(&mut self, rank: usize, shape: Shape) {
-        let end = self.place(self.next[rank], shape) + record_bytes(shape);
+        let end = self.expected(rank, shape) + record_bytes(shape);
+        if self.found_in == rank {
+            self.found_in = usize::MAX;
+        }
         self.crossed |= self.quarter(end) != self.quarter(self.next[rank]);
         self.next[rank] = end;
     }
@@ -345,8 +369,19 @@ impl Logs {
         if !std::mem::take(&mut self.crossed) {
             return false;
         }
+        self.told_closed = self.number;
         words.tell_closed(self.number);
         true
+    }
+
+    /// Tells that all collectives before the open one are closed. Members that saw records of other
+    /// lengths may have come into another quarter sooner than this one.
+    #[cold]
+    pub(crate) fn tell_closed(&mut self, words: &impl Words) {
+        if self.told_closed + 1 < self.number {
+            self.told_closed = self.number - 1;
+            words.tell_closed(self.told_closed);
+        }
     }
 }
 

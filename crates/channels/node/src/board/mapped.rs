@@ -4,7 +4,7 @@ use super::log::Logs;
 use super::memory::{Measures, Memory};
 use super::parts::{PartWords, Parts};
 use std::ptr::NonNull;
-use std::sync::atomic::Ordering::*;
+use std::sync::atomic::{Ordering::*, fence};
 use verbena_channel::board::{ANY_BYTES, Announced, Board, Clash, Look, Shape, Way};
 use verbena_channel::mark::Mark;
 use verbena_memory::Region;
@@ -15,8 +15,10 @@ pub(crate) trait Backing: Send {
     fn wake(&self);
 }
 
-/// More posts than any member makes.
-const NEVER: u64 = u64::MAX >> 1;
+/// The bits of a post's number below that of its collective. So members count alike again in the
+/// next collective after one in which they made other posts. A collective that makes more goes on
+/// in the numbers of the next one, as its members all do.
+const POST_BITS: u32 = 20;
 
 /// One member's side of a board.
 #[derive(Debug)]
@@ -24,6 +26,7 @@ pub(crate) struct MappedBoard<K> {
     memory: Memory,
     logs: Logs,
     parts: Parts,
+    /// This member's last post.
     posts: u64,
     /// For each slot that any member may fill, the post by which members say that they have read
     /// it.
@@ -34,6 +37,8 @@ pub(crate) struct MappedBoard<K> {
     results_read_by: u64,
     /// The way of this member in the collective that is open.
     way: Way,
+    /// Set once this member has abandoned a collective.
+    fills_none: bool,
     backing: K,
 }
 
@@ -47,16 +52,44 @@ impl<K: Backing> MappedBoard<K> {
         let logs = Logs::new(me, measures.ranks, measures.log_bytes);
         let (memory, parts) = (Memory { base, measures, me }, Parts::default());
         let read_by = vec![0; measures.shared_slots()];
-        let (all_read_by, results_read_by, way) = (0, 0, Way::Messages);
-        MappedBoard { memory, logs, parts, posts: 0, read_by, all_read_by, results_read_by, way, backing }
+        let (posts, all_read_by, results_read_by, way) = (0, 0, 0, Way::Messages);
+        MappedBoard {
+            memory,
+            logs,
+            parts,
+            posts,
+            read_by,
+            all_read_by,
+            results_read_by,
+            way,
+            fills_none: false,
+            backing,
+        }
+    }
+
+    /// The open collective, and the number of its piece that this member's next post is about.
+    fn next_piece(&self) -> (u64, u64) {
+        let number = self.logs.number();
+        (number, self.next_post() - (number << POST_BITS))
+    }
+
+    /// The number of this member's next post.
+    #[inline]
+    fn next_post(&self) -> u64 {
+        self.posted() + 1
     }
 
     /// Makes a post.
     #[inline]
     fn count_post(&mut self) {
-        self.posts += 1;
-        self.memory.member(self.memory.me).posts.0.store(self.posts, Release);
+        self.tell_post();
         self.backing.wake();
+    }
+
+    #[inline]
+    fn tell_post(&mut self) {
+        self.posts = self.next_post();
+        self.memory.member(self.memory.me).posts.0.store(self.posts, Release);
     }
 
     /// The clash with a member that gave the open collective up.
@@ -69,9 +102,39 @@ impl<K: Backing> MappedBoard<K> {
         Some(Clash { number, rank, mine, theirs, bytes: [own, bytes] })
     }
 
-    /// Returns whether all other members have made this many posts.
-    fn others_have_posted(&self, posts: u64) -> bool {
-        (0..self.ranks()).all(|rank| rank == self.memory.me || self.has_posted(rank, posts))
+    /// Returns whether `rank`, whose last post is of a later collective than this one, has gone
+    /// through this one to its end.
+    #[cold]
+    fn has_finished(&self, rank: usize, number: u64) -> bool {
+        let member = self.memory.member(rank);
+        let left_early = [&member.given_up, &member.closed.abandoned];
+        left_early.into_iter().all(|last| last.load(Acquire) < number)
+    }
+
+    /// Returns whether all other members have made this post, by which they say that they have read
+    /// something, or will not read it any more, since they have left its collective.
+    fn others_have_read(&self, post: u64) -> bool {
+        let has_left = |rank: usize| self.memory.member(rank).has_left(post >> POST_BITS);
+        let posted = |rank: usize| self.memory.member(rank).posts.0.load(Acquire);
+        (0..self.ranks()).all(|rank| rank == self.memory.me || posted(rank) >= post || has_left(rank))
+    }
+
+    /// Returns whether nobody is in a collective any more that this member gave up. The root of a
+    /// broadcast fills the slots of members that have not met it.
+    fn others_are_out(&self) -> bool {
+        let me = self.memory.me;
+        let gave_up = self.memory.member(me).given_up.load(Relaxed);
+        gave_up == 0 || (0..self.ranks()).all(|rank| rank == me || self.memory.member(rank).has_left(gave_up))
+    }
+
+    /// Returns whether this member may fill slots whose last readers make this post.
+    fn may_fill(&self, post: u64) -> bool {
+        !self.fills_none && self.others_have_read(post) && self.others_are_out()
+    }
+
+    /// The post by which members say that they have read every slot, results aside.
+    fn slots_read_by(&self) -> u64 {
+        self.read_by.iter().fold(self.all_read_by, |last, &post| last.max(post))
     }
 }
 
@@ -90,6 +153,8 @@ impl<K: Backing> Board for MappedBoard<K> {
 
     #[inline]
     fn open(&mut self, number: u32) {
+        // One that ended in an error may not be closed.
+        self.close();
         self.logs.open(number);
     }
 
@@ -127,8 +192,7 @@ impl<K: Backing> Board for MappedBoard<K> {
         let record = |rank: usize| self.logs.find(&self.memory, rank);
         let slot = |rank: usize| {
             let (number, (mine, own)) = (self.logs.number(), self.logs.call());
-            let Announced { call: theirs, bytes, .. } =
-                self.announced(rank).filter(|announced| announced.number == number as u32)?;
+            let Announced { call: theirs, bytes, .. } = self.announced(rank)?;
             Some(Clash { number, rank, mine, theirs, bytes: [own, bytes] })
         };
         let has_record = || if self.way == Way::Records { None } else { others().find_map(record) };
@@ -139,6 +203,14 @@ impl<K: Backing> Board for MappedBoard<K> {
     fn give_up(&self) {
         self.memory.member(self.memory.me).given_up.store(self.logs.number(), Release);
         self.backing.wake();
+    }
+
+    fn has_left(&self, rank: usize) -> bool {
+        rank != self.memory.me && self.memory.member(rank).has_left(self.logs.number())
+    }
+
+    fn tell_closed(&mut self) {
+        self.logs.tell_closed(&self.memory);
     }
 
     #[inline]
@@ -191,8 +263,13 @@ impl<K: Backing> Board for MappedBoard<K> {
     }
 
     #[inline]
+    fn note_filled(&mut self) {
+        self.all_read_by = self.next_post();
+    }
+
+    #[inline]
     fn post(&mut self) {
-        self.all_read_by = self.posts + 1;
+        self.note_filled();
         self.count_post();
     }
 
@@ -202,20 +279,32 @@ impl<K: Backing> Board for MappedBoard<K> {
     }
 
     #[inline]
-    fn posted(&self) -> u64 {
-        self.posts
+    fn step_together(&mut self) {
+        self.tell_post();
+        // One of those who post last sees that all have.
+        fence(SeqCst);
+        let me = self.memory.me;
+        if (0..self.ranks()).all(|rank| rank == me || self.has_posted(rank, self.posts)) {
+            self.backing.wake();
+        }
     }
 
     #[inline]
-    fn has_posted(&self, rank: usize, posts: u64) -> bool {
-        self.memory.member(rank).posts.0.load(Acquire) >= posts
+    fn posted(&self) -> u64 {
+        self.posts.max(self.logs.number() << POST_BITS)
+    }
+
+    #[inline]
+    fn has_posted(&self, rank: usize, post: u64) -> bool {
+        let last = self.memory.member(rank).posts.0.load(Acquire);
+        last >= post && (last >> POST_BITS == post >> POST_BITS || self.has_finished(rank, post >> POST_BITS))
     }
 
     fn free_slot(&self) -> Option<usize> {
-        if !self.others_have_posted(self.all_read_by.max(self.results_read_by)) {
+        if !self.may_fill(self.all_read_by.max(self.results_read_by)) {
             return None;
         }
-        self.read_by.iter().position(|&post| self.others_have_posted(post))
+        self.read_by.iter().position(|&post| self.others_have_read(post))
     }
 
     fn any_slot(&self, number: usize) -> Region {
@@ -225,35 +314,38 @@ impl<K: Backing> Board for MappedBoard<K> {
 
     fn announce(&mut self, number: usize) {
         let (call, bytes) = self.logs.call();
-        let announced = Announced { slot: number, number: self.logs.number() as u32, call, bytes };
-        self.memory.slot_words(self.posts + 1).tell(announced);
+        let piece = self.next_piece();
+        self.memory.slot_table().of(number).tell(piece, call, bytes);
         self.release(number);
     }
 
     fn announced(&self, rank: usize) -> Option<Announced> {
-        let post = self.posts + 1;
-        self.has_posted(rank, post).then(|| self.memory.slot_words(post).announced())
+        let (number, piece) = self.next_piece();
+        let has_posted = self.has_posted(rank, self.next_post());
+        has_posted.then(|| self.memory.slot_table().find(number, piece)).flatten()
     }
 
     fn release(&mut self, number: usize) {
-        self.read_by[number] = self.posts + 1;
+        self.read_by[number] = self.next_post();
         self.count_post();
     }
 
     fn slots_are_read(&self) -> bool {
-        let last = self.read_by.iter().fold(self.all_read_by, |last, &post| last.max(post));
-        self.others_have_posted(last)
+        self.may_fill(self.slots_read_by())
+    }
+
+    fn all_is_read(&self) -> bool {
+        self.may_fill(self.slots_read_by().max(self.results_read_by))
     }
 
     fn say_results_read(&mut self) {
-        self.results_read_by = self.posts + 1;
+        self.results_read_by = self.next_post();
         self.count_post();
     }
 
     fn abandon(&mut self) {
         self.memory.tell_abandoned(self.logs.number());
-        self.posts = NEVER;
-        self.all_read_by = NEVER;
+        self.fills_none = true;
         self.backing.wake();
     }
 

@@ -3,13 +3,13 @@
 //! | part | size | content |
 //! | --- | --- | --- |
 //! | members' words | a few lines for each member | last collective closed; posts; parts; quarters entered; latest record; calls told |
-//! | slot table | some lines | which slots the last posts mean |
+//! | slot table | some lines | which pieces of which collectives the slots hold |
 //! | logs | one for each member | see `log` |
 //! | slots | `slots` for each member | pieces of long collectives |
 
 use super::log::{HEAD_BYTES, Words};
 use super::parts::PartWords;
-use super::words::{CallWords, MemberWords, SHARED_SLOTS_MAX, SlotTable, SlotWords};
+use super::words::{CallWords, MemberWords, SHARED_SLOTS_MAX, SlotTable};
 use crate::prefetch::fetch_to_write;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering::*, fence};
@@ -27,6 +27,13 @@ pub(crate) struct Measures {
     /// Bytes of a slot.
     pub(crate) slot_bytes: usize,
 }
+
+/// Heads are multiplied by this odd number, so that numbers of a program are no heads, and zero is
+/// none still: a member that passed a record of another length than it thought may come upon payload.
+const MIXED: u64 = 0x9e37_79b9_7f4a_7c15;
+/// The number that takes that back.
+const UNMIXED: u64 = 0xf1de_83e1_9937_733d;
+const _: () = assert!(MIXED.wrapping_mul(UNMIXED) == 1);
 
 /// The memory that the logs of all members take together, if that leaves each what it needs.
 const LOGS_BYTES: usize = 1 << 20;
@@ -102,11 +109,10 @@ impl Memory {
     }
 
     #[inline]
-    pub(super) fn slot_words(&self, post: u64) -> &SlotWords {
+    pub(super) fn slot_table(&self) -> &SlotTable {
         // SAFETY: within the board, aligned as the members' words before it are, and made of
         // atomics only.
-        let table = unsafe { self.base.add(self.measures.slot_table_at()).cast::<SlotTable>().as_ref() };
-        table.of(post)
+        unsafe { self.base.add(self.measures.slot_table_at()).cast::<SlotTable>().as_ref() }
     }
 
     #[inline]
@@ -128,12 +134,12 @@ impl Memory {
 impl Words for Memory {
     #[inline]
     fn head(&self, rank: usize, offset: u64) -> u64 {
-        self.head_word(rank, offset).load(Acquire)
+        self.head_word(rank, offset).load(Acquire).wrapping_mul(UNMIXED)
     }
 
     #[inline]
     fn publish(&self, offset: u64, head: u64) {
-        self.head_word(self.me, offset).store(head, Release);
+        self.head_word(self.me, offset).store(head.wrapping_mul(MIXED), Release);
     }
 
     fn erase(&self, offset: u64, bytes: usize) {
@@ -205,8 +211,8 @@ impl PartWords for Memory {
         self.member(rank).finished.0.load(Acquire)
     }
 
-    fn tell_finished(&self, parts: u64) {
-        self.member(self.me).finished.0.store(parts, Release);
+    fn tell_finished(&self, word: u64) {
+        self.member(self.me).finished.0.store(word, Release);
         fence(SeqCst);
     }
 

@@ -7,9 +7,10 @@
 //!
 //! A member's word says of which collective its parts are and how many are taken. The number of the
 //! collective keeps out a member that has not noticed yet that the previous collective is over. A
-//! member that has done a part counts it in a word of its own; the sum over all members tells when
-//! everything is done. It cannot run ahead: no part of the next collective can be taken before
-//! every member has shown that it is in it.
+//! member that has done a part counts it in a word of its own, which names the collective too; the
+//! sum over all members tells when everything is done. It cannot run ahead: no part of the next
+//! collective can be taken before every member has shown that it is in it. And members that did
+//! not do the same parts of a collective that failed count alike in the next one.
 //!
 //! Who does a part uses the memory of all members. So one that abandons the collective, since a
 //! member was lost, says so and then waits until nobody works. Who works says so before it looks
@@ -27,11 +28,11 @@ pub(crate) trait PartWords {
     fn offer(&self, word: u64);
     /// Replaces the word of `rank`; false if it is another one by now (acquire).
     fn replace_offered(&self, rank: usize, old: u64, new: u64) -> bool;
-    /// Number of parts that `rank` has done since the board was made (acquire).
+    /// The collective of which `rank` did parts last in the high half, and how many in the low one
+    /// (acquire).
     fn finished(&self, rank: usize) -> u64;
-    /// Tells the number of parts that this member has done, before its later reads (release, and a
-    /// fence).
-    fn tell_finished(&self, parts: u64);
+    /// Tells the parts that this member has done, before its later reads (release, and a fence).
+    fn tell_finished(&self, word: u64);
     /// The last collective in which `rank` could not do a part (acquire).
     fn failed(&self, rank: usize) -> u64;
     /// Tells the last collective in which this member could not do a part (release).
@@ -51,20 +52,25 @@ pub(crate) trait PartWords {
 /// One member's knowledge of the parts.
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
-    /// Parts that this member has done since the board was made.
+    /// The collective whose parts this member offered last.
+    number: u64,
+    /// Parts of it that this member has done.
     finished: u64,
-    /// The parts that all members will have done at the end of the open collective.
+    /// Parts of it that all members will have done at its end.
     due: u64,
 }
 
-/// The word of collective `number` with this many parts taken.
-fn word(number: u64, taken: u64) -> u64 {
-    number << 32 | taken
+/// The word of collective `number` with this many parts taken or done.
+fn word(number: u64, parts: u64) -> u64 {
+    number << 32 | parts
 }
 
 impl Parts {
     /// Offers this member's parts of collective `number`, before it shows that it is there.
-    pub(crate) fn offer(&self, words: &impl PartWords, number: u64) {
+    pub(crate) fn offer(&mut self, words: &impl PartWords, number: u64) {
+        if self.number != number {
+            *self = Parts { number, finished: 0, due: 0 };
+        }
         words.offer(word(number, 0));
     }
 
@@ -103,13 +109,15 @@ impl Parts {
             words.tell_failed(number);
         }
         self.finished += 1;
-        words.tell_finished(self.finished);
+        words.tell_finished(word(number, self.finished));
         self.all_finished(words)
     }
 
     /// Returns whether all parts are done.
     pub(crate) fn all_finished(&self, words: &impl PartWords) -> bool {
-        (0..words.ranks()).map(|rank| words.finished(rank)).sum::<u64>() >= self.due
+        let (of, mask) = (word(self.number, 0), u64::from(u32::MAX));
+        let done = |rank: usize| Some(words.finished(rank)).filter(|word| word & !mask == of);
+        (0..words.ranks()).filter_map(done).map(|word| word & mask).sum::<u64>() >= self.due
     }
 
     /// Returns whether any member could not do a part of collective `number`.
@@ -156,8 +164,8 @@ mod tests {
         fn finished(&self, rank: usize) -> u64 {
             self.members[rank].finished.load(Acquire)
         }
-        fn tell_finished(&self, parts: u64) {
-            self.members[self.me].finished.store(parts, Release);
+        fn tell_finished(&self, word: u64) {
+            self.members[self.me].finished.store(word, Release);
             loom::sync::atomic::fence(SeqCst);
         }
         fn failed(&self, rank: usize) -> u64 {
@@ -238,6 +246,7 @@ mod tests {
             Parts::default().offer(&here, 1);
             let other = loom::thread::spawn(move || {
                 let mut parts = Parts::default();
+                parts.offer(&there, 1);
                 parts.owe(1);
                 there.tell_working(1);
                 while parts.take(&there, 1, 0, 1).is_some() {
@@ -299,12 +308,37 @@ mod tests {
         });
     }
 
+    /// One member left a collective in which the other one did a part.
+    #[test]
+    fn members_that_did_not_do_the_same_parts_count_alike_in_the_next_collective() {
+        loom::model(|| {
+            let members = Arc::new([MemberWords::default(), MemberWords::default()]);
+            let [here, there] = [0, 1].map(|me| View { members: members.clone(), me });
+            let mut parts = [Parts::default(), Parts::default()];
+            parts[0].offer(&here, 1);
+            parts[0].owe(2);
+            assert_eq!(parts[0].take(&here, 1, 0, 1), Some(0));
+            assert!(!parts[0].finish(&here, 1, true));
+            for (parts, view) in parts.iter_mut().zip([&here, &there]) {
+                parts.offer(view, 2);
+                parts.owe(2);
+                assert!(!parts.all_finished(view), "nobody has done any");
+            }
+            for (parts, (view, owner)) in parts.iter_mut().zip([(&here, 0), (&there, 1)]) {
+                assert_eq!(parts.take(view, 2, owner, 1), Some(0));
+                assert_eq!(parts.finish(view, 2, true), owner == 1);
+            }
+            assert!(parts[0].all_finished(&here));
+        });
+    }
+
     #[test]
     fn one_of_those_who_finish_last_sees_that_all_is_done() {
         loom::model(|| {
             let members = Arc::new([MemberWords::default(), MemberWords::default()]);
             let finish = |view: View| {
                 let mut parts = Parts::default();
+                parts.offer(&view, 1);
                 parts.owe(2);
                 parts.finish(&view, 1, view.me == 0)
             };

@@ -31,6 +31,13 @@ impl MemberWords {
     pub(crate) fn told(&self, number: u64) -> &CallWords {
         &self.told[number as usize % self.told.len()]
     }
+
+    /// Returns whether this member has left collective `number`: it has opened a later one, or has
+    /// given that one or a later one up. All that it did there is seen then.
+    #[inline]
+    pub(crate) fn has_left(&self, number: u64) -> bool {
+        self.told.iter().any(|told| told.is_beyond(number)) || self.given_up.load(Acquire) >= number.max(1)
+    }
 }
 
 /// The call of a member in a collective. The bytes are written first.
@@ -53,6 +60,13 @@ impl CallWords {
         self.call.store(number << 32 | u64::from(call.0), Release);
     }
 
+    /// Returns whether a collective later than `number` is told.
+    #[inline]
+    pub(crate) fn is_beyond(&self, number: u64) -> bool {
+        let ahead = ((self.call.load(Acquire) >> 32) as u32).wrapping_sub(number as u32);
+        (1..1 << 31).contains(&ahead)
+    }
+
     /// The call and the bytes in collective `number`, if they are told.
     pub(crate) fn of(&self, number: u64) -> Option<(Mark, u64)> {
         let (word, bytes) = (self.call.load(Acquire), self.bytes.load(Acquire));
@@ -62,41 +76,46 @@ impl CallWords {
     }
 }
 
-/// For each post that announces a slot, at the post's remainder, what was announced. Valid from the
-/// post on, until all have read the slot.
+/// For each slot that any member may fill, what was announced of it. Valid from the post that
+/// announces it on, until all have read the slot.
 #[repr(C, align(64))]
 pub(crate) struct SlotTable([SlotWords; SHARED_SLOTS_MAX]);
 
 impl SlotTable {
-    /// The words of the post of this number.
+    /// The words of slot `slot`.
     #[inline]
-    pub(crate) fn of(&self, post: u64) -> &SlotWords {
-        &self.0[post as usize % SHARED_SLOTS_MAX]
+    pub(crate) fn of(&self, slot: usize) -> &SlotWords {
+        &self.0[slot]
+    }
+
+    /// The slot that was announced as piece `piece` of collective `number`, after the post. One
+    /// such piece stands in one slot, and nobody else's words look like it.
+    pub(crate) fn find(&self, number: u64, piece: u64) -> Option<Announced> {
+        let of = SlotWords::piece(number, piece);
+        let slot = self.0.iter().position(|words| words.of.load(Relaxed) == of)?;
+        let told = self.0[slot].told.load(Relaxed);
+        Some(Announced { slot, call: Mark((told >> CallWords::BYTES_BITS) as u16), bytes: told & ANY_BYTES })
     }
 }
 
-/// An announced slot.
+/// An announced slot. The call is written first.
 #[repr(C)]
 pub(crate) struct SlotWords {
-    /// The slot's number, above it the poster's call and the low half of the collective's number.
-    slot: AtomicU64,
-    /// The bytes that the poster told.
-    bytes: AtomicU64,
+    /// The low half of the collective's number, above that of the piece.
+    of: AtomicU64,
+    /// The bytes that the poster told, and above them its call.
+    told: AtomicU64,
 }
 
 impl SlotWords {
-    /// Tells of a slot, before the post.
-    pub(crate) fn tell(&self, announced: Announced) {
-        let Announced { slot, number, call, bytes } = announced;
-        self.bytes.store(bytes, Relaxed);
-        self.slot.store(u64::from(number) << 32 | u64::from(call.0) << 16 | slot as u64, Relaxed);
+    fn piece(number: u64, piece: u64) -> u64 {
+        number << 32 | piece & u64::from(u32::MAX)
     }
 
-    /// The slot that was told of, after the post.
-    pub(crate) fn announced(&self) -> Announced {
-        let (word, bytes) = (self.slot.load(Relaxed), self.bytes.load(Relaxed));
-        let (slot, call) = (usize::from(word as u16), Mark((word >> 16) as u16));
-        Announced { slot, number: (word >> 32) as u32, call, bytes }
+    /// Tells of a slot, before the post: it holds piece `piece` of collective `number`.
+    pub(crate) fn tell(&self, (number, piece): (u64, u64), call: Mark, bytes: u64) {
+        self.told.store(u64::from(call.0) << CallWords::BYTES_BITS | bytes.min(ANY_BYTES), Relaxed);
+        self.of.store(SlotWords::piece(number, piece), Release);
     }
 }
 
@@ -134,10 +153,27 @@ mod tests {
         at(8).tell(8, Mark(0x521), u64::MAX);
         assert_eq!(at(7).of(7), Some((Mark(0x520), 100)));
         assert_eq!(at(8).of(8), Some((Mark(0x521), ANY_BYTES)));
+        assert!(at(7).is_beyond(6) && at(8).is_beyond(6) && !at(7).is_beyond(7) && at(8).is_beyond(7));
+        assert!(!at(7).is_beyond(8) && !at(8).is_beyond(8), "it is in the eighth");
         at(9).tell(9, Mark(0x522), 5);
         assert_eq!((at(7).of(7), at(9).of(9)), (None, Some((Mark(0x522), 5))));
         // The bytes of the next collective are written before its call.
         at(10).bytes.store(10 << CallWords::BYTES_BITS | 3, Relaxed);
         assert_eq!((at(8).of(8), at(10).of(10)), (None, None));
+    }
+
+    #[test]
+    fn a_slot_is_found_by_its_piece_and_its_collective() {
+        let zero = || AtomicU64::new(0);
+        let table = SlotTable(std::array::from_fn(|_| SlotWords { of: zero(), told: zero() }));
+        table.of(5).tell((7, 1), Mark(0x520), 100);
+        table.of(2).tell((7, 2), Mark(0x520), 100);
+        table.of(63).tell((8, 1), Mark(0x521), u64::MAX);
+        let slot =
+            |number, piece| table.find(number, piece).map(|found| (found.slot, found.call, found.bytes));
+        assert_eq!((slot(7, 1), slot(7, 2)), (Some((5, Mark(0x520), 100)), Some((2, Mark(0x520), 100))));
+        assert_eq!((slot(8, 1), slot(8, 2), slot(6, 1)), (Some((63, Mark(0x521), ANY_BYTES)), None, None));
+        table.of(5).tell((8, 2), Mark(0x521), 3);
+        assert_eq!((slot(7, 1), slot(8, 2)), (None, Some((5, Mark(0x521), 3))));
     }
 }

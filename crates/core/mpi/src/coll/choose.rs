@@ -54,7 +54,8 @@ pub enum OnBoard {
     WholeSlots,
     /// Parts of this many bytes, reduced in slots in rounds ([`super::board::rounds`]).
     Rounds(usize),
-    /// Parts of this many bytes, reduced in each other's memory ([`super::board::direct`]).
+    /// Parts of this many bytes, or of a slot of the board if that has fewer, reduced in each other's
+    /// memory ([`super::board::direct`]).
     Direct(usize),
     /// Pieces of this many bytes, reduced in the slots of the board ([`super::board::in_place`]).
     InPlace(usize),
@@ -220,10 +221,8 @@ impl Table {
             return OnBoard::Record;
         }
         let share = bytes / ranks;
-        let piece_max = set::COLL_DIRECT_PIECE_BYTES_MAX.get();
-        let piece_min = set::COLL_DIRECT_PIECE_BYTES_MIN.get().min(piece_max);
         match share >= set::COLL_DIRECT_SHARE_BYTES_MIN.get() {
-            true => OnBoard::Direct(share.clamp(piece_min, piece_max)),
+            true => OnBoard::Direct(share.max(set::COLL_DIRECT_PIECE_BYTES_MIN.get())),
             false => OnBoard::Schedule,
         }
     }

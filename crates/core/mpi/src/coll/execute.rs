@@ -265,12 +265,14 @@ impl Collective {
                 Step::Expect { rank, posts } if !self.schedule.has_posted(*rank, *posts) => {
                     return Pause::Waiting;
                 }
+                Step::Vacate if !self.schedule.is_vacant() => return Pause::Waiting,
                 Step::Fence if !self.is_idle() => return Pause::Waiting,
                 Step::Await(awaited) if self.under_way.iter().any(|u| u.step == *awaited) => {
                     return Pause::Waiting;
                 }
-                Step::Fence | Step::Await(_) | Step::Expect { .. } => {
-                    let compares = self.compared < COMPARED && matches!(step, Step::Expect { .. });
+                Step::Fence | Step::Await(_) | Step::Expect { .. } | Step::Vacate => {
+                    let is_on_board = matches!(step, Step::Expect { .. } | Step::Vacate);
+                    let compares = self.compared < COMPARED && is_on_board;
                     self.next += 1;
                     let more = self.schedule.steps().get(self.next);
                     if compares && !matches!(more, Some(Step::Expect { .. })) {
@@ -360,7 +362,11 @@ impl Collective {
                 let error = mismatch(&self.members, &sender, [mine, theirs], &numbered(self.tag));
                 return self.give_up_unmatched(engine, error);
             }
-            Failure::Channel(..) | Failure::Dead(_) | Failure::InDoubt(_) | Failure::Revoked => {
+            Failure::Dead(_) | Failure::Revoked => {
+                self.abandon(engine);
+                failure_error(failure)
+            }
+            Failure::Channel(..) | Failure::InDoubt(_) => {
                 self.give_up(engine);
                 failure_error(failure)
             }

@@ -32,11 +32,13 @@ pub fn blocking(
     let mut collective = Collective::of(comm, tag);
     collective.set_call(call);
     if let Some(board) = board {
+        // The posts of the schedule are numbered from this collective on.
+        board.lock().open(comm.collectives_begun());
         collective.schedule().lend(board);
     }
     fill(collective.schedule());
     if let Some(board) = board {
-        tell_call(board, comm, call, collective.schedule().common_bytes());
+        tell_call(board, call, collective.schedule().common_bytes());
     }
     let outcome = collective.run(process, reduction);
     collective.recycle();
@@ -44,10 +46,9 @@ pub fn blocking(
 }
 
 /// Says on the board what this rank calls, for the ranks that look there.
-fn tell_call(board: &SharedBoard, comm: &Comm, call: Mark, bytes: Option<usize>) {
-    let mut board = board.lock();
-    board.open(comm.collectives_begun());
-    board.tell_call(call, bytes.map_or(ANY_BYTES, |bytes| bytes as u64), Way::Messages);
+fn tell_call(board: &SharedBoard, call: Mark, bytes: Option<usize>) {
+    let bytes = bytes.map_or(ANY_BYTES, |bytes| bytes as u64);
+    board.lock().tell_call(call, bytes, Way::Messages);
 }
 
 /// The operation and datatype of a reduction that outlives the call.

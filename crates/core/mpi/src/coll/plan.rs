@@ -200,7 +200,12 @@ impl<'s, 't> Plan<'s, 't> {
         self.schedule.expect(rank, posts);
     }
 
-    /// Waits until all other ranks have made this many posts since the board was made.
+    /// Waits until nobody reads what stands in the board's slots, see [`Schedule::vacate`].
+    pub fn vacate(&mut self) {
+        self.schedule.vacate();
+    }
+
+    /// Waits until all other ranks have made the post of this number.
     pub fn expect_others(&mut self, posts: u64) {
         for rank in (0..self.size()).filter(|&rank| rank != self.team.rank) {
             self.schedule.expect(rank, posts);

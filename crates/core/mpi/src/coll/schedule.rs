@@ -58,13 +58,15 @@ pub enum Step {
     /// Counts one more post of this member on the board: what was copied or combined before is
     /// ready.
     Post,
-    /// Waits until a member of the board has made this many posts.
+    /// Waits until a member of the board has made this post.
     Expect {
         /// The rank of the member.
         rank: usize,
-        /// The number of posts since the board was made.
+        /// The number of the post.
         posts: u64,
     },
+    /// Waits until the other members of the board have read what stands in its slots.
+    Vacate,
 }
 
 /// The index of a step.
@@ -159,10 +161,16 @@ impl Schedule {
         self.push(Step::Post);
     }
 
-    /// Waits until `rank` has made `posts` posts since the board was made.
+    /// Waits until `rank` has made the post of this number.
     #[inline]
     pub fn expect(&mut self, rank: usize, posts: u64) {
         self.push(Step::Expect { rank, posts });
+    }
+
+    /// Waits until nobody reads what stands in the board's slots.
+    #[inline]
+    pub fn vacate(&mut self) {
+        self.push(Step::Vacate);
     }
 
     /// Gives up temporary memory that may still be written to.
@@ -234,10 +242,16 @@ impl Schedule {
         self.board.as_ref().expect("a schedule with posts has a board").lock().post();
     }
 
-    /// Returns whether `rank` has made this many posts.
+    /// Returns whether `rank` has made this post.
     #[inline]
-    pub(super) fn has_posted(&self, rank: usize, posts: u64) -> bool {
-        self.board.as_ref().is_some_and(|board| board.lock().has_posted(rank, posts))
+    pub(super) fn has_posted(&self, rank: usize, post: u64) -> bool {
+        self.board.as_ref().is_some_and(|board| board.lock().has_posted(rank, post))
+    }
+
+    /// Returns whether nobody reads what stands in the board's slots.
+    #[inline]
+    pub(super) fn is_vacant(&self) -> bool {
+        self.board.as_ref().is_some_and(|board| board.lock().all_is_read())
     }
 
     #[inline]

@@ -2,15 +2,17 @@
 
 use crate::board::{Advance, Job, elements, open, reduction};
 use crate::in_place::Giving;
+use crate::waiting::{Waiting, drive};
 use std::cell::Cell;
 use std::sync::Arc;
+use verbena_channel::board::Board;
 use verbena_channel::neighbor::{Neighbor, Refusal};
 use verbena_fault::Fault;
-use verbena_memory::Region;
-use verbena_mpi::Error;
+use verbena_memory::{Owned, Region};
 use verbena_mpi::coll::board::SharedBoard;
 use verbena_mpi::coll::board::direct::{DirectReduction, Reach, Verdict};
 use verbena_mpi::coll::operations::Operands;
+use verbena_mpi::{Error, Result};
 use verbena_node::cma;
 
 /// The access of members to each other's memory.
@@ -79,26 +81,42 @@ pub(crate) fn begin(
         commutative: true,
     };
     let results = giving.results(locked.ranks(), job.root, job.words);
-    let mut allreduce = DirectReduction::new(&mut **locked, operands, reduction(), results, reach, piece);
+    let reduction = DirectReduction::new(&mut **locked, operands, reduction(), results, reach, piece);
     drop(locked);
-    let board = board.clone();
-    Box::new(move |_, _| {
-        let mut board = board.lock();
-        let verdict = allreduce.advance(&mut **board)?;
-        if verdict.is_none() {
-            allreduce.seek(&mut **board);
-        }
+    let mut next = drive(board, Checked { reduction, job, access });
+    Box::new(move |_, _| next())
+}
+
+/// A reduction whose verdict is compared with that to which all members must come.
+struct Checked {
+    reduction: DirectReduction<'static>,
+    job: Job,
+    access: Access,
+}
+
+impl Waiting for Checked {
+    fn advance(&mut self, board: &mut dyn Board) -> Result<bool> {
+        let (verdict, access) = (self.reduction.advance(board)?, self.access);
         let right = match verdict {
             None => true,
             // Others may have done the parts of a member that lost access before it came to them.
-            Some(verdict) if access == Access::Lost => agrees(job, verdict),
+            Some(verdict) if access == Access::Lost => agrees(self.job, verdict),
             Some(verdict) => (verdict == Verdict::Refused) == (access == Access::Denied),
         };
         if !right {
             return Err(Error::unsupported(&format!("the verdict {verdict:?} after {access:?}")));
         }
         Ok(verdict.is_some())
-    })
+    }
+    fn seek(&mut self, board: &mut dyn Board) {
+        self.reduction.seek(board);
+    }
+    fn awaits(&self, _: &dyn Board, rank: usize) -> bool {
+        self.reduction.awaits(rank)
+    }
+    fn has_paused(&self) -> bool {
+        self.reduction.has_paused()
+    }
 }
 
 thread_local! {
@@ -121,5 +139,38 @@ fn agrees(job: Job, verdict: Verdict) -> bool {
             VERDICT.set(Some((job.number, verdict)));
             true
         }
+    }
+}
+
+/// One of two members does all parts, since the other one has no core. It pauses now and then, so
+/// that its other communication goes on.
+#[test]
+fn a_member_that_never_waits_pauses() {
+    const WORDS: usize = 300;
+    let mut boards = heap::sides(2, 512, 4, 128);
+    let memory = [(); 4].map(|()| Owned::zeroed(4 * WORDS));
+    let reach: [Reach; 2] = [0, 1].map(|me| {
+        (0..2).map(|rank| (rank != me).then(|| -> Arc<dyn Neighbor> { cma::own_memory() })).collect()
+    });
+    let mut sides: Vec<DirectReduction> = Vec::new();
+    for me in [0, 1] {
+        memory[me].lend().write(0, &(me as i32 + 1).to_le_bytes().repeat(WORDS));
+        boards[me].open(1);
+        let [send, recv] = [me, me + 2].map(|i| Some(elements(memory[i].lend())));
+        let operands = Operands { send, recv, count: WORDS, commutative: true };
+        let board = &mut *boards[me];
+        sides.push(DirectReduction::new(board, operands, reduction(), Results::All, &reach[me], 4));
+    }
+    assert_eq!(sides[0].advance(&mut *boards[0]), Ok(None));
+    assert!(!sides[0].has_paused(), "it waits");
+    let mut pauses = 0;
+    while sides[1].advance(&mut *boards[1]) == Ok(None) {
+        assert!(sides[1].has_paused());
+        pauses += 1;
+    }
+    assert_eq!(pauses, WORDS / 64);
+    assert_eq!(sides[0].advance(&mut *boards[0]), Ok(Some(Verdict::Done)));
+    for result in &memory[2..] {
+        assert_eq!(result.lend().to_vec(), 3_i32.to_le_bytes().repeat(WORDS));
     }
 }

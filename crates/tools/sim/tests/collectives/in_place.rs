@@ -1,6 +1,7 @@
 //! Reductions in place on a board: who gets what, and members whose lengths differ.
 
 use crate::run;
+use crate::waiting::{Next, drive};
 use std::sync::Arc;
 use verbena_channel::board::{ANY_BYTES, Board, Way};
 use verbena_memory::elements::Elements;
@@ -67,7 +68,7 @@ pub(crate) fn begin(
     reduction: Reduction<'static>,
     (giving, root, over): (Giving, usize, bool),
     piece: usize,
-) -> impl FnMut() -> Result<bool> + use<> {
+) -> Next {
     let locked = board.lock();
     let has_result = giving != Giving::ToRoot || locked.me() == root;
     let over = over && has_result;
@@ -83,17 +84,9 @@ pub(crate) fn begin(
     };
     let area = Area::new(&**locked, piece, reduction.datatype.size()).expect("room for an element");
     let results = giving.results(locked.ranks(), root, operands.count);
-    let mut collective = InPlace::new(&**locked, operands, reduction, results, area, 0);
+    let collective = InPlace::new(&**locked, operands, reduction, results, area, 0);
     drop(locked);
-    let board = board.clone();
-    move || {
-        let mut board = board.lock();
-        let done = collective.advance(&mut **board);
-        if let Ok(false) = done {
-            collective.seek(&mut **board);
-        }
-        done
-    }
+    drive(board, collective)
 }
 
 /// A reduction of one side, of its own memory.
@@ -103,6 +96,17 @@ pub(crate) fn side(
     results: Results<'static>,
     count: usize,
 ) -> InPlace<'static> {
+    side_in_pieces(board, datatype, results, count, 64)
+}
+
+/// Like [`side`], in pieces of `piece` bytes.
+pub(crate) fn side_in_pieces(
+    board: &dyn Board,
+    datatype: usize,
+    results: Results<'static>,
+    count: usize,
+    piece: usize,
+) -> InPlace<'static> {
     let datatype = Datatype::predefined(datatype).expect("predefined");
     let memory = Box::leak(vec![1u8; 2 * count * datatype.size()].into_boxed_slice());
     // SAFETY: nothing else uses the memory, which is never freed.
@@ -110,7 +114,7 @@ pub(crate) fn side(
         .map(|at| unsafe { Elements::new(memory[at..].as_mut_ptr(), datatype.layout()) });
     let op = Op::predefined(mpi::MPI_SUM).expect("predefined");
     let operands = Operands { send: Some(send), recv: Some(recv), count, commutative: true };
-    let area = Area::new(board, 64, datatype.size()).expect("room");
+    let area = Area::new(board, piece, datatype.size()).expect("room");
     InPlace::new(board, operands, Reduction { op, datatype }, results, area, 0)
 }
 

@@ -1,5 +1,6 @@
 //! A board on which things are seen late, or wrongly.
 
+use std::cell::Cell;
 use verbena_channel::board::{ANY_BYTES, Announced, Board, Clash, Look, Shape, Way};
 use verbena_channel::mark::Mark;
 use verbena_memory::Region;
@@ -17,11 +18,20 @@ pub(crate) enum Wrong {
 
 /// A board on which things are seen late.
 pub(crate) struct Late {
-    pub inner: Box<dyn Board>,
-    pub random: Random,
-    pub hidden_percent: u32,
-    pub wrong: Wrong,
-    pub last: Vec<Option<Region>>,
+    inner: Box<dyn Board>,
+    random: Random,
+    hidden_percent: u32,
+    wrong: Wrong,
+    last: Vec<Option<Region>>,
+    /// The collective that each member was last seen to have left: all that it did there is seen.
+    left: Vec<Cell<u64>>,
+}
+
+impl Late {
+    pub(crate) fn new(inner: Box<dyn Board>, random: Random, hidden_percent: u32, wrong: Wrong) -> Late {
+        let (last, left) = (vec![None; inner.ranks()], vec![Cell::new(0); inner.ranks()]);
+        Late { inner, random, hidden_percent, wrong, last, left }
+    }
 }
 
 impl Board for Late {
@@ -55,6 +65,16 @@ impl Board for Late {
     fn give_up(&self) {
         self.inner.give_up();
     }
+    fn has_left(&self, rank: usize) -> bool {
+        let has_left = self.inner.has_left(rank);
+        if has_left {
+            self.left[rank].set(self.inner.number());
+        }
+        has_left
+    }
+    fn tell_closed(&mut self) {
+        self.inner.tell_closed();
+    }
     fn seek(&mut self, rank: usize, shape: Shape) {
         self.inner.seek(rank, shape);
     }
@@ -65,7 +85,8 @@ impl Board for Late {
         self.inner.publish();
     }
     fn look(&mut self, rank: usize, shape: Shape) -> Look {
-        if self.random.percent(self.hidden_percent) {
+        let may_hide = self.left[rank].get() != self.inner.number();
+        if may_hide && self.random.percent(self.hidden_percent) {
             return Look::Nothing;
         }
         let found = self.inner.look(rank, shape);
@@ -98,15 +119,21 @@ impl Board for Late {
     fn post(&mut self) {
         self.inner.post();
     }
+    fn note_filled(&mut self) {
+        self.inner.note_filled();
+    }
     fn step(&mut self) {
         self.inner.step();
+    }
+    fn step_together(&mut self) {
+        self.inner.step_together();
     }
     fn posted(&self) -> u64 {
         self.inner.posted()
     }
-    fn has_posted(&self, rank: usize, posts: u64) -> bool {
+    fn has_posted(&self, rank: usize, post: u64) -> bool {
         let early = u64::from(self.wrong == Wrong::Early);
-        self.inner.has_posted(rank, posts.saturating_sub(early))
+        self.inner.has_posted(rank, post.saturating_sub(early))
     }
     fn free_slot(&self) -> Option<usize> {
         self.inner.free_slot()
@@ -118,8 +145,7 @@ impl Board for Late {
         self.inner.announce(number);
     }
     fn announced(&self, rank: usize) -> Option<Announced> {
-        let number = self.inner.number() as u32;
-        let early = Announced { slot: 0, number, call: Mark::NONE, bytes: ANY_BYTES };
+        let early = Announced { slot: 0, call: Mark::NONE, bytes: ANY_BYTES };
         self.inner.announced(rank).or((self.wrong == Wrong::Early).then_some(early))
     }
     fn release(&mut self, number: usize) {
@@ -127,6 +153,9 @@ impl Board for Late {
     }
     fn slots_are_read(&self) -> bool {
         self.inner.slots_are_read()
+    }
+    fn all_is_read(&self) -> bool {
+        self.inner.all_is_read()
     }
     fn say_results_read(&mut self) {
         self.inner.say_results_read();

@@ -19,6 +19,7 @@ mod rounds;
 mod run;
 mod typed;
 mod unlike;
+mod waiting;
 
 use inter::Sides;
 use job::{Job, Maker};

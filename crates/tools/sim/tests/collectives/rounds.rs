@@ -2,6 +2,7 @@
 
 use crate::in_place::{Giving, ends_in_turn, operand, plainly};
 use crate::run;
+use crate::waiting::{Next, drive};
 use std::sync::Arc;
 use verbena_channel::board::{ANY_BYTES, Board, Way};
 use verbena_memory::elements::Elements;
@@ -15,7 +16,7 @@ use verbena_mpi::coll::{Call, Counts, Kind, Reduction};
 use verbena_mpi::datatype::predefined::BASICS;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::op::BUILTINS;
-use verbena_mpi::{Datatype, Op, Result};
+use verbena_mpi::{Datatype, Op};
 use verbena_node::board::heap;
 use verbena_sim::Random;
 
@@ -35,6 +36,27 @@ fn member<'a>(
     InRounds::new(board, operands, reduction, outcome, slots)
 }
 
+/// A sum of `count` integers to all members, each of which this member gives as `value`, and the
+/// place of the result.
+pub(crate) fn side(board: &mut dyn Board, count: usize, value: i32) -> (InRounds<'static>, Region) {
+    side_in_pieces(board, count, value, 64)
+}
+
+/// Like [`side`], in parts of `piece` bytes.
+pub(crate) fn side_in_pieces(
+    board: &mut dyn Board,
+    count: usize,
+    value: i32,
+    piece: usize,
+) -> (InRounds<'static>, Region) {
+    let datatype = Datatype::predefined(mpi::MPI_INT).expect("predefined");
+    let op = Op::predefined(mpi::MPI_SUM).expect("predefined");
+    let [send, recv] = [(); 2].map(|()| Box::leak(Box::new(Owned::zeroed(4 * count))).lend());
+    send.write(0, &value.to_le_bytes().repeat(count));
+    let (vectors, outcome) = ((Some(send), Some(recv)), Outcome::Of(Results::All));
+    (member(board, vectors, count, Reduction { op, datatype }, outcome, piece), recv)
+}
+
 /// Begins a reduction of `count` elements in parts of `piece` bytes, on a board that is open for
 /// it; the next action. `over`: a rank that gets results gives its operand in their place.
 pub(crate) fn begin(
@@ -44,7 +66,7 @@ pub(crate) fn begin(
     reduction: Reduction<'static>,
     (giving, root, over): (Giving, usize, bool),
     piece: usize,
-) -> impl FnMut() -> Result<bool> + use<> {
+) -> Next {
     let mut locked = board.lock();
     let has_result = giving != Giving::ToRoot || locked.me() == root;
     let over = over && has_result;
@@ -53,17 +75,29 @@ pub(crate) fn begin(
     }
     let vectors = ((!over).then_some(send), has_result.then_some(out));
     let results = Outcome::Of(giving.results(locked.ranks(), root, count));
-    let mut collective = member(&mut **locked, vectors, count, reduction, results, piece);
+    let collective = member(&mut **locked, vectors, count, reduction, results, piece);
     drop(locked);
-    let board = board.clone();
-    move || {
-        let mut board = board.lock();
-        let done = collective.advance(&mut **board);
-        if let Ok(false) = done {
-            collective.seek(&mut **board);
-        }
-        done
+    drive(board, collective)
+}
+
+/// Begins a scan, as [`begin`] begins a reduction.
+pub(crate) fn begin_scan(
+    board: &SharedBoard,
+    (send, out): (Region, Region),
+    count: usize,
+    reduction: Reduction<'static>,
+    (is_inclusive, over): (bool, bool),
+    piece: usize,
+) -> Next {
+    let mut locked = board.lock();
+    if over {
+        out.copy_from(send);
     }
+    let vectors = ((!over).then_some(send), Some(out));
+    let outcome = if is_inclusive { Outcome::Scan } else { Outcome::Exscan };
+    let collective = member(&mut **locked, vectors, count, reduction, outcome, piece);
+    drop(locked);
+    drive(board, collective)
 }
 
 /// Runs a reduction of all members of new boards, whose vectors lie at `skew` bytes beyond a line;

@@ -123,7 +123,7 @@ fn a_long_broadcast_of_something_else_is_found_out() {
         let regions = memory.each_mut().map(|m| unsafe { Region::new(m.as_mut_ptr(), m.len()) });
         let buffers = regions.map(Buffer::Contiguous);
         let mut run = |me: usize, call: Call| {
-            LongBcast::new(&*boards[me], (1, call.mark()), &buffers[me], 0, 50).advance(&mut *boards[me])
+            LongBcast::new(&*boards[me], call.mark(), &buffers[me], 0, 50).advance(&mut *boards[me])
         };
         assert_eq!(run(0, usual), Ok(true));
         assert_eq!(run(1, other).map_err(|error| error.class), Err(class));

@@ -27,7 +27,7 @@ struct Slots {
     /// The slots, at `regions[rank * slots + index]`.
     regions: Vec<Region>,
     slots: usize,
-    /// Posts of each rank before this collective, and in it so far.
+    /// The last post before this collective, then the last one in it so far.
     posts: u64,
     /// Elements of a piece.
     piece: usize,
@@ -73,7 +73,7 @@ pub fn exchange(plan: &mut Plan, send: Elements, recv: Elements, count: usize, p
     let range = |number: usize, piece: usize| (number * piece, piece.min(count - number * piece));
     let mut ready = Vec::with_capacity(pieces);
     // The other one has read what stood in the slots.
-    plan.expect_others(slots.posts);
+    plan.vacate();
     // When the other has shown piece n - 1 - ahead, it has read piece n - slots: so a slot is free
     // when it is filled again.
     let ahead = (slots.slots - 2) / 2;
@@ -101,7 +101,7 @@ pub fn reduce_and_gather(plan: &mut Plan, operands: Operands, piece_bytes: usize
     let mut slots = Slots::new(plan, piece_bytes, task.send.bytes(1));
     let pieces = operands.count.div_ceil(slots.piece);
     let (mut shown, mut reduced) = (Vec::with_capacity(pieces), Vec::with_capacity(pieces));
-    plan.expect_others(slots.posts);
+    plan.vacate();
     let ahead = (slots.slots - 2) / 3;
     for number in 0..pieces + 2 * ahead {
         if number < pieces {

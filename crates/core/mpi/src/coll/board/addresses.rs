@@ -12,7 +12,8 @@ pub(super) struct VectorAddress {
     /// The address of its result.
     pub(super) to: u64,
     pub(super) bytes: u64,
-    /// The flags [`VectorAddress::REACHES`] and [`VectorAddress::IN_PLACE`].
+    /// The flags [`VectorAddress::REACHES`] and [`VectorAddress::IN_PLACE`], and above them the
+    /// bytes of a part.
     pub(super) flags: u64,
 }
 
@@ -22,6 +23,8 @@ impl VectorAddress {
     pub(super) const REACHES: u64 = 1;
     /// Set if its result takes the place of its operand.
     pub(super) const IN_PLACE: u64 = 2;
+    /// The place of the bytes of a part in the flags.
+    pub(super) const PIECE_AT: u32 = 2;
 
     fn emit(self) -> [u8; VectorAddress::BYTES] {
         let mut out = [0; VectorAddress::BYTES];
@@ -38,6 +41,11 @@ impl VectorAddress {
             u64::from_le_bytes(bytes)
         };
         VectorAddress { from: word(0), to: word(1), bytes: word(2), flags: word(3) }
+    }
+
+    /// The bytes of a part.
+    pub(super) fn piece(&self) -> u64 {
+        self.flags >> VectorAddress::PIECE_AT
     }
 
     pub(super) fn has(&self, flag: u64) -> bool {

@@ -4,7 +4,7 @@
 
 mod reductions;
 
-use super::differing::{differing, sent_elsewise};
+use super::differing::{differing_ways, left_behind, sent_elsewise, sign};
 use super::exchanges::{Allgather, Alltoall, Barrier, Bcast, Gather, Scatter};
 use super::handle::SharedBoard;
 use super::long_bcast::LongBcast;
@@ -65,6 +65,29 @@ trait Drive {
     fn drive(&mut self, board: &mut dyn Board) -> Result<Option<Self::Outcome>>;
     /// Looks elsewhere for what it waits for, in an idle round.
     fn seek(&mut self, board: &mut dyn Board);
+    /// Returns whether it waits for what `rank` does in it.
+    fn awaits(&self, board: &dyn Board, rank: usize) -> bool;
+    /// Returns whether it stopped, before it had to wait, to let other communication progress.
+    #[inline]
+    fn has_paused(&self) -> bool {
+        false
+    }
+}
+
+/// Drives a collective until it would have to wait.
+#[inline]
+fn go_on<D: Drive>(
+    process: &Process,
+    board: &mut dyn Board,
+    collective: &mut D,
+) -> Result<Option<D::Outcome>> {
+    loop {
+        let state = collective.drive(board);
+        if !matches!(state, Ok(None)) || !collective.has_paused() {
+            return state;
+        }
+        process.progress();
+    }
 }
 
 impl<E: Exchange> Drive for Short<E> {
@@ -77,6 +100,9 @@ impl<E: Exchange> Drive for Short<E> {
     fn seek(&mut self, board: &mut dyn Board) {
         Short::seek(self, board);
     }
+    fn awaits(&self, _: &dyn Board, rank: usize) -> bool {
+        Short::awaits(self, rank)
+    }
 }
 
 impl<E: Exchange> Drive for LongExchange<E> {
@@ -87,6 +113,9 @@ impl<E: Exchange> Drive for LongExchange<E> {
     fn seek(&mut self, board: &mut dyn Board) {
         LongExchange::seek(self, board);
     }
+    fn awaits(&self, _: &dyn Board, rank: usize) -> bool {
+        LongExchange::awaits(self, rank)
+    }
 }
 
 impl Drive for LongBcast<'_> {
@@ -96,6 +125,12 @@ impl Drive for LongBcast<'_> {
     }
     /// Does nothing: posts are always in the same place.
     fn seek(&mut self, _: &mut dyn Board) {}
+    fn awaits(&self, board: &dyn Board, rank: usize) -> bool {
+        LongBcast::awaits(self, board, rank)
+    }
+    fn has_paused(&self) -> bool {
+        LongBcast::has_paused(self)
+    }
 }
 
 #[inline]
@@ -133,7 +168,7 @@ fn drive<D: Drive>(
     }
     let looks = if process.may_spin() { D::LOOKS } else { 1 };
     for _ in 0..looks {
-        match collective.drive(board) {
+        match go_on(process, board, &mut collective) {
             Ok(None) => {}
             Ok(Some(outcome)) => return Ok(outcome),
             Err(error) => return Err(or_lost(process, comm, error)),
@@ -145,7 +180,7 @@ fn drive<D: Drive>(
         if loss.is_some() {
             return if is_in_use(process, comm, board) { None } else { loss.take().map(Err) };
         }
-        match collective.drive(board) {
+        match go_on(process, board, &mut collective) {
             Ok(None) => {}
             Ok(Some(outcome)) => return Some(Ok(outcome)),
             Err(error) => return Some(Err(or_lost(process, comm, error))),
@@ -157,11 +192,16 @@ fn drive<D: Drive>(
         if !has_slept && !is_round_to_look(rounds) {
             return None;
         }
-        if let Some(error) = mismatch(process, comm, call, board) {
-            let outcome = give_up(board, &mut collective, error);
-            return outcome.map(|outcome| outcome.map_err(|error| or_lost(process, comm, error)));
+        board.tell_closed();
+        let outcome = match mismatch(process, comm, call, board) {
+            Some(error) => give_up(process, board, &mut collective, |_, _| Some(error)),
+            None => give_up_if_left(process, board, &mut collective),
+        };
+        if let Some(outcome) = outcome {
+            return Some(outcome.map_err(|error| or_lost(process, comm, error)));
         }
-        loss = if has_slept { lost_member(process, comm) } else { None };
+        // Other communication may keep it awake, so it does not ask after sleeps alone.
+        loss = lost_member(process, comm);
         if loss.is_some() {
             board.abandon();
         }
@@ -173,8 +213,7 @@ fn drive<D: Drive>(
 /// one.
 #[cold]
 fn mismatch(process: &Process, comm: &Comm, call: Mark, board: &dyn Board) -> Option<Error> {
-    let clash = board.clash().or_else(|| board.sign_of_other_way());
-    clash.map(|clash| differing(board, &clash)).or_else(|| by_message(process, comm, call, board))
+    sign(board).or_else(|| by_message(process, comm, call, board))
 }
 
 /// The error of another member that has sent this one a message of this collective, in which this
@@ -190,17 +229,40 @@ fn by_message(process: &Process, comm: &Comm, call: Mark, board: &dyn Board) -> 
     })
 }
 
-/// Leaves a collective with this error, unless it ends after all: the others that are through may
-/// be in the next one, or in the messages that follow a reduction which was refused.
-fn give_up<D: Drive>(board: &mut dyn Board, collective: &mut D, error: Error) -> Option<Result<D::Outcome>> {
-    match collective.drive(board) {
+/// Leaves a collective with the error that there is after another look, unless it ends after all:
+/// the others that are through may be in the next one, or in the messages that follow a reduction
+/// which was refused. `None` if there is no error then.
+#[cold]
+fn give_up<D: Drive>(
+    process: &Process,
+    board: &mut dyn Board,
+    collective: &mut D,
+    error: impl FnOnce(&D, &dyn Board) -> Option<Error>,
+) -> Option<Result<D::Outcome>> {
+    collective.seek(board);
+    match go_on(process, board, collective) {
         Ok(None) => {
+            let error = error(collective, board)?;
             board.give_up();
             Some(Err(error))
         }
         Ok(Some(outcome)) => Some(Ok(outcome)),
         Err(error) => Some(Err(error)),
     }
+}
+
+/// Leaves a collective in which this member waits for one that has gone on, unless it ends after
+/// all. `None` if there is no such member.
+#[cold]
+fn give_up_if_left<D: Drive>(
+    process: &Process,
+    board: &mut dyn Board,
+    collective: &mut D,
+) -> Option<Result<D::Outcome>> {
+    let rank = left_behind(board, |rank| collective.awaits(board, rank))?;
+    give_up(process, board, collective, |collective, board| {
+        collective.awaits(board, rank).then(|| differing_ways(board, rank))
+    })
 }
 
 /// The collective that is under way, for reports of programs that hang.
@@ -280,8 +342,7 @@ fn long_bcast(
     let Some(board) = comm.board_handle().board(process, comm)? else { return Ok(None) };
     let mut board = board.lock();
     open(&mut **board, comm, (call, buffer.len(), Way::Slots));
-    let numbered = (comm.collectives_begun(), call);
-    let collective = LongBcast::new(&**board, numbered, buffer, root as usize, piece);
+    let collective = LongBcast::new(&**board, call, buffer, root as usize, piece);
     drive(process, comm, call, &mut **board, collective).map(Some)
 }
 

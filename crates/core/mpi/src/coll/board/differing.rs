@@ -7,6 +7,20 @@ use crate::generated::constants::{MPI_ERR_COUNT, MPI_ERR_OTHER, MPI_ERR_TRUNCATE
 use verbena_channel::board::{ANY_BYTES, Board, Clash};
 use verbena_channel::mark::Mark;
 
+/// The error of another member that is in another collective than this one, which waits long in it,
+/// or goes another way through it.
+#[cold]
+pub fn sign(board: &dyn Board) -> Option<Error> {
+    board.clash().or_else(|| board.sign_of_other_way()).map(|clash| differing(board, &clash))
+}
+
+/// A member that has left the open collective although this one awaited it at its last look. If it
+/// still does at the next one, what it waits for will never come ([`differing_ways`]).
+#[cold]
+pub fn left_behind(board: &dyn Board, awaits: impl Fn(usize) -> bool) -> Option<usize> {
+    (0..board.ranks()).find(|&rank| board.has_left(rank) && awaits(rank))
+}
+
 /// The error of two members whose calls or lengths do not match, or of whom one gave up.
 #[cold]
 pub(crate) fn differing(board: &dyn Board, clash: &Clash) -> Error {
@@ -28,9 +42,9 @@ pub(crate) fn differing(board: &dyn Board, clash: &Clash) -> Error {
     }
 }
 
-/// The error of a member that goes another way than `rank`.
+/// The error of a member that goes another way than `rank`, or was left by it.
 #[cold]
-pub(super) fn differing_ways(board: &dyn Board, rank: usize) -> Error {
+pub fn differing_ways(board: &dyn Board, rank: usize) -> Error {
     let [mine, theirs] = [Mark::NONE; 2];
     differing(board, &Clash { number: board.number(), rank, mine, theirs, bytes: [ANY_BYTES; 2] })
 }
@@ -39,6 +53,19 @@ pub(super) fn differing_ways(board: &dyn Board, rank: usize) -> Error {
 #[cold]
 pub(super) fn of_other_length(rank: usize, sent: usize, expected: usize) -> Error {
     lengths(rank, sent as u64, expected as u64, "here")
+}
+
+/// The error of a rank that reduces in other pieces: of the same lengths, so their settings differ.
+/// `theirs` and `own` say how long they are, or how many at once.
+#[cold]
+pub(super) fn of_other_pieces(rank: usize, theirs: u64, own: u64) -> Error {
+    Error::new(
+        MPI_ERR_OTHER,
+        "the ranks of a communicator have different settings for a reduction",
+        format!("pieces of {theirs} at rank {rank} of the communicator, of {own} here"),
+        "a setting VERBENA_COLL_*_PIECE_BYTES_* is not the same for all ranks",
+        "give the settings to mpiexec, which passes them to all ranks",
+    )
 }
 
 /// The error of a rank that gave `theirs` bytes, where this one has `own`.

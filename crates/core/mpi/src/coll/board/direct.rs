@@ -16,6 +16,7 @@
 //! ([`Board::abandon`]): its memory is its own again when the call returns.
 
 use super::addresses::{VectorAddress, VectorAddresses};
+use super::differing::of_other_pieces;
 pub use super::handle::Reach;
 use super::operands::OperandSlots;
 use super::results::Results;
@@ -63,8 +64,13 @@ pub struct DirectReduction<'a> {
     stage: Stage,
     meeting: Short<VectorAddresses>,
     vectors: Vec<VectorAddress>,
+    /// The parts that were done since it last went on.
+    done: u32,
     failure: Option<Error>,
 }
+
+/// After this many parts it pauses.
+const PAUSE_EVERY: u32 = 64;
 
 /// The bytes of a part, if the parts are about `piece` bytes long.
 fn part_bytes(board: &dyn Board, piece: usize, size: usize) -> usize {
@@ -98,9 +104,10 @@ impl<'a> DirectReduction<'a> {
         let reaches = (0..).zip(reach).all(|(rank, neighbor)| rank == me || neighbor.is_some());
         let flags = if reaches { VectorAddress::REACHES } else { 0 };
         let flags = if to == send.address() { flags | VectorAddress::IN_PLACE } else { flags };
+        let slots = OperandSlots::new(board, bytes, part_bytes(board, piece, size));
+        let flags = flags | (slots.piece as u64) << VectorAddress::PIECE_AT;
         let mine = VectorAddress { from: send.address(), to, bytes: bytes as u64, flags };
         let meeting = Short::new(VectorAddresses { mine, all: Vec::with_capacity(board.ranks()) });
-        let slots = OperandSlots::new(board, bytes, part_bytes(board, piece, size));
         let (stage, vectors, failure) = (Stage::Meeting, Vec::new(), None);
         let from = first * size;
         DirectReduction {
@@ -115,16 +122,30 @@ impl<'a> DirectReduction<'a> {
             stage,
             meeting,
             vectors,
+            done: 0,
             failure,
         }
     }
 
-    /// Goes on until it would have to wait; `Ok(None)` if it must be called again.
+    /// Returns whether it stopped, before it had to wait, to let other communication progress.
+    pub fn has_paused(&self) -> bool {
+        self.done >= PAUSE_EVERY
+    }
+
+    /// Returns whether it waits for `rank`. Once all have met it waits for none that has left: its
+    /// memory is in use until all parts are done.
+    pub fn awaits(&self, rank: usize) -> bool {
+        matches!(self.stage, Stage::Meeting) && self.meeting.awaits(rank)
+    }
+
+    /// Goes on until it would have to wait or pauses ([`DirectReduction::has_paused`]); `Ok(None)`
+    /// if it must be called again.
     ///
     /// # Errors
     /// The members are in different collectives, gave different lengths, or lost access to each
     /// other's memory after operands were overwritten.
     pub fn advance(&mut self, board: &mut dyn Board) -> Result<Option<Verdict>> {
+        self.done = 0;
         if let Stage::Meeting = self.stage {
             if !self.meeting.advance(board)? {
                 return Ok(None);
@@ -134,8 +155,10 @@ impl<'a> DirectReduction<'a> {
                 return Ok(Some(Verdict::Refused));
             }
         }
-        if let Stage::Working = self.stage {
-            self.work(board);
+        if let Stage::Working = self.stage
+            && !self.work(board)
+        {
+            return Ok(None);
         }
         match board.all_parts_finished() {
             true => self.verdict(board).map(Some),
@@ -155,6 +178,10 @@ impl<'a> DirectReduction<'a> {
         let own = self.send.len() as u64;
         if let Some(rank) = self.vectors.iter().position(|member| member.bytes != own) {
             return Err(of_other_length(rank, self.vectors[rank].bytes, own));
+        }
+        let own = self.slots.piece as u64;
+        if let Some(rank) = self.vectors.iter().position(|member| member.piece() != own) {
+            return Err(of_other_pieces(rank, self.vectors[rank].piece(), own));
         }
         if !self.vectors.iter().all(|member| member.has(VectorAddress::REACHES)) {
             return Ok(false);
@@ -179,8 +206,8 @@ impl<'a> DirectReduction<'a> {
         }
     }
 
-    /// Does this member's parts, then the remaining parts of the others.
-    fn work(&mut self, board: &mut dyn Board) {
+    /// Does this member's parts, then the remaining parts of the others; false if it pauses before.
+    fn work(&mut self, board: &mut dyn Board) -> bool {
         let (ranks, parts) = (board.ranks(), self.slots.parts());
         board.begin_parts();
         for owner in (self.me..ranks).chain(0..self.me) {
@@ -192,10 +219,16 @@ impl<'a> DirectReduction<'a> {
                 };
                 self.failure = self.failure.take().or(outcome.err());
                 board.finish_part(self.failure.is_none());
+                self.done += 1;
+                if self.has_paused() {
+                    board.end_parts();
+                    return false;
+                }
             }
         }
         board.end_parts();
         self.stage = Stage::Ending;
+        true
     }
 
     /// The range of bytes of a part of the vector.

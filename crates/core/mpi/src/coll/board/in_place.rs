@@ -39,9 +39,14 @@ pub struct InPlace<'a> {
     /// The number of looks for what a turn needs before it waits, and those that are left.
     looks: u32,
     looks_left: u32,
+    /// The turns that were finished since it last went on.
+    done: u32,
     meeting: Short<Lengths>,
     failure: Option<Error>,
 }
+
+/// After this many turns it pauses.
+const PAUSE_EVERY: u32 = 1024;
 
 impl<'a> InPlace<'a> {
     /// A reduction that has not begun, of at least one element. `board` must be open for it.
@@ -57,7 +62,8 @@ impl<'a> InPlace<'a> {
         let own = results.wanted(count, me).1;
         let send = operands.input().origins(count).part(0, count * area.size);
         let recv = operands.recv.filter(|_| own > 0).map(|recv| recv.origins(own).part(0, own * area.size));
-        let lengths = Lengths::new(results, ranks, (count, area.size));
+        let pieces = [area.elements, area.chunks];
+        let lengths = Lengths::new(results, ranks, (count, area.size), pieces);
         let turns = Turns::new(lengths.longest().div_ceil(area.elements), area.chunks, board.posted());
         let meeting = Short::new(lengths);
         InPlace {
@@ -72,16 +78,32 @@ impl<'a> InPlace<'a> {
             turns,
             looks,
             looks_left: looks,
+            done: 0,
             meeting,
             failure: None,
         }
     }
 
-    /// Goes on until it would have to wait; `Ok(true)` when done, and not to be called again then.
+    /// Returns whether it stopped, before it had to wait, to let other communication progress.
+    pub fn has_paused(&self) -> bool {
+        self.done >= PAUSE_EVERY
+    }
+
+    /// Returns whether it waits for `rank`.
+    pub fn awaits(&self, board: &dyn Board, rank: usize) -> bool {
+        match self.turns.turn() {
+            Turn::Meet => self.meeting.awaits(rank),
+            _ => !board.has_posted(rank, self.turns.awaits()),
+        }
+    }
+
+    /// Goes on until it would have to wait or pauses ([`InPlace::has_paused`]); `Ok(true)` when
+    /// done, and not to be called again then.
     ///
     /// # Errors
     /// The members are in different collectives or gave different lengths.
     pub fn advance(&mut self, board: &mut dyn Board) -> Result<bool> {
+        self.done = 0;
         loop {
             let turn = self.turns.turn();
             if !self.may_go_on(board, turn) {
@@ -107,6 +129,10 @@ impl<'a> InPlace<'a> {
             }
             self.turns.finish();
             self.looks_left = self.looks;
+            self.done += 1;
+            if self.has_paused() {
+                return Ok(false);
+            }
         }
     }
 
@@ -143,7 +169,8 @@ impl<'a> InPlace<'a> {
     /// Meets the others; false if some are not there. It looks for them as for posts.
     fn meet(&mut self, board: &mut dyn Board) -> Result<bool> {
         for _ in 0..=std::mem::take(&mut self.looks_left) {
-            if self.meeting.advance(board)? {
+            // The other must not take what it posts later for posts of this reduction.
+            if self.meeting.advance(board).inspect_err(|_| board.give_up())? {
                 return Ok(true);
             }
         }

@@ -1,5 +1,7 @@
-//! The records by which the members of a reduction meet, and find out that their lengths differ.
+//! The records by which the members of a reduction meet, and find out that their lengths differ, or
+//! the pieces in which they reduce them.
 
+use super::differing::of_other_pieces;
 use super::direct::of_other_length;
 use super::results::Results;
 use super::short::Exchange;
@@ -7,19 +9,28 @@ use crate::error::{Error, Result};
 use crate::generated::constants::MPI_ERR_COUNT;
 use verbena_memory::Region;
 
-/// A record: the bytes of the vector, the elements of the longest share, and a digest of the
-/// lengths of all shares.
+/// A record: the bytes of the vector, the elements of the longest share, a digest of the lengths of
+/// all shares, and two measures of the pieces.
 pub(super) struct Lengths {
-    mine: [u64; 3],
+    mine: [u64; WORDS],
 }
+
+/// The words of a record: not as many as other records that tell what is elsewhere have.
+const WORDS: usize = 5;
 
 impl Lengths {
     /// The record of a member that gets these results of a vector of `count` elements of `size`
-    /// bytes.
-    pub(super) fn new(results: Results, ranks: usize, (count, size): (usize, usize)) -> Lengths {
+    /// bytes, reduced in such pieces.
+    pub(super) fn new(
+        results: Results,
+        ranks: usize,
+        (count, size): (usize, usize),
+        pieces: [usize; 2],
+    ) -> Lengths {
         let lengths = || (0..ranks).map(|rank| results.share(count, ranks, rank).1);
         let longest = lengths().max().unwrap_or(0);
-        Lengths { mine: [(count * size) as u64, longest as u64, digest(lengths())] }
+        let [piece, many] = pieces.map(|measure| measure as u64);
+        Lengths { mine: [(count * size) as u64, longest as u64, digest(lengths()), piece, many] }
     }
 
     /// The elements of the longest share.
@@ -38,7 +49,7 @@ impl Exchange for Lengths {
     const MEETS: bool = true;
 
     fn bytes(&self, _: usize) -> Option<usize> {
-        Some(size_of::<[u64; 3]>())
+        Some(size_of::<[u64; WORDS]>())
     }
     fn write(&mut self, record: Region) -> Result<()> {
         for (at, word) in self.mine.iter().enumerate() {
@@ -50,16 +61,17 @@ impl Exchange for Lengths {
         true
     }
     fn read(&mut self, rank: usize, record: Region) -> Result<()> {
-        let word = |at: usize| {
+        let theirs: [u64; WORDS] = std::array::from_fn(|at| {
             let mut bytes = [0; 8];
-            record.read(at, &mut bytes);
+            record.read(8 * at, &mut bytes);
             u64::from_le_bytes(bytes)
-        };
-        let (theirs, own) = ([word(0), word(8), word(16)], self.mine);
-        match theirs == own {
-            true => Ok(()),
-            false if theirs[0] == own[0] => Err(of_other_blocks(rank, theirs[1], own[1])),
-            false => Err(of_other_length(rank, theirs[0], own[0])),
+        });
+        let own = self.mine;
+        match theirs.iter().zip(&own).position(|(theirs, own)| theirs != own) {
+            None => Ok(()),
+            Some(0) => Err(of_other_length(rank, theirs[0], own[0])),
+            Some(1 | 2) => Err(of_other_blocks(rank, theirs[1], own[1])),
+            Some(at) => Err(of_other_pieces(rank, theirs[at], own[at])),
         }
     }
 }

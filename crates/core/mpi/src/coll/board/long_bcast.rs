@@ -11,7 +11,6 @@
 //! same, so that it stays in step, and ends with an error.
 
 use super::differing::{differing, of_other_length};
-use crate::coll::call::out_of_step;
 use crate::coll::execute::copy;
 use crate::error::{Error, Result};
 use verbena_channel::board::{ANY_BYTES, Announced, Board, Clash};
@@ -24,34 +23,53 @@ pub struct LongBcast<'a> {
     root: usize,
     /// Bytes of a piece.
     piece: usize,
-    /// The call of this member, and the number of the collective.
+    /// The call of this member.
     call: Mark,
-    number: u64,
     /// The number of bytes that the root has, as far as is known, and of those that were copied.
     bytes: usize,
     done: usize,
+    /// The pieces that were copied since it last went on.
+    pieces: u32,
     failure: Option<Error>,
 }
+
+/// After this many pieces it pauses.
+const PAUSE_EVERY: u32 = 64;
 
 impl<'a> LongBcast<'a> {
     /// A broadcast that has not begun, in pieces of at most `piece` bytes.
     pub fn new(
         board: &dyn Board,
-        (number, call): (u32, Mark),
+        call: Mark,
         message: &'a Buffer,
         root: usize,
         piece: usize,
     ) -> LongBcast<'a> {
-        let (piece, number) = (piece.min(board.slot_bytes()), u64::from(number));
-        LongBcast { message, root, piece, call, number, bytes: message.len(), done: 0, failure: None }
+        let (piece, bytes) = (piece.min(board.slot_bytes()), message.len());
+        LongBcast { message, root, piece, call, bytes, done: 0, pieces: 0, failure: None }
     }
 
-    /// Goes on until it would have to wait; `Ok(true)` when done, and not to be called again then.
+    /// Returns whether it stopped, before it had to wait, to let other communication progress.
+    pub fn has_paused(&self) -> bool {
+        self.pieces >= PAUSE_EVERY
+    }
+
+    /// Returns whether it waits for `rank`: all but the root wait for the root.
+    pub fn awaits(&self, board: &dyn Board, rank: usize) -> bool {
+        rank == self.root && board.me() != rank
+    }
+
+    /// Goes on until it would have to wait or pauses ([`LongBcast::has_paused`]); `Ok(true)` when
+    /// done, and not to be called again then.
     ///
     /// # Errors
     /// The first one, when it has gone to its end for the sake of the other members.
     pub fn advance(&mut self, board: &mut dyn Board) -> Result<bool> {
+        self.pieces = 0;
         while self.done < self.bytes {
+            if self.has_paused() {
+                return Ok(false);
+            }
             let is_root = board.me() == self.root;
             let slot = match is_root {
                 true => board.free_slot(),
@@ -67,6 +85,7 @@ impl<'a> LongBcast<'a> {
                 board.release(slot)
             }
             self.done += bytes;
+            self.pieces += 1;
         }
         self.failure.take().map_or(Ok(true), Err)
     }
@@ -81,23 +100,17 @@ impl<'a> LongBcast<'a> {
 
     /// The slot that the root announced next; an error if it called something else.
     fn announced(&mut self, board: &dyn Board) -> Result<Option<usize>> {
-        let Some(Announced { slot, number, call: theirs, bytes }) = board.announced(self.root) else {
+        let Some(Announced { slot, call: theirs, bytes }) = board.announced(self.root) else {
             return Ok(None);
         };
         let own = self.message.len() as u64;
-        let clash =
-            Clash { number: self.number, rank: self.root, mine: self.call, theirs, bytes: [own, bytes] };
-        if number != self.number as u32 {
-            board.give_up();
-            // It may have gone another way through this collective, and on.
-            return Err(match board.clash() {
-                Some(told) => differing(board, &told),
-                None => out_of_step(board.me(), self.number, &Clash { number: number.into(), ..clash }),
-            });
-        }
         if self.call.is_unlike(theirs) {
             board.give_up();
-            return Err(differing(board, &clash));
+            let (rank, mine) = (self.root, self.call);
+            return Err(differing(
+                board,
+                &Clash { number: board.number(), rank, mine, theirs, bytes: [own, bytes] },
+            ));
         }
         if bytes != own && bytes != ANY_BYTES && self.failure.is_none() {
             self.bytes = bytes as usize;

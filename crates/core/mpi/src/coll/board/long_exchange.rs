@@ -46,15 +46,23 @@ impl<E: Exchange> LongExchange<E> {
     /// # Errors
     /// Those of [`Short::advance`].
     pub fn advance(&mut self, board: &mut dyn Board) -> Result<bool> {
-        self.may_fill = self.may_fill || board.slots_are_read();
         if !self.may_fill {
-            return Ok(false);
+            if !board.slots_are_read() {
+                return Ok(false);
+            }
+            self.may_fill = true;
+            board.note_filled();
         }
         let done = self.meeting.advance(board);
         if done != Ok(false) && self.meeting.exchange_mut().seen == board.ranks() {
             board.post();
         }
         done
+    }
+
+    /// Returns whether it waits for `rank`, see [`Short::awaits`].
+    pub fn awaits(&self, rank: usize) -> bool {
+        self.may_fill && self.meeting.awaits(rank)
     }
 
     /// Looks elsewhere in an idle round, see [`Short::seek`].

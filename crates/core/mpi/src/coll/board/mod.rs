@@ -25,7 +25,7 @@
 mod addresses;
 mod agreement;
 pub mod blocking;
-pub(crate) mod differing;
+pub mod differing;
 pub mod direct;
 pub mod exchanges;
 mod handle;

@@ -84,11 +84,16 @@ pub struct InRounds<'a> {
     slots: RoundSlots,
     stage: Stage,
     round: usize,
-    /// The number of posts that each member had made before.
+    /// The number of the last post before this reduction.
     posted: u64,
+    /// The rounds that were finished since it last went on.
+    rounds: u32,
     meeting: Short<Lengths>,
     failure: Option<Error>,
 }
+
+/// After this many rounds it pauses.
+const PAUSE_EVERY: u32 = 16;
 
 impl<'a> InRounds<'a> {
     /// A reduction that has not begun, of the elements for which `slots` were divided. `board` must
@@ -105,7 +110,8 @@ impl<'a> InRounds<'a> {
         let send = operands.input().origins(count).part(0, count * size);
         let recv = operands.recv.filter(|_| own > 0).map(|recv| recv.origins(own).part(0, own * size));
         board.offer_parts();
-        let meeting = Short::new(Lengths::new(outcome.shared(), board.ranks(), (count, size)));
+        let pieces = [slots.piece, slots.round];
+        let meeting = Short::new(Lengths::new(outcome.shared(), board.ranks(), (count, size), pieces));
         InRounds {
             send,
             recv,
@@ -117,16 +123,35 @@ impl<'a> InRounds<'a> {
             stage: Stage::Putting,
             round: 0,
             posted: board.posted(),
+            rounds: 0,
             meeting,
             failure: None,
         }
     }
 
-    /// Goes on until it would have to wait; `Ok(true)` when done, and not to be called again then.
+    /// Returns whether it stopped, before it had to wait, to let other communication progress.
+    pub fn has_paused(&self) -> bool {
+        self.rounds >= PAUSE_EVERY
+    }
+
+    /// Returns whether it waits for `rank`.
+    pub fn awaits(&self, board: &dyn Board, rank: usize) -> bool {
+        match self.stage {
+            Stage::Putting => false,
+            Stage::Meeting => self.meeting.awaits(rank),
+            Stage::Waiting => !board.has_posted(rank, self.posted + self.round as u64),
+            // Any member may be doing the last parts.
+            Stage::Working | Stage::Ending => true,
+        }
+    }
+
+    /// Goes on until it would have to wait or pauses ([`InRounds::has_paused`]); `Ok(true)` when
+    /// done, and not to be called again then.
     ///
     /// # Errors
     /// The members are in different collectives or gave different lengths.
     pub fn advance(&mut self, board: &mut dyn Board) -> Result<bool> {
+        self.rounds = 0;
         loop {
             match self.stage {
                 Stage::Putting => {
@@ -137,7 +162,8 @@ impl<'a> InRounds<'a> {
                     self.stage = Stage::Meeting;
                 }
                 Stage::Meeting => {
-                    if !self.meeting.advance(board)? {
+                    // The others must not take what it posts later for posts of this reduction.
+                    if !self.meeting.advance(board).inspect_err(|_| board.give_up())? {
                         return Ok(false);
                     }
                     self.begin_round(board);
@@ -161,8 +187,12 @@ impl<'a> InRounds<'a> {
                         return self.failure.take().map_or(Ok(true), Err);
                     }
                     self.put(board);
-                    board.step();
+                    board.step_together();
                     self.stage = Stage::Waiting;
+                    self.rounds += 1;
+                    if self.has_paused() {
+                        return Ok(false);
+                    }
                 }
             }
         }

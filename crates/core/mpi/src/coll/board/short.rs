@@ -91,6 +91,11 @@ impl<E: Exchange> Short<E> {
         }
     }
 
+    /// Returns whether it waits for the record of `rank`.
+    pub fn awaits(&self, rank: usize) -> bool {
+        self.appended && self.next == rank
+    }
+
     /// Appends this member's record; false if there is no room yet.
     #[inline]
     fn append(&mut self, board: &mut dyn Board) -> bool {

@@ -1,7 +1,7 @@
 //! The looks of a rank that waits in a collective for what others do instead of their part.
 
-use super::{Collective, is_round_to_look};
-use crate::coll::board::differing::differing;
+use super::{Collective, Step, is_round_to_look};
+use crate::coll::board::differing::{differing, differing_ways};
 use crate::coll::call::mismatch;
 use crate::coll::tags::numbered;
 use crate::error::Error;
@@ -41,19 +41,32 @@ impl Collective {
         let is_lost = loss.is_some();
         if let Some(failure) = loss {
             self.failure.get_or_insert_with(|| failure_error(failure));
-            access.with(|engine| self.give_up(engine));
+            access.with(|engine| self.abandon(engine));
         }
         is_lost
+    }
+
+    /// Gives up since a member was lost. Others must not take what this rank posts later for posts
+    /// of this collective.
+    #[cold]
+    pub(super) fn abandon(&mut self, engine: &mut Engine) {
+        self.give_up(engine);
+        if let Some(board) = self.schedule.board() {
+            board.lock().abandon();
+        }
     }
 
     /// Looks for a message that this rank does not wait for, and at what the board's members say
     /// they call and do. Gives up if it finds something; returns whether it did.
     #[cold]
     fn find_clash(&mut self, access: &mut impl Access) -> bool {
+        if let Some(board) = self.schedule.board() {
+            board.lock().tell_closed();
+        }
         let found = access.look(|engine| engine.find_marked(self.context, self.tag));
         let unlike = found.filter(|&(_, theirs, _)| self.call.is_unlike(theirs));
         let by_message = unlike.map(|(source, theirs, _)| self.mismatch(source, theirs));
-        let found = by_message.or_else(|| self.clash_on_board(true));
+        let found = by_message.or_else(|| self.clash_on_board(true)).or_else(|| self.left_behind());
         let is_found = found.is_some();
         if let Some(error) = found {
             access.with(|engine| self.give_up_unmatched(engine, error));
@@ -72,6 +85,15 @@ impl Collective {
         let board = self.schedule.board()?.lock();
         let clash = board.clash().or_else(|| all_signs.then(|| board.sign_of_other_way())?)?;
         Some(differing(&**board, &clash))
+    }
+
+    /// The error of a member of the board that has gone on without a post that this rank expects.
+    fn left_behind(&self) -> Option<Error> {
+        let Step::Expect { rank, posts } = *self.schedule.steps().get(self.next)? else { return None };
+        let board = self.schedule.board()?.lock();
+        // It is asked last, since it may have made the post before it went on.
+        let is_left = board.has_left(rank) && !board.has_posted(rank, posts);
+        is_left.then(|| differing_ways(&**board, rank))
     }
 
     /// Compares the members' calls before the first use of what they put on the board: when all

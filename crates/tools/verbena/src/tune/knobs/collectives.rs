@@ -8,8 +8,6 @@ use verbena_lab::metric::Metric;
 const FOUR: usize = 4;
 /// The number of ranks that is more than few ([`verbena_settings::COLL_SHORT_MANY_BYTES_MAX`]).
 const MANY: usize = 17;
-/// A number of ranks whose slots of a board are too short for rounds of a reduction.
-const CROWD: usize = 33;
 /// Ranks of windows: more than the widest.
 const WIDE: usize = 8;
 /// The numbers of ranks at which thresholds of ranks are looked for.
@@ -130,15 +128,6 @@ fn of_vectors() -> Vec<Knob> {
             sizes(18, 22),
             FOUR,
             KnobKind::Values(&["8192", "16384", "32768"]),
-            &directly,
-        ),
-        knob(
-            "COLL_DIRECT_PIECE_BYTES_MAX",
-            "the largest part of a vector that one of many ranks reduces at a time in others' memory",
-            allreduce,
-            sizes(20, 22),
-            CROWD,
-            KnobKind::Values(&["16384", "32768", "65536"]),
             &directly,
         ),
     ]

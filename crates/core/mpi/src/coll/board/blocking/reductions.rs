@@ -25,6 +25,12 @@ impl Drive for DirectReduction<'_> {
     fn seek(&mut self, board: &mut dyn Board) {
         DirectReduction::seek(self, board);
     }
+    fn awaits(&self, _: &dyn Board, rank: usize) -> bool {
+        DirectReduction::awaits(self, rank)
+    }
+    fn has_paused(&self) -> bool {
+        DirectReduction::has_paused(self)
+    }
 }
 
 impl Drive for InPlace<'_> {
@@ -37,6 +43,12 @@ impl Drive for InPlace<'_> {
     fn seek(&mut self, board: &mut dyn Board) {
         InPlace::seek(self, board);
     }
+    fn awaits(&self, board: &dyn Board, rank: usize) -> bool {
+        InPlace::awaits(self, board, rank)
+    }
+    fn has_paused(&self) -> bool {
+        InPlace::has_paused(self)
+    }
 }
 
 impl Drive for InRounds<'_> {
@@ -46,6 +58,12 @@ impl Drive for InRounds<'_> {
     }
     fn seek(&mut self, board: &mut dyn Board) {
         InRounds::seek(self, board);
+    }
+    fn awaits(&self, board: &dyn Board, rank: usize) -> bool {
+        InRounds::awaits(self, board, rank)
+    }
+    fn has_paused(&self) -> bool {
+        InRounds::has_paused(self)
     }
 }
 

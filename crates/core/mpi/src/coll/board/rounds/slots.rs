@@ -17,7 +17,7 @@ pub struct RoundSlots {
     /// Bytes of the vector.
     total: usize,
     /// Bytes of a part; the last one may have fewer.
-    piece: usize,
+    pub(super) piece: usize,
     /// The number of parts in a slot.
     per_slot: usize,
     /// The number of slots of a half.
@@ -25,7 +25,7 @@ pub struct RoundSlots {
     /// The number of parts of the vector.
     parts: usize,
     /// The number of parts of a round; the last one may have fewer.
-    round: usize,
+    pub(super) round: usize,
 }
 
 impl RoundSlots {

@@ -1,8 +1,8 @@
 /* death_in_collective WAY BYTES SEED [revoke]: the last rank dies at some time in a long row of the
  * same collective, or one of its threads revokes the communicator. Every survivor gets the right
  * result of each call that succeeds, until a call gives MPIX_ERR_PROC_FAILED or MPIX_ERR_REVOKED;
- * from then on nobody touches its memory. WAY is allreduce, reduce_scatter, scan, exscan, allgather,
- * alltoall or bcast. */
+ * from then on nobody touches its memory. WAY is allreduce, reduce_scatter, scan, exscan,
+ * allgather, alltoall or bcast. */
 #include "check.h"
 #include <pthread.h>
 #include <signal.h>

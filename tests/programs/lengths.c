@@ -2,8 +2,8 @@
  * for many pairs of lengths that may go different ways: rank 0, or the last one (WHO is "first" or
  * "last"). Where all need the contribution of that rank, or it needs theirs, all get an error; else
  * some rank does. With ON 1 all ranks then go on to a barrier of the same communicator, also those
- * that noticed nothing, and to long reductions; with ON 2 to the reductions at once. Nobody may wait
- * long, and what succeeds is right. With PLAIN 0 the operation is the program's own. */
+ * that noticed nothing, and to long reductions; with ON 2 to the reductions at once. Nobody may
+ * wait long, and what succeeds is right. With PLAIN 0 the operation is the program's own. */
 #include "check.h"
 
 enum { MOST = 2000000, LONG_S = 5 };

@@ -407,8 +407,8 @@ settings! {
     COLL_DIRECT_SHARE_BYTES_MIN: Number(2 << 10, 0..=1 << 40), Collective, Bytes, Job, Anytime, "measured with verbena bench";
     /// smallest part of such a vector that one rank reduces at a time
     COLL_DIRECT_PIECE_BYTES_MIN: Number(8 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "measured with verbena bench";
-    /// largest part of it that one rank reduces at a time in rounds; in other ranks' memory, up to a
-    /// slot of a board
+    /// largest part of it that one rank reduces at a time in rounds; in other ranks' memory, up to
+    /// a slot of a board
     COLL_ROUND_PIECE_BYTES_MAX: Number(16 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "measured with verbena bench";
     /// smallest message that is broadcast over a board, among more than two ranks
     COLL_BOARD_BCAST_BYTES_MIN: Number(64 << 10, 0..=1 << 40), Collective, Bytes, Job, Anytime, "";

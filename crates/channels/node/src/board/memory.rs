@@ -29,7 +29,8 @@ pub(crate) struct Measures {
 }
 
 /// Heads are multiplied by this odd number, so that numbers of a program are no heads, and zero is
-/// none still: a member that passed a record of another length than it thought may come upon payload.
+/// none still: a member that passed a record of another length than it thought may come upon
+/// payload.
 const MIXED: u64 = 0x9e37_79b9_7f4a_7c15;
 /// The number that takes that back.
 const UNMIXED: u64 = 0xf1de_83e1_9937_733d;

@@ -54,8 +54,8 @@ pub enum OnBoard {
     WholeSlots,
     /// Parts of this many bytes, reduced in slots in rounds ([`super::board::rounds`]).
     Rounds(usize),
-    /// Parts of this many bytes, or of a slot of the board if that has fewer, reduced in each other's
-    /// memory ([`super::board::direct`]).
+    /// Parts of this many bytes, or of a slot of the board if that has fewer, reduced in each
+    /// other's memory ([`super::board::direct`]).
     Direct(usize),
     /// Pieces of this many bytes, reduced in the slots of the board ([`super::board::in_place`]).
     InPlace(usize),

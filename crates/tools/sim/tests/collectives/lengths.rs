@@ -232,8 +232,8 @@ fn waits<E: Exchange>(short: &mut Short<E>, board: &mut dyn Board) -> Result<boo
     short.advance(board)
 }
 
-/// Rank 1 does not read what rank 2 gives to a reduction at rank 0. It passes it as if it had its own
-/// length, and must find what rank 2 does next, although rank 2 is a collective ahead by then.
+/// Rank 1 does not read what rank 2 gives to a reduction at rank 0. It passes it as if it had its
+/// own length, and must find what rank 2 does next, although rank 2 is a collective ahead by then.
 #[test]
 fn a_record_behind_one_of_another_length_is_found_when_its_writer_has_gone_on() {
     let (word, sum) = (Datatype::predefined(mpi::MPI_INT), Op::predefined(mpi::MPI_SUM));
@@ -309,7 +309,7 @@ fn a_rank_that_has_gone_on_without_its_record_is_not_waited_for() {
     assert!(!barrier.awaits(1));
 }
 
-/// Rank 2 expects a record where the root announces slots: it makes none of the posts of the others.
+/// Rank 2 expects a record where the root announces slots: it makes none of the others' posts.
 #[test]
 fn a_long_reduction_after_a_broadcast_of_other_lengths_waits_for_nobody() {
     let mut boards = heap::sides(3, 512, 4, 128);

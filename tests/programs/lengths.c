@@ -73,6 +73,8 @@ static int must_err(const char *which, int who, int shortest) {
 static int go_on(MPI_Comm comm) {
     enum { COUNT = 1 << 18 };
     int failed = 0, expected = size * (size + 1) / 2, *sums = (int *)to;
+    for (int i = 0; i < COUNT; i++)
+        ((int *)from)[i] = rank + 1;
     for (int i = 0; i < 2; i++) {
         if (MPI_Allreduce(from, to, COUNT, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS)
             CHECK(sums[0] == expected && sums[COUNT / 2] == expected && sums[COUNT - 1] == expected);
@@ -126,8 +128,6 @@ int main(int argc, char **argv) {
     MPI_Comm_dup(MPI_COMM_WORLD, &control);
     MPI_Op_create(add, 1, &own);
     from = calloc(size, MOST), to = calloc(size, MOST);
-    for (int i = 0; i < MOST / 4; i++)
-        ((int *)from)[i] = rank + 1;
     for (int i = 0; i < LENGTHS; i++)
         for (int j = 0; j < LENGTHS; j++)
             if (block_of(lengths[i]) != block_of(lengths[j]))

@@ -11,8 +11,10 @@ use verbena_fault::Fault;
 use verbena_memory::{Owned, Region};
 use verbena_mpi::coll::board::SharedBoard;
 use verbena_mpi::coll::board::direct::{DirectReduction, Reach, Verdict};
+use verbena_mpi::coll::board::results::Results;
 use verbena_mpi::coll::operations::Operands;
 use verbena_mpi::{Error, Result};
+use verbena_node::board::heap;
 use verbena_node::cma;
 
 /// The access of members to each other's memory.

@@ -71,6 +71,10 @@ pub(crate) struct Args {
     /// The `verbena` program that does the measuring [default: the stage's]
     #[arg(long)]
     worker: Option<PathBuf>,
+    /// Add the rounds to the result that an earlier run wrote with --json, of the same libraries: for
+    /// one that was never measured in the mode of the machine in which the others were
+    #[arg(long, value_name = "FILE")]
+    more: Option<PathBuf>,
     /// Write everything as JSON to FILE
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -125,6 +129,13 @@ fn all_installed(peers: &[Contender]) -> Result<()> {
 fn rounds(args: &Args, worker: &Path, contenders: &[Contender]) -> Result<Summary> {
     let rounds = if args.quick { 1 } else { args.rounds };
     let mut summary = Summary::new(contenders, rounds);
+    if let Some(path) = &args.more {
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let earlier: Summary = serde_json::from_str(&text)
+            .with_context(|| format!("{} is no result of cargo xtask peers", path.display()))?;
+        summary = earlier.continued(summary);
+    }
     let point_ms = if args.quick { 10 } else { 60 };
     let parts = parts(args);
     for round in 0..rounds {

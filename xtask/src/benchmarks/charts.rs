@@ -31,7 +31,7 @@ pub(super) fn all(summary: &Summary) -> Result<Vec<(&'static str, String)>> {
 
 /// The medians of a row, in the order of the contenders.
 fn values(summary: &Summary, row: &Row) -> Vec<Option<f64>> {
-    summary.contenders.iter().map(|(name, _)| row.median(name)).collect()
+    summary.contenders.iter().map(|(name, _)| row.median(name).or_else(|| row.any_median(name))).collect()
 }
 
 fn panel(summary: &Summary, title: String, form: Form, rows: &[(f64, String, &Row)]) -> Panel {

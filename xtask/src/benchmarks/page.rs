@@ -17,8 +17,9 @@ const METHOD: &str = "\
 2. The libraries take turns, round by round, in an order that rotates. A machine's speed drifts from
    minute to minute, so only values of one table may be compared. The processors of a virtual
    machine come to lie nearer or farther apart within seconds: the time of a cache line between them
-   is looked at before and after each ten points, and a row shows the values of the mode (near, or
-   more than twice as far) in which each library was measured most often.
+   is looked at before and after each ten points, and a row compares the values of the mode (near,
+   or more than twice as far) in which most libraries were measured. A value in parentheses is of a
+   library that was measured in the other mode only; it is not compared.
 3. A point is warmed up and repeated; the median of its repetitions is the round's value, and the
    median over the rounds is shown. For collectives the slowest rank counts.
 4. Start-up is the time of `mpiexec` for a program that initialises, meets in a barrier and ends.
@@ -43,7 +44,7 @@ pub(super) fn text(summary: &Summary) -> String {
     let (machine, date) = (&summary.machine, date(summary.started_unix_s));
     let _ = writeln!(
         out,
-        "- **Where**: {machine}; {date}; medians of {} rounds.{}\n",
+        "- **Where**: {machine}; {date}; medians of up to {} rounds.{}\n",
         summary.rounds,
         distance(summary)
     );
@@ -98,8 +99,12 @@ fn overview(summary: &Summary) -> String {
         let ahead = ratios.iter().filter(|ratio| **ratio > 1.0 / LEVEL).count();
         let behind = ratios.iter().filter(|ratio| **ratio < LEVEL).count();
         let (all, level) = (ratios.len(), ratios.len() - ahead - behind);
+        let lacks = |row: &&Row| row.cells.keys().any(|name| row.median(name).is_none());
+        let lacking = summary.rows.iter().filter(|row| wanted(row)).filter(lacks).count();
         format!(
-            "{what} ahead of the best peer at {ahead} of {all} points, level within 5% at {level},\nbehind at {behind}."
+            "{what} ahead of the best peer at {ahead} of {all} points, level within 5% at {level},\nbehind at \
+             {behind}; at {lacking} of them a peer is missing, since it failed or was measured in another mode of\n\
+             the machine only (see Method)."
         )
     };
     let two = |row: &Row| row.ranks == 2 && row.busy == 0;

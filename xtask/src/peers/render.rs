@@ -108,7 +108,11 @@ fn distance_table(summary: &Summary) -> Option<Table> {
 fn line(summary: &Summary, row: &Row) -> Vec<String> {
     let mut line = vec![title(&row.point), ranks(row), row.unit.clone()];
     let cell = |(name, _): &(String, String)| {
-        row.cells.get(name).map_or_else(|| "-".into(), |cell| value(row.median(name), cell))
+        let Some(cell) = row.cells.get(name) else { return "-".into() };
+        match row.median(name) {
+            None if row.any_median(name).is_some() => format!("({})", value(row.any_median(name), cell)),
+            median => value(median, cell),
+        }
     };
     line.extend(summary.contenders.iter().map(cell));
     line.push(row.best_peer().map_or_else(|| "-".into(), |(name, _)| name.into()));

@@ -128,21 +128,28 @@ impl Row {
         Conditions { ranks: self.ranks, busy: self.busy }
     }
 
-    /// The mode of the machine in which the contenders are compared: the one in which each of those
-    /// that have values has most. A library that was measured while the processors lay near would
-    /// look better than it is beside one that was measured while they lay far apart.
+    /// The mode of the machine in which the contenders are compared: the one in which Verbena and
+    /// most peers have values, or most values. A library that was measured while the processors lay
+    /// near would look better than it is beside one that was measured while they lay far apart.
     pub(crate) fn mode(&self) -> Mode {
         let least_us = self.least_line_us();
-        let fewest = |mode: Mode| {
-            let cells = self.cells.values().filter(|cell| !cell.values.is_empty());
-            cells.map(|cell| cell.in_mode(mode, least_us).len()).min().unwrap_or(0)
+        let counts = |mode: Mode| {
+            let of = |cell: &Cell| cell.in_mode(mode, least_us).len();
+            let ours = self.cells.get(OURS).map_or(0, of);
+            let has = self.cells.values().filter(|cell| of(cell) > 0).count();
+            (ours > 0, has, self.cells.values().map(of).sum::<usize>())
         };
-        let (near, far) = (fewest(Mode::Near), fewest(Mode::Far));
-        match near.max(far) {
-            0 => Mode::Any,
-            _ if near >= far => Mode::Near,
-            _ => Mode::Far,
+        let (near, far) = (counts(Mode::Near), counts(Mode::Far));
+        match near.0 || far.0 {
+            false => Mode::Any,
+            true if near >= far => Mode::Near,
+            true => Mode::Far,
         }
+    }
+
+    /// The median of a contender's values in whatever mode.
+    pub(crate) fn any_median(&self, name: &str) -> Option<f64> {
+        median(&self.cells.get(name)?.values)
     }
 
     fn least_line_us(&self) -> f64 {
@@ -150,7 +157,8 @@ impl Row {
         lines.fold(f64::INFINITY, f64::min)
     }
 
-    /// The median of a contender's values in the mode in which all are compared.
+    /// The median of a contender's values in the mode in which they are compared; `None` if it has
+    /// none there.
     pub(crate) fn median(&self, name: &str) -> Option<f64> {
         median(&self.cells.get(name)?.in_mode(self.mode(), self.least_line_us()))
     }
@@ -196,6 +204,16 @@ impl Summary {
             cache_line_us: Vec::new(),
             rows: Vec::new(),
         }
+    }
+
+    /// Returns this result, to which the rounds of `more` are to be added.
+    pub(crate) fn continued(self, more: Summary) -> Summary {
+        let (command, rounds) = (format!("{}; {}", self.command, more.command), self.rounds + more.rounds);
+        let commit = match (self.commit, more.commit) {
+            (Some(first), Some(second)) if first != second => Some(format!("{first} and {second}")),
+            (first, second) => first.or(second),
+        };
+        Summary { command, rounds, commit, ..self }
     }
 
     /// The points that are worth a try: a point that failed once is not tried again, since it would
@@ -275,10 +293,12 @@ mod tests {
         latency.cells.get_mut("intel").expect("intel").lines_us = lines([0.05, 0.28, 0.06]);
         assert_eq!((latency.mode(), latency.median(OURS)), (Mode::Near, Some(0.07)));
         assert_eq!(latency.ratio(), Some(2.0));
-        // Who was never measured in that mode is compared over all values.
-        latency.cells.get_mut(OURS).expect("ours").lines_us = vec![Some(0.27), None, Some(0.28)];
-        latency.cells.get_mut("intel").expect("intel").lines_us = vec![Some(0.05); 3];
-        assert_eq!((latency.mode(), latency.median(OURS)), (Mode::Any, Some(0.3)));
+        // Who was never measured in that mode is not compared.
+        latency.cells.get_mut("intel").expect("intel").lines_us = vec![Some(0.28), None, Some(0.27)];
+        latency.cells.insert("mpich".into(), latency.cells[OURS].clone());
+        latency.cells.get_mut("mpich").expect("mpich").lines_us = vec![Some(0.05); 3];
+        assert_eq!((latency.mode(), latency.best_peer()), (Mode::Near, Some(("mpich", 0.3))));
+        assert_eq!((latency.median("intel"), latency.any_median("intel")), (None, Some(0.14)));
     }
 
     #[test]

@@ -33,7 +33,6 @@
 //! | [`failure`], [`breaking`] | messages and actions when a connection breaks |
 //! | [`keepalive`], [`pulse`] | whether silent peers are still there |
 //! | [`memory`], [`moves`] | long messages, moved by RDMA |
-//! | [`direction`] | read or write, learnt |
 //! | [`paths`] | rings or send and receive, learnt |
 //!
 //! This module never has a clock or a system call of its own. Both are the adapter's, so the

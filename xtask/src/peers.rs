@@ -71,8 +71,8 @@ pub(crate) struct Args {
     /// The `verbena` program that does the measuring [default: the stage's]
     #[arg(long)]
     worker: Option<PathBuf>,
-    /// Add the rounds to the result that an earlier run wrote with --json, of the same libraries: for
-    /// one that was never measured in the mode of the machine in which the others were
+    /// Add the rounds to the result that an earlier run wrote with --json, of the same libraries:
+    /// for one that was never measured in the mode of the machine in which the others were
     #[arg(long, value_name = "FILE")]
     more: Option<PathBuf>,
     /// Write everything as JSON to FILE

@@ -34,7 +34,7 @@ const REVIEW_EVERY: u32 = 512;
 const FIRST_SERIES: usize = 2;
 /// The first such series comes after so many messages, and each later one after twice as many:
 /// what the peer tried at the same time has coloured what is known.
-const FIRST_REVIEW_AFTER: u32 = 32;
+const FIRST_REVIEW_AFTER: u32 = 64;
 /// The most messages of a class between two such series.
 const REVIEW_EVERY_MAX: u64 = 1 << 20;
 /// Another way is taken if it takes less by more than one part in this number: noise moves nothing.

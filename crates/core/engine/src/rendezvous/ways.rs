@@ -141,10 +141,11 @@ mod tests {
         let (mut ways, mut now_ns) = (NodeWays::default(), 0);
         let [near, far] = [[80_000, 60_000, 45_000], [500_000, 240_000, 260_000]];
         assert!(stream(&mut ways, &mut now_ns, near)[NodeWay::Packets as usize] >= 90);
-        stream(&mut ways, &mut now_ns, far);
+        // Alone is tried more rarely the more it takes, so a change for the better is seen late.
+        (0..3).for_each(|_| drop(stream(&mut ways, &mut now_ns, far)));
         // 8% apart: either will do.
         assert!(stream(&mut ways, &mut now_ns, far)[NodeWay::Alone as usize] <= 10);
-        stream(&mut ways, &mut now_ns, [30_000, 60_000, 200_000]);
+        (0..3).for_each(|_| drop(stream(&mut ways, &mut now_ns, [30_000, 60_000, 200_000])));
         let counts = stream(&mut ways, &mut now_ns, [30_000, 60_000, 200_000]);
         assert!(counts[NodeWay::Alone as usize] >= 90, "{counts:?}");
     }

@@ -73,7 +73,7 @@ stock: mpi4py
 demo: mpi4py
 	@packaging/demo $(STAGE) $(VENV)
 
-test: deps-test stock
+test: deps-test
 	packaging/run-tests $(STAGE) $(VENV)
 
 # Applications of others, over shared memory and on virtual nodes: tests/src/apps says what they

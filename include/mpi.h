@@ -1329,25 +1329,25 @@ int PMPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler *errhandler);
 int PMPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler);
 
 /* Lost processes (ULFM: no part of MPI-5.0). */
-/** Acknowledges failed processes: receives from any source no longer fail because of them. No part of MPI-5.0 (ULFM). */
+/** Acknowledges failed processes: receives from any source no longer fail because of them. No part of MPI-5.0. */
 int MPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked);
-/** Agrees with all processes that live on the bits that all have set. No part of MPI-5.0 (ULFM). */
+/** Agrees with all processes that live on the bits that all have set. No part of MPI-5.0. */
 int MPIX_Comm_agree(MPI_Comm comm, int *flag);
-/** Acknowledges all processes that are known to have failed. No part of MPI-5.0 (ULFM). */
+/** Acknowledges all processes that are known to have failed. No part of MPI-5.0. */
 int MPIX_Comm_failure_ack(MPI_Comm comm);
-/** Tells the failed processes that were acknowledged. No part of MPI-5.0 (ULFM). */
+/** Tells the failed processes that were acknowledged. No part of MPI-5.0. */
 int MPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failedgrp);
-/** Tells the processes of a communicator that are known to have failed. No part of MPI-5.0 (ULFM). */
+/** Tells the processes of a communicator that are known to have failed. No part of MPI-5.0. */
 int MPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp);
-/** Starts MPIX_Comm_agree, with a request. No part of MPI-5.0 (ULFM). */
+/** Starts MPIX_Comm_agree, with a request. No part of MPI-5.0. */
 int MPIX_Comm_iagree(MPI_Comm comm, int *flag, MPI_Request *request);
-/** Tells whether a communicator was revoked. No part of MPI-5.0 (ULFM). */
+/** Tells whether a communicator was revoked. No part of MPI-5.0. */
 int MPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
-/** Starts MPIX_Comm_shrink, with a request. No part of MPI-5.0 (ULFM). */
+/** Starts MPIX_Comm_shrink, with a request. No part of MPI-5.0. */
 int MPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
-/** Ends all that is under way on a communicator, on all its processes. No part of MPI-5.0 (ULFM). */
+/** Ends all that is under way on a communicator, on all its processes. No part of MPI-5.0. */
 int MPIX_Comm_revoke(MPI_Comm comm);
-/** Makes a communicator of the processes that live. No part of MPI-5.0 (ULFM). */
+/** Makes a communicator of the processes that live. No part of MPI-5.0. */
 int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm);
 int PMPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked);
 int PMPIX_Comm_agree(MPI_Comm comm, int *flag);
@@ -1631,6 +1631,20 @@ int PMPI_File_write_shared(MPI_File fh, const void *buf, int count, MPI_Datatype
 int PMPI_File_write_shared_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status);
 int PMPI_Register_datarep(const char *datarep, MPI_Datarep_conversion_function *read_conversion_fn, MPI_Datarep_conversion_function *write_conversion_fn, MPI_Datarep_extent_function *dtype_file_extent_fn, void *extra_state);
 int PMPI_Register_datarep_c(const char *datarep, MPI_Datarep_conversion_function_c *read_conversion_fn, MPI_Datarep_conversion_function_c *write_conversion_fn, MPI_Datarep_extent_function *dtype_file_extent_fn, void *extra_state);
+
+/* Buffers in the memory of GPUs (of MPICH and Open MPI: no part of MPI-5.0). */
+/** Tells that no buffer may lie in the memory of a GPU of CUDA: it returns 0. No part of MPI-5.0. */
+int MPIX_Query_cuda_support(void);
+/** Tells that no buffer may lie in the memory of a GPU of HIP: it returns 0. No part of MPI-5.0. */
+int MPIX_Query_hip_support(void);
+/** Tells that no buffer may lie in the memory of a GPU of ROCm: it returns 0. No part of MPI-5.0. */
+int MPIX_Query_rocm_support(void);
+/** Tells that no buffer may lie in the memory of a GPU of Level Zero: it returns 0. No part of MPI-5.0. */
+int MPIX_Query_ze_support(void);
+int PMPIX_Query_cuda_support(void);
+int PMPIX_Query_hip_support(void);
+int PMPIX_Query_rocm_support(void);
+int PMPIX_Query_ze_support(void);
 
 /* Groups (7.3). */
 /** Compares two groups: the same, the same members, or neither. MPI-5.0, 7.3.1. */

@@ -3,7 +3,7 @@
    of all lengths. */
 #include "check.h"
 
-enum { FEW = 5000, MANY = 40000, TAGS = 7, BYTES_MAX = 200, ROUNDS = 3 };
+enum { FEW = 5000, MANY = 40000, TAGS = 7, BYTES_MAX = 200, ROUNDS = 3, BYTES_LONG = 1 << 20 };
 
 static int rank, size;
 
@@ -39,6 +39,32 @@ static double send_and_receive(int count) {
     return began;
 }
 
+/* A flush ends once what was sent before it has gone, though more has been sent since. */
+static void flush_between(void) {
+    static char data[BYTES_LONG];
+    char *buffer = malloc(2 * (BYTES_LONG + MPI_BSEND_OVERHEAD)), token = 0;
+    void *detached;
+    int bytes, last = size - 1;
+    MPI_Request request;
+    if (rank == 0) {
+        MPI_Buffer_attach(buffer, 2 * (BYTES_LONG + MPI_BSEND_OVERHEAD));
+        MPI_Bsend(data, BYTES_LONG, MPI_CHAR, last, 0, MPI_COMM_WORLD);
+        MPI_Buffer_iflush(&request);
+        MPI_Bsend(data, BYTES_LONG, MPI_CHAR, last, 1, MPI_COMM_WORLD);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        MPI_Send(&token, 1, MPI_CHAR, last, 2, MPI_COMM_WORLD);
+    } else if (rank == last) {
+        MPI_Recv(data, BYTES_LONG, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(&token, 1, MPI_CHAR, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(data, BYTES_LONG, MPI_CHAR, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    if (rank == 0) {
+        MPI_Buffer_detach(&detached, &bytes);
+        CHECK(detached == buffer);
+    }
+    free(buffer);
+}
+
 int main(void) {
     size_t bytes = (size_t)MANY * (BYTES_MAX + MPI_BSEND_OVERHEAD);
     void *buffer = malloc(bytes), *detached;
@@ -47,6 +73,12 @@ int main(void) {
     CHECK(MPI_Init(NULL, NULL) == MPI_SUCCESS);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    CHECK_CLASS(MPI_Buffer_attach(NULL, (int)bytes), MPI_ERR_BUFFER);
+    CHECK(MPI_Buffer_attach(&few, 0) == MPI_SUCCESS && MPI_Buffer_detach(&detached, &detached_bytes) == MPI_SUCCESS);
+    CHECK(detached == &few && detached_bytes == 0);
+    if (size > 1)
+        flush_between();
     CHECK(MPI_Buffer_attach(buffer, (int)bytes) == MPI_SUCCESS);
     few = send_and_receive(FEW);
     many = send_and_receive(MANY);

@@ -1,22 +1,11 @@
 /* Two programs that were started apart meet: one accepts, the other connects. The port goes through
    a file, or by a published name. */
-#include "check.h"
-#include <dirent.h>
+#include "growth.h"
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 static int rank, size;
-
-static int descriptors(void) {
-    int count = 0;
-    DIR *dir = opendir("/proc/self/fd");
-    CHECK(dir != NULL);
-    while (readdir(dir) != NULL)
-        count++;
-    closedir(dir);
-    return count;
-}
 
 static void talk(MPI_Comm inter, int high) {
     MPI_Comm all;
@@ -47,7 +36,6 @@ static void take(const char *file, char *port) {
 static void accepting(const char *file, int rounds) {
     char port[MPI_MAX_PORT_NAME] = "";
     MPI_Comm inter;
-    int open = 0;
     if (rank == 0) {
         CHECK(MPI_Open_port(MPI_INFO_NULL, port) == MPI_SUCCESS && strlen(port) < 256);
         give(file, port);
@@ -57,10 +45,8 @@ static void accepting(const char *file, int rounds) {
         talk(inter, 0);
         MPI_Comm_disconnect(&inter);
         CHECK(inter == MPI_COMM_NULL);
-        if (i == rounds / 4)
-            open = descriptors();
+        look_for_growth(i, rounds, rank == 0 ? "accepting rank 0" : "accepting rank");
     }
-    CHECK(descriptors() <= open + 2);
     if (rank == 0)
         CHECK(MPI_Close_port(port) == MPI_SUCCESS);
 }
@@ -74,6 +60,7 @@ static void connecting(const char *file, int rounds) {
         CHECK(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter) == MPI_SUCCESS);
         talk(inter, 1);
         MPI_Comm_disconnect(&inter);
+        look_for_growth(i, rounds, rank == 0 ? "connecting rank 0" : "connecting rank");
     }
 }
 
@@ -130,6 +117,25 @@ static void looking_up(const char *service) {
     MPI_Comm_disconnect(&inter);
 }
 
+/* A port comes back as it was published, or is refused. */
+static void odd_ports(const char *service) {
+    const char *ports[] = {"tag with space", "a\nb", "", "x\rb", "p=q;r", "base64:x", "\xff\\"};
+    char found[MPI_MAX_PORT_NAME], longest[MPI_MAX_PORT_NAME + 1];
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
+        CHECK(MPI_Publish_name(service, MPI_INFO_NULL, ports[i]) == MPI_SUCCESS);
+        CHECK(MPI_Lookup_name(service, MPI_INFO_NULL, found) == MPI_SUCCESS);
+        CHECK(strcmp(found, ports[i]) == 0);
+        CHECK(MPI_Unpublish_name(service, MPI_INFO_NULL, found) == MPI_SUCCESS);
+    }
+    memset(longest, 1, MPI_MAX_PORT_NAME);
+    longest[MPI_MAX_PORT_NAME] = 0;
+    CHECK_CLASS(MPI_Publish_name(service, MPI_INFO_NULL, longest), MPI_ERR_PORT);
+    longest[MPI_MAX_PORT_NAME - 1] = 0;
+    CHECK(MPI_Publish_name(service, MPI_INFO_NULL, longest) == MPI_SUCCESS);
+    CHECK(MPI_Lookup_name(service, MPI_INFO_NULL, found) == MPI_SUCCESS && strcmp(found, longest) == 0);
+}
+
 static void refused(void) {
     char port[MPI_MAX_PORT_NAME];
     MPI_Comm inter;
@@ -150,6 +156,29 @@ static void refused(void) {
     CHECK(MPI_Close_port(port) == MPI_SUCCESS);
     CHECK_CLASS(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter), MPI_ERR_PORT);
     CHECK_CLASS(MPI_Comm_join(-1, &inter), MPI_ERR_ARG);
+}
+
+/* An argument that is wrong at the root alone fails the call on all ranks. */
+static void wrong(void) {
+    char port[MPI_MAX_PORT_NAME];
+    MPI_Info freed;
+    MPI_Info_create(&freed);
+    MPI_Info twin = freed;
+    MPI_Info_free(&freed);
+    CHECK(MPI_Open_port(MPI_INFO_NULL, port) == MPI_SUCCESS);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int root = 0; root < size; root++) {
+        int bad = rank == root;
+        MPI_Comm world = MPI_COMM_WORLD, inter;
+        MPI_Info info = bad ? twin : MPI_INFO_NULL;
+        CHECK_CLASS(MPI_Comm_connect(bad ? NULL : port, MPI_INFO_NULL, root, world, &inter), MPI_ERR_ARG);
+        CHECK_CLASS(MPI_Comm_connect(bad ? "junk" : port, MPI_INFO_NULL, root, world, &inter), MPI_ERR_PORT);
+        CHECK_CLASS(MPI_Comm_connect(port, info, root, world, &inter), MPI_ERR_INFO);
+        CHECK_CLASS(MPI_Comm_accept(bad ? NULL : port, MPI_INFO_NULL, root, world, &inter), MPI_ERR_ARG);
+        CHECK_CLASS(MPI_Comm_accept(bad ? "junk" : port, MPI_INFO_NULL, root, world, &inter), MPI_ERR_PORT);
+        CHECK_CLASS(MPI_Comm_accept(port, info, root, world, &inter), MPI_ERR_INFO);
+    }
+    CHECK(MPI_Close_port(port) == MPI_SUCCESS);
 }
 
 /* Two groups of one job connect as those of two jobs do. */
@@ -174,6 +203,34 @@ static void at_home(void) {
     MPI_Comm_disconnect(&inter);
     MPI_Comm_free(&half);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+}
+
+/* A name goes with the process that has published it; the others go on. */
+static void orphaned(const char *service) {
+    char port[MPI_MAX_PORT_NAME] = "";
+    MPI_Comm left;
+    int class = MPI_SUCCESS;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    CHECK(MPI_Open_port(MPI_INFO_NULL, port) == MPI_SUCCESS);
+    if (rank == 1)
+        CHECK(MPI_Publish_name(service, MPI_INFO_NULL, port) == MPI_SUCCESS);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1)
+        raise(SIGKILL);
+    CHECK(MPIX_Comm_shrink(MPI_COMM_WORLD, &left) == MPI_SUCCESS);
+    if (rank == 0) {
+        char found[MPI_MAX_PORT_NAME];
+        for (int i = 0; i < 500 && class == MPI_SUCCESS; i++) {
+            class = class_of(MPI_Lookup_name(service, MPI_INFO_NULL, found));
+            usleep(10000);
+        }
+        CHECK(class == MPI_ERR_NAME);
+        CHECK(MPI_Publish_name(service, MPI_INFO_NULL, port) == MPI_SUCCESS);
+        CHECK(MPI_Lookup_name(service, MPI_INFO_NULL, found) == MPI_SUCCESS && strcmp(found, port) == 0);
+        CHECK(MPI_Unpublish_name(service, MPI_INFO_NULL, port) == MPI_SUCCESS);
+    }
+    MPI_Comm_free(&left);
 }
 
 /* Two processes without a launcher, that share nothing but a socket. */
@@ -221,8 +278,14 @@ int main(int argc, char **argv) {
         publishing(argv[2]);
     else if (strcmp(what, "look_up") == 0)
         looking_up(argv[2]);
+    else if (strcmp(what, "orphaned") == 0)
+        orphaned(argv[2]);
+    else if (strcmp(what, "odd_ports") == 0)
+        odd_ports(argv[2]);
     else if (strcmp(what, "refused") == 0)
         refused();
+    else if (strcmp(what, "wrong") == 0)
+        wrong();
     else if (strcmp(what, "home") == 0)
         at_home();
     else

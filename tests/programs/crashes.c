@@ -24,6 +24,12 @@ static __attribute__((noinline)) void crash(const char *mode, volatile int *nowh
         MPI_Send(mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 8, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
     if (!strcmp(mode, "division"))
         *zero = 100 / *zero;
+    static char data[64];
+    void (*function)(void) = !strcmp(mode, "null") ? NULL : (void (*)(void))0x1234567000;
+    if (!strcmp(mode, "data"))
+        function = (void (*)(void))data;
+    if (!strcmp(mode, "null") || !strcmp(mode, "wild") || !strcmp(mode, "data"))
+        function();
     *nowhere = *zero;
 }
 

@@ -13,6 +13,22 @@ static void print_error(const char *what, int code)
     printf("%s (class %d, %d letters): %s\n", what, class == code, length == (int)strlen(text), text);
 }
 
+/* Errors with predefined handles and strings, of MPI_COMM_SELF, which has those without object. */
+static void print_names(void)
+{
+    char port[MPI_MAX_PORT_NAME];
+    int word = 0;
+    MPI_Comm none;
+    MPI_File file;
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    print_error("lookup", MPI_Lookup_name("no such", MPI_INFO_NULL, port));
+    print_error("open", MPI_File_open(MPI_COMM_SELF, "/no/such", MPI_MODE_RDONLY, MPI_INFO_NULL, &file));
+    print_error("type", MPI_Send(&word, 1, MPI_DATATYPE_NULL, 0, 0, MPI_COMM_SELF));
+    print_error("comm", MPI_Send(&word, 1, MPI_INT, 0, 0, MPI_COMM_NULL));
+    print_error("spawn", MPI_Comm_spawn("/no/such", MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_SELF, &none,
+                                        MPI_ERRCODES_IGNORE));
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "return";
@@ -22,6 +38,11 @@ int main(int argc, char **argv)
     MPI_Status status;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (!strcmp(mode, "names")) {
+        print_names();
+        MPI_Finalize();
+        return 0;
+    }
     MPI_Comm_dup(MPI_COMM_WORLD, &mine);
     MPI_Comm_set_name(mine, "mine");
     if (!strcmp(mode, "return")) {

@@ -2,6 +2,8 @@
  * the seed and keeps the whole file as it must be: `file_model FOLDER FIRST_SEED SEEDS [STEPS]`.
  * Each rank writes bytes of its own; views, hints, data representations, calls and sizes are
  * random. With FILE_MODEL_FAULTS set, one call of the system in three is short or interrupted.
+ * With FILE_MODEL_SYNC set, all call MPI_File_sync after each access, as the standard asks it of
+ * processes that read what others wrote (14.6.1): nodes need it whose file system is not coherent.
  * With FILE_MODEL_PLANTED set, a byte is expected wrongly: it shows that a fault is seen. */
 #include "check.h"
 #include "disk.h"
@@ -316,6 +318,8 @@ static void access_file(void) {
         for (int r = 0; r < size; r++)
             write_model(r, n[r], start[r]);
     MPI_Barrier(MPI_COMM_WORLD);
+    if (getenv("FILE_MODEL_SYNC"))
+        works("sync", MPI_File_sync(file));
     if (way >= 10) {
         works("get_position_shared", MPI_File_get_position_shared(file, &position));
         same("shared position", position, shared);

@@ -1,6 +1,7 @@
 /* What a file of MPI is beside its bytes: representations of the program, sequential files, hints,
  * split collectives out of turn, errors and whom they reach: `files FOLDER`. */
 #include "check.h"
+#include <sys/stat.h>
 
 static int rank, size;
 static char name[4096];
@@ -47,7 +48,7 @@ static int grow(void *user, MPI_Datatype type, int count, void *bytes, MPI_Offse
     for (int i = 0; i < count; i++) {
         const unsigned char *at = (unsigned char *)bytes + 3 * i;
         if (at[0] != 0xab)
-            return MPI_ERR_CONVERSION;
+            return 12345; /* no class of MPI */
         ((int *)user)[i] = at[1] << 8 | at[2];
     }
     reads++;
@@ -74,7 +75,7 @@ static void representation(void) {
     CHECK(MPI_File_get_type_extent(file, MPI_INT, &bytes) == MPI_SUCCESS && bytes == 3);
     CHECK(MPI_File_write_at_all(file, 4 * rank, data, 4, MPI_INT, &status) == MPI_SUCCESS && writes > 0);
     CHECK(MPI_Get_count(&status, MPI_INT, &got) == MPI_SUCCESS && got == 4);
-    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(MPI_File_sync(file) == MPI_SUCCESS);
     CHECK(MPI_File_get_size(file, &disp) == MPI_SUCCESS && disp == 5 + 12 * size);
     CHECK(MPI_File_get_byte_offset(file, 2, &disp) == MPI_SUCCESS && disp == 11);
     MPI_Request request;
@@ -85,7 +86,40 @@ static void representation(void) {
     CHECK(MPI_File_set_view(file, 4, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL) == MPI_SUCCESS);
     CHECK(MPI_File_set_view(file, 6, MPI_INT, MPI_INT, "three", MPI_INFO_NULL) == MPI_SUCCESS);
     CHECK_CLASS(MPI_File_read_at(file, 0, back, 1, MPI_INT, &status), MPI_ERR_CONVERSION);
+    /* Nothing converts, and an element has another length in the file. */
+    CHECK(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "same", MPI_INFO_NULL) == MPI_SUCCESS);
+    CHECK_CLASS(MPI_File_write_at_all(file, 0, data, 4, MPI_INT, &status), MPI_ERR_CONVERSION);
+    CHECK_CLASS(MPI_File_read_at_all(file, 0, back, 4, MPI_INT, &status), MPI_ERR_CONVERSION);
+    CHECK_CLASS(MPI_File_iwrite(file, data, 4, MPI_INT, &request), MPI_ERR_CONVERSION);
+    CHECK_CLASS(MPI_File_read_shared(file, back, 4, MPI_INT, &status), MPI_ERR_CONVERSION);
     close_file();
+}
+
+/* ---- while a call waits for a pipe, other operations go on: its writer waits for them ---- */
+
+static void pipe_is_awaited(void) {
+    static char much[30 << 20];
+    char word[4];
+    MPI_File end;
+    MPI_Request request;
+    if (rank == 0)
+        CHECK(mkfifo(name, 0600) == 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_RDWR, MPI_INFO_NULL, &end) == MPI_SUCCESS);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (size > 1 && rank == 0) {
+        MPI_Isend(much, sizeof much, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request);
+        CHECK(MPI_File_read(end, word, 4, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+        CHECK(memcmp(word, "abcd", 4) == 0);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else if (rank == 1) {
+        MPI_Recv(much, sizeof much, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        CHECK(MPI_File_write(end, "abcd", 4, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    }
+    CHECK(MPI_File_close(&end) == MPI_SUCCESS);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0)
+        remove(name);
 }
 
 /* ---- a sequential file has a shared pointer only ---- */
@@ -98,7 +132,7 @@ static void sequential(void) {
     CHECK_CLASS(MPI_File_write_at_all(file, 0, &own, 1, MPI_INT, MPI_STATUS_IGNORE), MPI_ERR_UNSUPPORTED_OPERATION);
     CHECK_CLASS(MPI_File_get_position(file, &position), MPI_ERR_UNSUPPORTED_OPERATION);
     CHECK_CLASS(MPI_File_get_position_shared(file, &position), MPI_ERR_UNSUPPORTED_OPERATION);
-    CHECK_CLASS(MPI_File_get_byte_offset(file, 0, &position), MPI_ERR_UNSUPPORTED_OPERATION);
+    CHECK(MPI_File_get_byte_offset(file, 3, &position) == MPI_SUCCESS && position == 3);
     CHECK_CLASS(MPI_File_seek_shared(file, 0, MPI_SEEK_SET), MPI_ERR_UNSUPPORTED_OPERATION);
     CHECK(MPI_File_write_shared(file, &own, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -132,8 +166,12 @@ static void expect(MPI_Info info, const char *key, const char *expected) {
 /* Whether all ranks are on one node. */
 static int on_one_node(void) {
     MPI_Comm node;
+    MPI_Info info;
     int near, all;
-    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "mpi_hw_resource_type", "hwloc://Machine");
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_GUIDED, 0, info, &node);
+    MPI_Info_free(&info);
     MPI_Comm_size(node, &near);
     MPI_Comm_free(&node);
     MPI_Allreduce(&near, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
@@ -317,7 +355,7 @@ static void done_when_waited_for(void) {
         CHECK(MPI_File_iwrite_at(file, (MPI_Offset)rank * BYTES + i * (BYTES / 4), data + i * (BYTES / 4), BYTES / 4,
                                  MPI_CHAR, &requests[i]) == MPI_SUCCESS);
     CHECK(MPI_Waitall(4, requests, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
-    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(MPI_File_sync(file) == MPI_SUCCESS);
     int other = (rank + 1) % size;
     FILE *plain = fopen(name, "rb");
     CHECK(plain && fseek(plain, (long)other * BYTES, SEEK_SET) == 0 && fread(back, 1, BYTES, plain) == BYTES);
@@ -373,6 +411,8 @@ int main(int argc, char **argv) {
     representation();
     start(argv[1], "sequential");
     sequential();
+    start(argv[1], "pipe");
+    pipe_is_awaited();
     start(argv[1], "hints");
     hints();
     start(argv[1], "surroundings");

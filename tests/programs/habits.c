@@ -88,7 +88,9 @@ static void files(void) {
     heard = MPI_SUCCESS;
     CHECK(MPI_File_open(MPI_COMM_SELF, "/not/there", MPI_MODE_RDWR, MPI_INFO_NULL, &file) == MPI_SUCCESS);
     CHECK(heard == MPI_ERR_NO_SUCH_FILE);
+    CHECK(MPI_File_call_errhandler(MPI_FILE_NULL, MPI_ERR_IO) == MPI_SUCCESS && heard == MPI_ERR_IO);
     MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
+    CHECK_CLASS(MPI_File_call_errhandler((MPI_File)(size_t)0x7ffffff1, MPI_ERR_IO), MPI_ERR_FILE);
     MPI_Errhandler_free(&mending);
 }
 

@@ -1,29 +1,9 @@
 /* Spawns copies of itself, in the way that the first argument names. */
-#include "check.h"
-#include <dirent.h>
+#include "growth.h"
 #include <signal.h>
-#include <unistd.h>
 
 static const int LONG = 1 << 18;
 static char *self;
-
-static int descriptors(void) {
-    int count = 0;
-    DIR *dir = opendir("/proc/self/fd");
-    CHECK(dir != NULL);
-    while (readdir(dir) != NULL)
-        count++;
-    closedir(dir);
-    return count;
-}
-
-static long resident_kib(void) {
-    long pages = 0, rest;
-    FILE *statm = fopen("/proc/self/statm", "r");
-    CHECK(statm != NULL && fscanf(statm, "%ld %ld", &rest, &pages) == 2);
-    fclose(statm);
-    return pages * (sysconf(_SC_PAGESIZE) / 1024);
-}
 
 /* All processes of both sides, in which everybody talks with everybody. */
 static void talk(MPI_Comm inter, int high) {
@@ -71,7 +51,15 @@ static void talk(MPI_Comm inter, int high) {
         CHECK(got == rank);
         MPI_Win_free(&win);
     }
-    MPI_Comm part, twin;
+    /* Those that are said to share memory can make a window of it. */
+    MPI_Comm sharing, part, twin;
+    int *shared, sharers;
+    MPI_Win win;
+    CHECK(MPI_Comm_split_type(all, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &sharing) == MPI_SUCCESS);
+    MPI_Comm_size(sharing, &sharers);
+    CHECK(MPI_Win_allocate_shared(sizeof *shared, 1, MPI_INFO_NULL, sharing, &shared, &win) == MPI_SUCCESS);
+    MPI_Win_free(&win);
+    MPI_Comm_free(&sharing);
     MPI_Comm_split(all, rank % 2, -rank, &part);
     MPI_Comm_dup(part, &twin);
     MPI_Barrier(twin);
@@ -80,13 +68,54 @@ static void talk(MPI_Comm inter, int high) {
     MPI_Comm_free(&all);
 }
 
+static void receive_late(MPI_Comm parent);
+
+/* Tells the processors that this process may run on. */
+static void show_place(const char *who) {
+    char line[4096];
+    FILE *status = fopen("/proc/self/status", "r");
+    CHECK(status != NULL);
+    while (fgets(line, sizeof line, status))
+        if (strncmp(line, "Cpus_allowed_list:", 18) == 0)
+            printf("%s may run on %s", who, line + 19);
+    fclose(status);
+    fflush(stdout);
+}
+
+/* The first parent, the children, the other parents. */
+static MPI_Comm in_order(MPI_Comm inter, int is_child) {
+    MPI_Comm all, ordered;
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Intercomm_merge(inter, is_child, &all);
+    MPI_Comm_split(all, 0, is_child ? 1 : rank == 0 ? 0 : 2, &ordered);
+    MPI_Comm_free(&all);
+    return ordered;
+}
+
+/* The first parent frees all communicators with the child, and the second keeps one. */
+static void keep(MPI_Comm inter, int is_child) {
+    MPI_Comm all, kept;
+    int rank;
+    MPI_Intercomm_merge(inter, is_child, &all);
+    MPI_Comm_rank(all, &rank);
+    MPI_Comm_split(all, rank == 0 ? MPI_UNDEFINED : 1, rank, &kept);
+    MPI_Comm_free(&all);
+    MPI_Comm_free(&inter);
+    if (rank > 0)
+        MPI_Barrier(kept);
+}
+
 static void child(MPI_Comm parent, int argc, char **argv) {
     int rank, size, *appnum, flag;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     const char *what = argc > 1 ? argv[1] : "";
     if (strcmp(what, "arguments") == 0) {
-        CHECK(argc == 5 && strcmp(argv[2], "a b") == 0 && strcmp(argv[3], "") == 0 && strcmp(argv[4], "-n") == 0);
+        const char *words[] = {"a b", "", "-n", ":", "::"};
+        CHECK(argc == 7);
+        for (int i = 0; i < 5; i++)
+            CHECK(strcmp(argv[2 + i], words[i]) == 0);
         char folder[4096] = "";
         CHECK(strcmp(getenv("SPAWNED_WITH"), "x=y") == 0);
         CHECK(getcwd(folder, sizeof folder) != NULL && strcmp(folder, "/") == 0);
@@ -96,6 +125,14 @@ static void child(MPI_Comm parent, int argc, char **argv) {
     } else if (strcmp(what, "dies") == 0) {
         MPI_Barrier(parent);
         raise(SIGKILL);
+    } else if (strcmp(what, "ends_amid") == 0) {
+        MPI_Barrier(in_order(parent, 1));
+        raise(SIGKILL);
+    } else if (strcmp(what, "outlives") == 0) {
+        MPI_Finalize();
+        sleep(3);
+        printf("the child is done\n");
+        exit(0);
     } else if (strcmp(what, "aborts") == 0) {
         MPI_Barrier(parent);
         MPI_Abort(MPI_COMM_WORLD, 7);
@@ -109,7 +146,33 @@ static void child(MPI_Comm parent, int argc, char **argv) {
         if (rank == 0)
             printf("the child is done\n");
         return;
+    } else if (strcmp(what, "stays_long") == 0) {
+        MPI_Comm_set_errhandler(parent, MPI_ERRORS_RETURN);
+        MPI_Barrier(parent);
+        MPI_Comm_disconnect(&parent);
+        sleep(3);
+        printf("the child is done\n");
+        return;
+    } else if (strcmp(what, "is_kept") == 0) {
+        keep(parent, 1);
+        for (;;)
+            pause();
     } else if (strcmp(what, "forgets") == 0) {
+        return;
+    } else if (strcmp(what, "placed") == 0) {
+        show_place("a child");
+        MPI_Barrier(parent);
+        MPI_Barrier(parent);
+        MPI_Comm_disconnect(&parent);
+        return;
+    } else if (strcmp(what, "late") == 0) {
+        receive_late(parent);
+        return;
+    } else if (strcmp(what, "hears") == 0) {
+        int word = 0;
+        MPI_Bcast(&word, 1, MPI_INT, 0, parent);
+        CHECK(word == 42 && argc == 3 && strcmp(argv[2], "a b:") == 0);
+        MPI_Comm_disconnect(&parent);
         return;
     }
     if (strcmp(what, "short") != 0)
@@ -133,6 +196,38 @@ static MPI_Comm spawn(const char *what, int count) {
     return inter;
 }
 
+/* A process, and two jobs of one process that live at the same time, tell where they run. */
+static void placed(char *key, char *value) {
+    char *argv[] = {"placed", NULL};
+    MPI_Comm inter[2];
+    MPI_Info info;
+    MPI_Info_create(&info);
+    if (key != NULL)
+        MPI_Info_set(info, key, value);
+    show_place("the parent");
+    for (int i = 0; i < 2; i++) {
+        CHECK(MPI_Comm_spawn(self, argv, 1, info, 0, MPI_COMM_WORLD, &inter[i], MPI_ERRCODES_IGNORE) == 0);
+        MPI_Barrier(inter[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        MPI_Barrier(inter[i]);
+        MPI_Comm_disconnect(&inter[i]);
+    }
+    MPI_Info_free(&info);
+}
+
+/* Without a merge, which hangs now and then with MPICH's library. */
+static void plain(void) {
+    char *argv[] = {"hears", "a b:", NULL};
+    int codes[3], word = 42, rank;
+    MPI_Comm inter;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    CHECK(MPI_Comm_spawn(self, argv, 3, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, codes) == MPI_SUCCESS);
+    CHECK(codes[0] == MPI_SUCCESS && codes[2] == MPI_SUCCESS);
+    MPI_Bcast(&word, 1, MPI_INT, rank == 0 ? MPI_ROOT : MPI_PROC_NULL, inter);
+    MPI_Comm_disconnect(&inter);
+}
+
 static void merge(void) {
     MPI_Comm inter = spawn("talks", 4);
     talk(inter, 0);
@@ -140,7 +235,7 @@ static void merge(void) {
 }
 
 static void arguments(void) {
-    char *argv[] = {"arguments", "a b", "", "-n", NULL};
+    char *argv[] = {"arguments", "a b", "", "-n", ":", "::", NULL};
     MPI_Info info;
     MPI_Comm inter;
     MPI_Info_create(&info);
@@ -195,32 +290,107 @@ static void missing(void) {
 
 /* Spawning and disconnecting again and again takes no more memory and descriptors. */
 static void again(int rounds, int children) {
-    int open = 0;
-    long memory = 0;
     for (int i = 0; i < rounds; i++) {
         MPI_Comm inter = spawn("short", children);
         MPI_Barrier(inter);
         MPI_Comm_disconnect(&inter);
-        if (i == rounds / 4) {
-            open = descriptors();
-            memory = resident_kib();
-        }
-    }
-    if (descriptors() > open + 2 || resident_kib() > memory + 4096) {
-        fprintf(stderr, "%d descriptors and %ld KiB have become %d and %ld\n", open, memory, descriptors(),
-                resident_kib());
-        MPI_Abort(MPI_COMM_WORLD, 3);
+        look_for_growth(i, rounds, "a parent");
     }
 }
 
+/* The children end. Whatever waits for them, or looks for a message of theirs, fails. */
 static void lose(const char *how) {
-    int word = 0;
-    MPI_Comm inter = spawn(how, 1);
+    int word = 0, flag = 0, code;
+    MPI_Message message;
+    MPI_Comm inter = spawn(how, 2);
     MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
     MPI_Barrier(inter);
-    CHECK(MPI_Recv(&word, 1, MPI_INT, 0, 9, inter, MPI_STATUS_IGNORE) != MPI_SUCCESS);
-    CHECK(MPI_Send(&word, 1, MPI_INT, 0, 9, inter) != MPI_SUCCESS);
+    do {
+        code = MPI_Iprobe(MPI_ANY_SOURCE, 9, inter, &flag, MPI_STATUS_IGNORE);
+    } while (code == MPI_SUCCESS && !flag);
+    CHECK_CLASS(code, MPI_ERR_PROC_ABORTED);
+    CHECK_CLASS(MPI_Recv(&word, 1, MPI_INT, 0, 9, inter, MPI_STATUS_IGNORE), MPI_ERR_PROC_ABORTED);
+    CHECK_CLASS(MPI_Send(&word, 1, MPI_INT, 0, 9, inter), MPI_ERR_PROC_ABORTED);
+    CHECK_CLASS(MPI_Iprobe(0, 9, inter, &flag, MPI_STATUS_IGNORE), MPI_ERR_PROC_ABORTED);
+    CHECK_CLASS(MPI_Improbe(0, 9, inter, &flag, &message, MPI_STATUS_IGNORE), MPI_ERR_PROC_ABORTED);
+    CHECK_CLASS(MPI_Barrier(inter), MPI_ERR_PROC_ABORTED);
     MPI_Comm_free(&inter);
+}
+
+/* The child ends, and the first parent alone has heard of it when it calls collectives. Those that
+   need nothing of the child hear of it from that parent: of a call with several messages each, and of
+   one for which they come so late that the parent has taken its message back. */
+static void leave_amid(int rank) {
+    int flag = 0, code, word = 0;
+    char *bytes = calloc(1, 8 * LONG);
+    MPI_Comm none, inter = spawn("ends_amid", 1), all = in_order(inter, 0);
+    MPI_Comm_set_errhandler(all, MPI_ERRORS_RETURN);
+    MPI_Barrier(all);
+    if (rank == 0) {
+        do {
+            code = MPI_Iprobe(1, 9, all, &flag, MPI_STATUS_IGNORE);
+        } while (code == MPI_SUCCESS);
+        CHECK_CLASS(code, MPI_ERR_PROC_ABORTED);
+    }
+    code = MPI_Comm_accept("no port", MPI_INFO_NULL, 0, all, &none);
+    CHECK_CLASS(code, MPI_ERR_PROC_ABORTED);
+    if (rank > 0)
+        MPI_Bcast(&word, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    CHECK_CLASS(MPI_Scatter(bytes, LONG, MPI_CHAR, bytes + 7 * LONG, LONG, MPI_CHAR, 0, all), MPI_ERR_PROC_ABORTED);
+    if (rank == 0)
+        MPI_Bcast(&word, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Comm_free(&all);
+    MPI_Comm_free(&inter);
+}
+
+/* The last parent dies and the first one finalises, so that the second alone is connected. */
+static void leave_others(int rank, int size) {
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm inter = spawn("sleeps", 1);
+    MPI_Barrier(inter);
+    if (rank == size - 1)
+        raise(SIGKILL);
+    if (rank == 0)
+        return;
+    sleep(2);
+    MPI_Abort(MPI_COMM_WORLD, 7);
+}
+
+/* The parent that called for the child dies. The others part from it, and then one aborts. */
+static void part_without_root(int rank) {
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm inter = spawn("stays_long", 1);
+    MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
+    MPI_Barrier(inter);
+    if (rank == 0)
+        raise(SIGKILL);
+    MPI_Comm_free(&inter);
+    sleep(1);
+    if (rank == 1)
+        MPI_Abort(MPI_COMM_WORLD, 7);
+    for (;;)
+        pause();
+}
+
+/* A long message is received after its sender has begun to leave. */
+static void leave_early(void) {
+    MPI_Request request;
+    int *words = malloc(LONG * sizeof *words);
+    MPI_Comm inter = spawn("late", 1);
+    for (int i = 0; i < LONG; i++)
+        words[i] = i;
+    MPI_Send(words, 1, MPI_INT, 0, 8, inter);
+    MPI_Isend(words, LONG, MPI_INT, 0, 9, inter, &request);
+    MPI_Request_free(&request);
+}
+
+static void receive_late(MPI_Comm parent) {
+    int *words = malloc(LONG * sizeof *words);
+    CHECK(MPI_Recv(words, 1, MPI_INT, 0, 8, parent, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    usleep(300000);
+    CHECK(MPI_Recv(words, LONG, MPI_INT, 0, 9, parent, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(words[0] == 0 && words[LONG - 1] == LONG - 1);
+    printf("the child has it\n");
 }
 
 int main(int argc, char **argv) {
@@ -239,12 +409,16 @@ int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "merge";
     if (strcmp(what, "merge") == 0)
         merge();
+    else if (strcmp(what, "plain") == 0)
+        plain();
     else if (strcmp(what, "arguments") == 0)
         arguments();
     else if (strcmp(what, "multiple") == 0)
         multiple();
     else if (strcmp(what, "missing") == 0)
         missing();
+    else if (strcmp(what, "placed") == 0)
+        placed(argc > 2 ? argv[2] : NULL, argc > 3 ? argv[3] : NULL);
     else if (strcmp(what, "again") == 0)
         again(atoi(argv[2]), argc > 3 ? atoi(argv[3]) : 2);
     else if (strcmp(what, "killed") == 0)
@@ -259,9 +433,34 @@ int main(int argc, char **argv) {
         for (;;)
             pause();
     }
-    else if (strcmp(what, "first") == 0) {
+    else if (strcmp(what, "first") == 0 || strcmp(what, "parts_and_dies") == 0) {
         inter = spawn("stays", 2);
         MPI_Comm_disconnect(&inter);
+        if (strcmp(what, "first") != 0)
+            raise(SIGKILL);
+    } else if (strcmp(what, "amid") == 0) {
+        leave_amid(rank);
+    } else if (strcmp(what, "apart") == 0) {
+        /* A part of the job finalises without the rest, and fails then. */
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        MPI_Comm_set_errhandler(spawn("outlives", 1), MPI_ERRORS_RETURN);
+        if (rank > 0)
+            raise(SIGKILL);
+        usleep(500000);
+        MPI_Finalize();
+        sleep(1);
+        raise(SIGKILL);
+    } else if (strcmp(what, "leaves_others") == 0) {
+        leave_others(rank, size);
+    } else if (strcmp(what, "parts_without_root") == 0) {
+        part_without_root(rank);
+    } else if (strcmp(what, "kept") == 0) {
+        keep(spawn("is_kept", 1), 0);
+        sleep(1);
+        if (rank > 0)
+            MPI_Abort(MPI_COMM_WORLD, 7);
+    } else if (strcmp(what, "early") == 0) {
+        leave_early();
     } else if (strcmp(what, "forgets") == 0) {
         inter = spawn("forgets", 2);
     } else

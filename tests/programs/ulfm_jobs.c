@@ -191,6 +191,23 @@ static void known_before(MPI_Comm parent) {
     CHECK(MPIX_Comm_failure_ack(child) == MPI_SUCCESS);
 }
 
+/* One question about a child that has died while nobody looked. */
+static void asked_once(MPI_Comm parent) {
+    if (parent != MPI_COMM_NULL)
+        meet_and_die(parent);
+    MPI_Comm child = spawn("once", 1, MPI_COMM_SELF);
+    MPI_Group failed;
+    int count;
+    MPI_Comm_set_errhandler(child, MPI_ERRORS_RETURN);
+    CHECK(MPI_Barrier(child) == MPI_SUCCESS);
+    sleep(1);
+    CHECK(MPIX_Comm_get_failed(child, &failed) == MPI_SUCCESS);
+    MPI_Group_size(failed, &count);
+    CHECK(count == 1);
+    MPI_Group_free(&failed);
+    CHECK(MPIX_Comm_failure_ack(child) == MPI_SUCCESS);
+}
+
 /* A program that has sessions alone loses a child. */
 static int without_world(void) {
     MPI_Session session;
@@ -285,6 +302,8 @@ int main(int argc, char **argv) {
         alone(parent);
     else if (strcmp(argv[1], "polls") == 0)
         polls(parent, getenv("KNOWS_NOTHING") == NULL);
+    else if (strcmp(argv[1], "once") == 0)
+        asked_once(parent);
     else if (strcmp(argv[1], "before") == 0)
         known_before(parent);
     else if (strcmp(argv[1], "over_dead") == 0)

@@ -131,29 +131,130 @@ static void access_of_two(int completes) {
     MPI_Group_free(&living);
 }
 
-/* Operations on the dead one's memory either end well, where it can be reached, or with the class
-   of its death; those on the others end well. */
-static void operations(void) {
-    int *memory, value = 1, got = -1, next = (rank + 1) % victim;
-    MPI_Win win = window(&memory);
-    let_die();
-    hear();
-    int code = MPI_Win_lock_all(0, win);
-    CHECK(code == MPI_SUCCESS || is(code, MPIX_ERR_PROC_FAILED));
-    if (code != MPI_SUCCESS)
-        return;
+/* An operation on the dead one may end well, where its memory can be reached; the flush after it
+   does not. */
+static void ends(int code, MPI_Win win) {
+    if (code == MPI_SUCCESS)
+        code = MPI_Win_flush(victim, win);
+    CHECK(is(code, MPIX_ERR_PROC_FAILED));
+}
+
+/* All kinds of operations on the dead one, within an epoch. */
+static void operate_on_dead(MPI_Win win) {
+    int value = 1, got = -1;
+    ends(MPI_Get(&got, 1, MPI_INT, victim, 0, 1, MPI_INT, win), win);
+    ends(MPI_Put(&got, 1, MPI_INT, victim, 0, 1, MPI_INT, win), win);
+    ends(MPI_Accumulate(&value, 1, MPI_INT, victim, 1, 1, MPI_INT, MPI_SUM, win), win);
+    ends(MPI_Fetch_and_op(&value, &got, MPI_INT, victim, 1, MPI_SUM, win), win);
+}
+
+/* Operations on one that lives end well, and so do the calls that finish them. */
+static void operate_on_living(MPI_Win win) {
+    int value = 7 + rank, got = -1, next = (rank + 1) % victim;
+    CHECK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, next, 0, win) == MPI_SUCCESS);
     CHECK(MPI_Put(&value, 1, MPI_INT, next, 0, 1, MPI_INT, win) == MPI_SUCCESS);
     CHECK(MPI_Win_flush(next, win) == MPI_SUCCESS);
-    code = MPI_Get(&got, 1, MPI_INT, victim, 0, 1, MPI_INT, win);
-    if (code == MPI_SUCCESS)
-        code = MPI_Win_flush(victim, win);
+    CHECK(MPI_Get(&got, 1, MPI_INT, next, 0, 1, MPI_INT, win) == MPI_SUCCESS);
+    CHECK(MPI_Win_flush_all(win) == MPI_SUCCESS && got == value);
+    CHECK(MPI_Win_unlock(next, win) == MPI_SUCCESS);
+    CHECK(MPI_Win_lock_all(0, win) == MPI_SUCCESS);
+    CHECK(MPI_Put(&value, 1, MPI_INT, next, 0, 1, MPI_INT, win) == MPI_SUCCESS);
+    CHECK(MPI_Win_flush_all(win) == MPI_SUCCESS && MPI_Win_unlock_all(win) == MPI_SUCCESS);
+}
+
+static void operate(MPI_Win win) {
+    operate_on_living(win);
+    for (int type = 0; type < 2; type++)
+        CHECK(is(MPI_Win_lock(type ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, victim, 0, win), MPIX_ERR_PROC_FAILED));
+    CHECK(is(MPI_Win_lock(MPI_LOCK_SHARED, victim, MPI_MODE_NOCHECK, win), MPIX_ERR_PROC_FAILED));
+    CHECK(MPI_Win_lock_all(0, win) == MPI_SUCCESS);
+    operate_on_dead(win);
+    int code = MPI_Win_unlock_all(win);
     CHECK(code == MPI_SUCCESS || is(code, MPIX_ERR_PROC_FAILED));
-    code = MPI_Accumulate(&value, 1, MPI_INT, victim, 1, 1, MPI_INT, MPI_SUM, win);
-    if (code == MPI_SUCCESS)
-        code = MPI_Win_flush(victim, win);
-    CHECK(code == MPI_SUCCESS || is(code, MPIX_ERR_PROC_FAILED));
-    code = MPI_Win_unlock_all(win);
-    CHECK(code == MPI_SUCCESS || is(code, MPIX_ERR_PROC_FAILED));
+    operate_on_living(win);
+}
+
+enum { WINDOWS = 3 };
+
+/* In memory that ranks of a node share, and in memory of the program. */
+static void windows(MPI_Win *wins) {
+    static int own[2][16];
+    int *memory;
+    wins[0] = window(&memory);
+    for (int i = 0; i < 2; i++) {
+        MPI_Win_create(own[i], sizeof own[i], sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &wins[i + 1]);
+        MPI_Win_set_errhandler(wins[i + 1], MPI_ERRORS_RETURN);
+    }
+}
+
+/* The dead one's memory was accessed before in one of the windows. */
+static void operations(void) {
+    int value = 1;
+    MPI_Win wins[WINDOWS];
+    windows(wins);
+    CHECK(MPI_Win_fence(0, wins[1]) == MPI_SUCCESS);
+    CHECK(MPI_Put(&value, 1, MPI_INT, victim, 2 + rank, 1, MPI_INT, wins[1]) == MPI_SUCCESS);
+    CHECK(MPI_Win_fence(MPI_MODE_NOSUCCEED, wins[1]) == MPI_SUCCESS);
+    let_die();
+    hear();
+    for (int i = 0; i < WINDOWS; i++)
+        operate(wins[i]);
+}
+
+enum { LOCK, LOCK_UNCHECKED, LOCK_ALL, LOCK_ALL_UNCHECKED };
+
+/* The dead one dies in an epoch of the others, who have accessed it. */
+static void dies_in_epoch(int way) {
+    int value = 1, unchecked = way == LOCK_UNCHECKED || way == LOCK_ALL_UNCHECKED ? MPI_MODE_NOCHECK : 0;
+    int of_one = way == LOCK || way == LOCK_UNCHECKED;
+    MPI_Win wins[WINDOWS];
+    windows(wins);
+    for (int i = 0; i < WINDOWS && rank != victim; i++) {
+        int code = of_one ? MPI_Win_lock(MPI_LOCK_SHARED, victim, unchecked, wins[i])
+                          : MPI_Win_lock_all(unchecked, wins[i]);
+        CHECK(code == MPI_SUCCESS);
+        CHECK(MPI_Put(&value, 1, MPI_INT, victim, rank, 1, MPI_INT, wins[i]) == MPI_SUCCESS);
+        CHECK(MPI_Win_flush(victim, wins[i]) == MPI_SUCCESS && MPI_Win_flush_all(wins[i]) == MPI_SUCCESS);
+    }
+    let_die();
+    hear();
+    for (int i = 0; i < WINDOWS; i++) {
+        operate_on_dead(wins[i]);
+        CHECK(is(MPI_Win_flush(victim, wins[i]), MPIX_ERR_PROC_FAILED));
+        CHECK(is(MPI_Win_flush_all(wins[i]), MPIX_ERR_PROC_FAILED));
+        int code = of_one ? MPI_Win_unlock(victim, wins[i]) : MPI_Win_unlock_all(wins[i]);
+        CHECK(is(code, MPIX_ERR_PROC_FAILED));
+        /* The epoch has ended with that. */
+        operate(wins[i]);
+    }
+}
+
+/* The dead one has exposed its memory, and dies before the others complete their access. */
+static void dies_exposed(void) {
+    int value = 1, ends[1] = {victim};
+    MPI_Win wins[WINDOWS];
+    MPI_Group world, dead, living;
+    windows(wins);
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_incl(world, 1, ends, &dead);
+    MPI_Group_excl(world, 1, ends, &living);
+    for (int i = 0; i < WINDOWS; i++) {
+        if (rank == victim)
+            CHECK(MPI_Win_post(living, 0, wins[i]) == MPI_SUCCESS);
+        else {
+            CHECK(MPI_Win_start(dead, 0, wins[i]) == MPI_SUCCESS);
+            CHECK(MPI_Put(&value, 1, MPI_INT, victim, rank, 1, MPI_INT, wins[i]) == MPI_SUCCESS);
+        }
+    }
+    let_die();
+    hear();
+    for (int i = 0; i < WINDOWS; i++) {
+        CHECK(is(MPI_Win_complete(wins[i]), MPIX_ERR_PROC_FAILED));
+        operate(wins[i]);
+    }
+    MPI_Group_free(&world);
+    MPI_Group_free(&dead);
+    MPI_Group_free(&living);
 }
 
 /* Collective calls on a file end with the class; those of one process go on. */
@@ -190,6 +291,16 @@ int main(int argc, char **argv) {
         access_of_two(0);
     else if (!strcmp(way, "operations"))
         operations();
+    else if (!strcmp(way, "lock"))
+        dies_in_epoch(LOCK);
+    else if (!strcmp(way, "lock_unchecked"))
+        dies_in_epoch(LOCK_UNCHECKED);
+    else if (!strcmp(way, "lock_all"))
+        dies_in_epoch(LOCK_ALL);
+    else if (!strcmp(way, "lock_all_unchecked"))
+        dies_in_epoch(LOCK_ALL_UNCHECKED);
+    else if (!strcmp(way, "exposed"))
+        dies_exposed();
     else if (!strcmp(way, "file"))
         file(argv[2]);
     else

@@ -268,11 +268,13 @@ static void of_freeing(void) {
     MPI_Win_free_keyval(&keyval);
 }
 
-/* The request of an operation may be freed: the operation is done all the same. */
+/* The request of an operation may be freed: the operation is done all the same. It cannot be
+   cancelled, whether it is complete or not. */
 static void of_requests(MPI_Win win) {
     static int numbers[16];
-    int target = (rank + 1) % size;
+    int target = (rank + 1) % size, cancelled = 1;
     MPI_Request request;
+    MPI_Status status;
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win);
     for (int i = 0; i < 16; i++) {
@@ -286,9 +288,20 @@ static void of_requests(MPI_Win win) {
         CHECK(MPI_Rget(numbers + i, 1, MPI_INT, target, i, 1, MPI_INT, win, &request) == MPI_SUCCESS);
         CHECK(MPI_Request_free(&request) == MPI_SUCCESS && request == MPI_REQUEST_NULL);
     }
-    MPI_Win_unlock(target, win);
+    MPI_Win_flush(target, win);
     for (int i = 0; i < 16; i++)
         CHECK(numbers[i] == 100 * rank + i);
+    numbers[0] = -1;
+    CHECK(MPI_Rget(numbers, 1, MPI_INT, target, 3, 1, MPI_INT, win, &request) == MPI_SUCCESS);
+    CHECK_CLASS(MPI_Cancel(&request), MPI_ERR_REQUEST);
+    CHECK(MPI_Wait(&request, &status) == MPI_SUCCESS && request == MPI_REQUEST_NULL);
+    CHECK(MPI_Test_cancelled(&status, &cancelled) == MPI_SUCCESS && !cancelled && numbers[0] == 100 * rank + 3);
+    numbers[0] = rank;
+    CHECK(MPI_Raccumulate(numbers, 1, MPI_INT, target, 0, 1, MPI_INT, MPI_SUM, win, &request) == MPI_SUCCESS);
+    MPI_Win_flush(target, win);
+    CHECK_CLASS(MPI_Cancel(&request), MPI_ERR_REQUEST);
+    CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    MPI_Win_unlock(target, win);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 

@@ -1,6 +1,7 @@
 //! The place where the ranks of a program run, and their library: behind one launcher, so that a
 //! script says only the number of ranks.
 
+use crate::cable::NAMED;
 use crate::sources::Tools;
 use crate::{staged, top};
 use std::fs;
@@ -41,6 +42,18 @@ impl World {
     pub fn nodes() -> World {
         let half = "h=$(((n + 1) / 2))\nexec mpiexec -hosts node0:$h,node1:$h -n \"$n\" \"$@\"";
         World::with_launcher("nodes", half)
+    }
+
+    /// The staged installation on this machine under two other names, which count as nodes: half of
+    /// the ranks on each, with libfabric between them.
+    pub fn hosts() -> World {
+        let mpiexec = staged("bin/mpiexec");
+        let script = format!(
+            "h=$(((n + 1) / 2))\nlauncher=$(cat <<'END'\n{NAMED}\nEND\n)\n\
+             exec {} --launcher \"$launcher\" -host a:$h,b:$h -n \"$n\" \"$@\"",
+            mpiexec.display()
+        );
+        World::with_launcher("hosts", &script)
     }
 
     /// A world of the standard ABI whose launcher is this shell script; it finds the number of

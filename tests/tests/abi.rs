@@ -78,6 +78,12 @@ fn hydra_starts_our_programs() {
     }
 }
 
+/// MPICH's library orders them by the command `spawn` of PMI-1.
+#[test]
+fn our_mpiexec_spawns_for_programs_on_mpich() {
+    worked(MPICH.settings(job(2, program("spawns"))).arg("plain").run(), "spawns", 2, MPICH.says);
+}
+
 #[test]
 fn our_mpiexec_starts_programs_on_mpich() {
     let program = program("collectives");

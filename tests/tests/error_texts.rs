@@ -2,7 +2,7 @@
 //! the text as for those that are ended; one text for many ranks; the place of a crash; and what a
 //! process logs.
 
-use verbena_tests::{Ended, build_dir, job, program};
+use verbena_tests::{Ended, build_dir, compile, job, program, staged};
 
 fn errors(ranks: u32, mode: &str) -> Ended {
     job(ranks, program("error_texts")).arg(mode).run()
@@ -38,13 +38,57 @@ fn the_text_of_a_code_is_that_of_the_last_error() {
 }
 
 #[test]
+fn texts_have_names_for_handles_and_strings_and_say_what_to_do() {
+    let ended = errors(1, "names").ok();
+    for (what, parts) in [
+        ("lookup", ["MPI_Lookup_name(service_name=\"no such\", info=MPI_INFO_NULL", "MPI_ERR_NAME: "]),
+        ("open", ["filename=\"/no/such\"", "info=MPI_INFO_NULL"]),
+        ("type", ["datatype=MPI_DATATYPE_NULL", "; likely cause: the null handle was passed"]),
+        ("comm", ["comm=MPI_COMM_NULL", "; on: handle MPI_COMM_NULL"]),
+        ("spawn", ["MPI_ERR_SPAWN: MPI_Comm_spawn(", "failed: processes could not be spawned"]),
+    ] {
+        let text = line(&ended, &format!("{what} (class 1, 1 letters): "));
+        for part in parts.iter().chain(&["; on: ", "; likely cause: ", "; what to do: "]) {
+            assert!(text.contains(part), "no {part:?} in {text}");
+        }
+    }
+}
+
+#[test]
 fn a_fatal_error_names_the_call_with_its_arguments() {
     let ended = errors(1, "rank");
     assert!(ended.code != 0 && !ended.hung, "{ended:?}");
     let ended = ended.complains("verbena: process 0 of 1: MPI_Send(buf=0x");
     let ended = ended.complains("count=4, datatype=MPI_INT, dest=77, tag=5, comm=mine) failed: ");
+    let ended = ended.complains("  in the program: at main (error_texts.c:");
     let ended = ended.complains("mpiexec: Rank 0 failed in MPI_Send with code ");
     assert!(!ended.stderr.contains("called MPI_Abort"), "{ended:?}");
+}
+
+/// The place is told though it is hard to find, and if it is not, the error is.
+#[test]
+fn an_error_is_told_from_wherever_it_was_called() {
+    let fails = |way: &str, argument: &str| {
+        let ended = job(1, program("error_places")).arg(way).arg(argument).run();
+        assert!(ended.code != 0 && !ended.hung, "{way}: {ended:?}");
+        ended.complains("failed: ")
+    };
+    let (source, library) = (build_dir().join("one_function.c"), build_dir().join("one_function.so"));
+    std::fs::write(&source, "int one(void) { return 1; }\n").expect("writable");
+    compile(&staged("bin/mpicc"), &source, &library, &["-shared", "-fPIC"]);
+    let library = library.display().to_string();
+    let in_program = "  in the program: at fails (error_places.c:";
+    for (way, place) in [
+        ("name", "called from mpi_step (error_places.c:"),
+        ("callback", "called from copies (error_places.c:"),
+        ("files", "called from with_files (error_places.c:"),
+    ] {
+        let ended = fails(way, &library).complains(in_program).complains(place);
+        assert!(ended.stderr.contains("what to do: "), "{ended:?}");
+    }
+    fails("pointer", "").complains("at call_behind, called from main (error_places.c:");
+    let ended = fails("spoilt", "").complains("what to do: ");
+    assert!(ended.code < 128, "{ended:?}");
 }
 
 /// All ranks fail alike at the same moment: one text, and who else failed so.
@@ -67,6 +111,12 @@ fn a_crash_is_told_with_its_place() {
         let ended = ended.complains(&format!("Rank 1 was killed by signal {} ({name})", code - 128));
         let ended = ended.complains("crash (crashes.c:");
         ended.complains("called from main (crashes.c:");
+    }
+    for pointer in ["null", "wild", "data"] {
+        let ended = crashes(pointer);
+        assert_eq!((ended.code, ended.hung), (139, false), "{pointer}: {ended:?}");
+        let ended = ended.complains("at crash (crashes.c:").complains("called from main (crashes.c:");
+        ended.complains("likely cause: an error in the program: a wrong address");
     }
     crashes("division").complains("likely cause: an error in the program: an integer was divided by zero");
     let ended = crashes("buffer");

@@ -30,6 +30,21 @@ fn a_wrong_argument_of_one_rank_keeps_nobody_waiting() {
 }
 
 #[test]
+fn accesses_under_way_keep_their_hints_and_wait_for_no_rank_to_begin() {
+    passes("file_pending", &[1, 2, 4]);
+}
+
+#[test]
+fn rounds_between_bytes_that_lie_far_apart_are_left_out() {
+    passes("file_sparse", &[1, 2, 3]);
+}
+
+#[test]
+fn an_appended_file_has_its_pointers_at_the_end_on_each_rank() {
+    passes("file_append", &[1, 2, 4]);
+}
+
+#[test]
 fn pipes_keep_the_order_of_ranks_and_of_calls_and_hold_up_no_other_file() {
     passes("file_streams", &[1, 2, 4]);
 }

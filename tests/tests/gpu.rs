@@ -54,3 +54,11 @@ fn without_a_look_the_crash_is_told() {
     assert_eq!(ended.code, 139, "{ended:?}");
     ended.complains("or in the memory of a GPU").complains("VERBENA_CHECK_BUFFERS=always");
 }
+
+#[test]
+fn programs_that_ask_for_gpus_get_a_no() {
+    for ranks in [1, 2] {
+        let ended = job(ranks, program("gpu_ext")).run().ok();
+        assert!(ended.stdout.contains(&format!("gpu_ext: ok with {ranks} ranks")), "{ended:?}");
+    }
+}

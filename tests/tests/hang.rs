@@ -1,18 +1,25 @@
 //! Programs that hang, and what `mpiexec` says of them: who waits for whom, and why. A job that is
 //! only slow is told nothing.
 
+#[path = "hang/languages.rs"]
+mod languages;
+#[path = "hang/objects.rs"]
+mod objects;
+#[path = "hang/outside.rs"]
+mod outside;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 use verbena_testing::{Lack, skip};
-use verbena_tests::{Ended, Job, build_dir, compile, shell, staged, top, venv};
+use verbena_tests::{Ended, Job, build_dir, compile, staged, top};
 
 /// The time without progress after which the jobs here are told of, in seconds.
 const HANG_SECONDS: &str = "1";
 /// The time limit of a job that hangs.
-const TIMEOUT: [&str; 2] = ["--timeout", "5"];
+const TIMEOUT: [&str; 2] = ["--timeout", "3"];
 
 fn source(file: &str) -> PathBuf {
     top().join("tests/programs/hang").join(file)
@@ -265,22 +272,28 @@ fn a_target_that_never_posts() {
 }
 
 #[test]
-fn a_rank_that_computes() {
-    // At the time limit: a job that may only be slow is not told of before.
+fn short_sends_that_wait_for_room() {
     hangs(
         2,
-        "computes",
+        "full_room",
         &[
-            "rank 1 does not wait in MPI: it computes (",
-            "% of a processor), at main (computes.c:",
-            "the others wait for rank 1, which calls no MPI function",
+            "rank 0 waits in MPI_Send for room at rank 1",
+            "likely cause: rank 1 has its room for messages of rank 0 that no receive asked for full \
+             (VERBENA_UNEXPECTED_BYTES_MAX, 4 MiB)",
         ],
     );
 }
 
 #[test]
-fn a_rank_that_sleeps() {
-    hangs(2, "sleeps", &["rank 1 does not wait in MPI: it sleeps in a system call"]);
+fn a_rank_missing_in_the_collective_that_makes_the_board() {
+    hangs(
+        2,
+        "missing_in_fourth",
+        &[
+            "rank 1 waits in MPI_Barrier (collective 4 on MPI_COMM_WORLD) for rank 0",
+            "likely cause: rank 0 is not in MPI_Barrier (collective 4 on MPI_COMM_WORLD), in which",
+        ],
+    );
 }
 
 #[test]
@@ -373,30 +386,6 @@ fn ranks_on_two_hosts() {
     let options = ["--launcher", "fork", "-host", "a,b"];
     says(&run(2, &options, &program("two_sends")), &["ranks 0, 1 send to each other first"]);
     says(&run(2, &options, &program("stopped")), &["kill -CONT ", " on b"]);
-}
-
-#[test]
-fn a_program_in_fortran() {
-    let folder = place("fortran");
-    std::fs::create_dir_all(&folder).expect("writable");
-    let out = folder.join("program");
-    let mut command = Command::new(staged("bin/mpifort"));
-    shell(command.args(["-g", "-J"]).arg(&folder).arg("-o").arg(&out).arg(source("two_sends.f90")));
-    says(
-        &run(2, &[], &out),
-        &[
-            "rank 0 waits in MPI_Send for rank 1 to receive 1600000 bytes with tag 5",
-            "two_sends.f90:11)",
-            "ranks 0, 1 send to each other first",
-        ],
-    );
-}
-
-#[test]
-fn a_program_in_python() {
-    let job = Job::under(&staged("bin/mpiexec"), 2).args(TIMEOUT).arg(venv("bin/python"));
-    let job = job.arg(source("wrong_tag.py")).env("VERBENA_HANG_SECONDS", HANG_SECONDS);
-    says(&job.run(), &["rank 0 waits for tag 7 from rank 1, which sent tag 8", "wrong_tag.py:"]);
 }
 
 /// `verbena top` tells of a job while it runs, and of one that is not there that it is not.

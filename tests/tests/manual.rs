@@ -112,18 +112,34 @@ fn bash_completes_options_and_commands() {
     for (command, words, expected) in [
         ("mpiexec", "mpiexec --host", "--hostfile"),
         ("mpirun", "mpirun --host", "--hostfile"),
+        ("mpiexec", "mpiexec -genv", "-genvall"),
+        ("mpiexec", "mpiexec --bind-to nu", "numa"),
+        ("mpiexec", "mpiexec -bind-to nu", "numa"),
         ("verbena", "verbena doc", "doctor"),
     ] {
         let file = staged("share/bash-completion/completions").join(command);
-        let last = words.rsplit(' ').next().expect("a word");
+        let all: Vec<&str> = words.split(' ').collect();
+        let [.., before, last] = all[..] else { panic!("two words") };
+        let place = all.len() - 1;
         let script = format!(
-            "source '{}'; COMP_WORDS=({words}); COMP_CWORD=1; _{command} {command} {last} {command}; \
+            "source '{}'; COMP_WORDS=({words}); COMP_CWORD={place}; _{command} {command} {last} {before}; \
              printf '%s\\n' \"${{COMPREPLY[@]}}\"",
             file.display()
         );
         let said = shell(Command::new("bash").args(["-c", &script])).stdout;
         assert!(said.lines().any(|line| line == expected), "{words}: {said}");
     }
+}
+
+/// One call completes the command under both of its names.
+#[test]
+fn the_completions_that_mpiexec_prints_are_those_of_mpirun_too() {
+    let script = format!(
+        "eval \"$('{}' --completions bash)\"; complete -p mpiexec mpirun",
+        staged("bin/mpiexec").display()
+    );
+    let said = shell(Command::new("bash").args(["-c", &script])).stdout;
+    assert_eq!(said.lines().count(), 2, "{said}");
 }
 
 #[test]

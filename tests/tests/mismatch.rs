@@ -82,6 +82,8 @@ fn mismatches(ranks: u32, warm: u32, channels: Option<&str>) {
         }
         assert!(ended.stderr.contains("MPI_COMM_WORLD (rank "), "{way}, {warm} before: {ended:?}");
         assert!(ended.stderr.contains("collective"), "{way}, {warm} before: {ended:?}");
+        assert!(ended.stderr.contains("  in the program: at "), "{way}, {warm} before: {ended:?}");
+        assert!(ended.stderr.contains("(mismatch.c:"), "{way}, {warm} before: {ended:?}");
         assert!(!ended.stderr.contains("MPI_Probe"), "{way}, {warm} before: {ended:?}");
     }
 }
@@ -138,6 +140,19 @@ fn ranks_that_give_other_lengths_get_errors_and_do_not_wait() {
         }
         // Operations of the program go through slots by posts alone.
         check(ranks, ["allreduce", "last", "0", "0"]);
+    }
+}
+
+/// A rank whose arguments are wrong takes no part: the others get an error, and whatever succeeds
+/// later is right.
+#[test]
+fn a_collective_that_a_rank_skipped_is_an_error_of_those_that_need_it() {
+    let program = program("skipped");
+    for ranks in [2, 3, 4] {
+        for way in ["goes", "stays"] {
+            let ended = job(ranks, &program).arg(way).run().ok();
+            assert!(ended.stdout.contains(&format!("skipped: ok with {ranks} ranks")), "{way}: {ended:?}");
+        }
     }
 }
 

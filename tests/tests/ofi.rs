@@ -144,7 +144,8 @@ fn a_window_over_cut_connections_goes_on_or_ends_in_words() {
         return skip(Lack::Rights, "the kernel cuts no connections (ss --kill)");
     }
     let said = String::from_utf8_lossy(&ended.stderr);
-    assert!(!said.contains("window_mixed.c:"), "what was flushed is wrong: {said}");
+    // A false CHECK says so.
+    assert!(!said.contains(": failed: "), "what was flushed is wrong: {said}");
     if ended.status.success() {
         return assert!(rest.contains("window_mixed: ok with 4 ranks"), "{rest} {said}");
     }
@@ -162,14 +163,14 @@ fn puts_and_gets_of_windows_are_libfabric_s_own() {
         return;
     }
     let run = |channels: &str, device: &str, way: &str| {
-        let job = job(2, program("window_device")).arg(way);
+        let job = job(2, program("window_device")).args([way, "100000"]);
         let job = job.env("VERBENA_CHANNELS", channels).env("VERBENA_WINDOW_DEVICE", device);
         let ended = job.env("VERBENA_WINDOW_HEAP", "0").env("VERBENA_CMA", "0").run().ok();
         assert!(ended.stdout.contains("window_device: ok with 2 ranks"), "{ended:?}");
         ended.stdout
     };
     let said = run(ALONE, "1", "device");
-    assert!(count_of(&said, "puts_by_device") > 200_000 && count_of(&said, "gets_by_device") > 40, "{said}");
+    assert!(count_of(&said, "puts_by_device") > 102_000 && count_of(&said, "gets_by_device") > 40, "{said}");
     assert!(count_of(&said, "passive_ms") < 2500, "{said}");
     run(ALONE, "0", "messages");
     // Another channel might go on where libfabric has failed.

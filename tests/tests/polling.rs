@@ -103,7 +103,7 @@ fn update_rate_and_history_decide_how_soon_the_dynamic_scheme_turns() {
     for how in ["any", "named"] {
         let dynamic = |name, value| counts(&[("POLLING", "dynamic"), (name, value)], how);
         let turns = dynamic("POLLING_RATIO", "100");
-        assert!(turns.ratio() > 15.0 && turns.calculations > 0, "{how}: {turns:?}");
+        assert!(turns.ratio() > 8.0 && turns.calculations > 0, "{how}: {turns:?}");
         let bound = dynamic("POLLING_RATIO", "5");
         assert!((2.0..5.3).contains(&bound.ratio()), "{how}: {bound:?}");
         let long = dynamic("POLLING_HISTORY", "1000");

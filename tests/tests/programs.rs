@@ -99,6 +99,15 @@ fn many_buffered_sends() {
 }
 
 #[test]
+fn a_buffer_that_is_full_or_detached_meanwhile() {
+    let program = program("buffered_threads");
+    for cma in ["1", "0"] {
+        let ended = job(2, &program).env("VERBENA_CMA", cma).run().ok();
+        assert!(ended.stdout.contains("buffered_threads: ok with 2 ranks"), "{ended:?}");
+    }
+}
+
+#[test]
 fn wrong_arguments() {
     passes("abuse", &[2, 3]);
 }

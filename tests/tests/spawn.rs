@@ -106,6 +106,12 @@ fn a_command_that_does_not_exist_is_an_error_and_spawning_goes_on() {
 }
 
 #[test]
+fn an_argument_that_is_wrong_at_the_root_fails_all_ranks() {
+    passes(run(job(2, program("spawn_errors"))), "spawn_errors", 2);
+    passes(run(connects(2, &["wrong"])), "connects", 2);
+}
+
+#[test]
 fn the_launcher_and_the_key_of_a_spawn_give_the_initial_error_handler() {
     for name in ["mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"] {
         let job = Job::under(&staged("bin/mpiexec"), 2).args(["-initial-errhandler", name]);
@@ -116,9 +122,97 @@ fn the_launcher_and_the_key_of_a_spawn_give_the_initial_error_handler() {
 }
 
 #[test]
+fn the_launcher_and_the_keys_of_spawns_and_sessions_ask_for_kinds_of_memory() {
+    let asked = ["-memory-alloc-kinds", "cuda,mpi:alloc_mem"];
+    let asked = Job::under(&staged("bin/mpiexec"), 2).args(asked).arg(program("memory_kinds"));
+    passes(run(asked.arg("mpi,system,mpi:alloc_mem")), "memory_kinds", 2);
+    let job = job(1, program("memory_kinds")).args(["mpi,system", "mpi:win_allocate_shared:alloc_mem"]);
+    passes(run(job), "memory_kinds", 1);
+}
+
+/// The spawned processes' lines have labels too.
+#[test]
+fn labels_reach_the_spawned() {
+    let job = Job::under(&staged("bin/mpiexec"), 1).arg("-l").arg(program("spawns")).arg("first");
+    let ended = run(job).ok();
+    assert!(ended.stdout.contains("[0] the child is done\n"), "{ended:?}");
+}
+
+/// A job and the one that it spawns write to files of their own.
+#[test]
+fn the_output_of_the_spawned_goes_to_files_of_their_own() {
+    let folder = scratch("spawned-output");
+    let place = |name: &str| folder.join(name).display().to_string();
+    let says = |name: &str, [text, other]: [&str; 2]| {
+        let found = std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+        assert!(found.contains(text) && !found.contains(other), "{name}: {found}");
+    };
+    for (options, of_parent, of_child) in [
+        (["-outfile-pattern", &place("a/%r")], "a/0", "a/0.job1"),
+        (["-outfile-pattern", &place("b/%g.%r")], "b/0.0", "b/1.0"),
+        (["--output-filename", &place("c:nocopy")], "c/1/rank.0/stdout", "c/2/rank.0/stdout"),
+    ] {
+        let job = Job::under(&staged("bin/mpiexec"), 1).args(options).arg(program("spawns")).arg("first");
+        assert_eq!(run(job).ok().stdout, "", "{options:?}");
+        let [parents, childs] = ["spawns: ok", "the child is done"];
+        says(of_parent, [parents, childs]);
+        says(of_child, [childs, parents]);
+    }
+    let job = Job::under(&staged("bin/mpiexec"), 1).args(["-outfile-pattern", "/dev/null"]);
+    assert_eq!(run(job.arg(program("spawns")).arg("first")).ok().stdout, "");
+}
+
+/// The processors that a job, and the two that it spawns one after the other, may run on.
+fn places(options: &[&str], info: &[&str]) -> Vec<String> {
+    let job = Job::under(&staged("bin/mpiexec"), 1).args(options).arg(program("spawns"));
+    let ended = passes(run(job.arg("placed").args(info)), "spawns", 1);
+    let places = ended.stdout.lines().filter_map(|line| line.split_once(" may run on "));
+    places.map(|(_, list)| list.to_owned()).collect()
+}
+
+#[test]
+fn the_spawned_are_bound_behind_those_that_spawned_them() {
+    let everywhere = places(&[], &[]);
+    assert_eq!(everywhere, vec![everywhere[0].clone(); 3], "nobody is bound unless asked for");
+    let cores = std::thread::available_parallelism().map_or(1, |number| number.get());
+    let bound = places(&["--bind-to", "hwthread"], &[]);
+    let different: std::collections::HashSet<&String> = bound.iter().collect();
+    assert_eq!((bound.len(), different.len()), (3, cores.min(3)), "{bound:?}");
+    // By the launcher's option the parent is bound, by the keys the children are.
+    for key in ["bind_to", "map_by"] {
+        let bound = places(&[], &[key, "hwthread"]);
+        let is_one = |list: &String| list.parse::<u32>().is_ok();
+        assert_eq!(bound[0], everywhere[0], "{key}");
+        assert!(bound[1..].iter().all(is_one), "{key}: {bound:?}");
+        assert_eq!(bound[1] != bound[2], cores > 1, "the second behind the first, {key}: {bound:?}");
+    }
+    let unbound = places(&["--bind-to", "hwthread"], &["bind_to", "none"]);
+    assert_eq!(unbound[1..], everywhere[1..], "the key goes before the option");
+}
+
+/// The number of rounds that the variable asks for, or those that `make test` has time for.
+fn rounds(variable: &str, short: u32) -> String {
+    std::env::var(variable).unwrap_or(short.to_string())
+}
+
+/// A job under our launcher that may take an hour.
+fn long(ranks: u32, program_name: &str, arguments: &[&str]) -> Job {
+    Job::limited(&staged("bin/mpiexec"), ranks, 3600).arg(program(program_name)).args(arguments)
+}
+
+/// Shows what was held, at three times.
+#[track_caller]
+fn did_not_grow(ended: Ended, name: &str, ranks: u32) {
+    let ended = passes(ended, name, ranks);
+    eprint!("{}", ended.stderr);
+    assert!(ended.stderr.contains("'s launcher after "), "{ended:?}");
+}
+
+#[test]
 fn spawning_in_a_loop_takes_no_more_memory_or_descriptors() {
-    passes(run(spawns(1, &["again", "40"])), "spawns", 1);
-    passes(run(spawns(2, &["again", "10", "4"])), "spawns", 2);
+    let rounds = rounds("VERBENA_SPAWNS", 40);
+    did_not_grow(run(long(1, "spawns", &["again", &rounds, "4"])), "spawns", 1);
+    did_not_grow(run(long(2, "spawns", &["again", "20", "2"])), "spawns", 2);
 }
 
 #[test]
@@ -131,10 +225,52 @@ fn a_job_ends_when_its_spawned_processes_have() {
 #[test]
 fn who_waits_for_a_spawned_process_learns_of_its_death() {
     for (way, code) in [("killed", 137), ("aborted", 7)] {
-        let ended = run(spawns(1, &[way]));
-        assert!(!ended.hung && ended.stdout.contains("spawns: ok with 1 ranks"), "{ended:?}");
-        assert_eq!(ended.code, code, "the job failed: {ended:?}");
+        for ranks in [1, 2] {
+            let ended = run(spawns(ranks, &[way]));
+            let says = format!("spawns: ok with {ranks} ranks");
+            assert!(!ended.hung && ended.stdout.contains(&says), "{ended:?}");
+            assert_eq!(ended.code, code, "the job failed: {ended:?}");
+        }
     }
+}
+
+#[test]
+fn who_needs_nothing_of_a_spawned_process_hears_of_its_death_from_others() {
+    let ended = run(spawns(4, &["amid"]));
+    assert!(!ended.hung && ended.stdout.contains("spawns: ok with 4 ranks"), "{ended:?}");
+}
+
+/// MPI-5.0, 11.10.4: jobs that are disconnected are independent.
+#[test]
+fn the_spawned_outlive_a_program_that_fails_once_they_have_parted() {
+    let ended = run(spawns(1, &["parts_and_dies"]));
+    assert!(ended.code == 137 && ended.stdout.contains("the child is done"), "{ended:?}");
+    // So do those of a program a part of which has finalised without the rest.
+    let job = Job::under(&staged("bin/mpiexec"), 2).args(["--with-ft", "mpi"]).arg(program("spawns"));
+    let ended = run(job.arg("apart"));
+    assert!(ended.stdout.contains("the child is done"), "{ended:?}");
+    // The rank that called for them need not live until then.
+    let job = Job::under(&staged("bin/mpiexec"), 3).args(["--with-ft", "mpi"]).arg(program("spawns"));
+    let ended = run(job.arg("parts_without_root"));
+    assert!(ended.stdout.contains("the child is done"), "{ended:?}");
+}
+
+/// The spawned are connected with a job until none of its ranks is with them.
+#[test]
+fn the_spawned_end_with_an_abort_of_any_rank_that_is_connected() {
+    for (way, ranks) in [("leaves_others", 4), ("leaves_others", 3), ("kept", 2)] {
+        let job = Job::limited(&staged("bin/mpiexec"), ranks, 30).args(["--with-ft", "mpi"]);
+        let ended = run(job.arg(program("spawns")).arg(way));
+        assert!(!ended.hung && ended.took.as_secs() < 20, "{way} {ranks}: {ended:?}");
+        assert!(ended.stderr.contains("MPI_Abort was called"), "{way} {ranks}: {ended:?}");
+    }
+}
+
+#[test]
+fn a_message_to_a_spawned_process_is_received_while_its_sender_leaves() {
+    let ended = passes(run(spawns(1, &["early"])), "spawns", 1);
+    assert!(ended.stdout.contains("the child has it"), "{ended:?}");
+    assert!(!ended.stderr.contains("warning"), "{ended:?}");
 }
 
 /// Messages of short and long kinds go over each channel that reaches processes of the node. Both
@@ -278,14 +414,13 @@ fn a_process_without_a_launcher_connects_to_a_job() {
 }
 
 #[test]
-fn connecting_in_a_loop_takes_no_more_descriptors() {
+fn connecting_in_a_loop_takes_no_more_memory_or_descriptors() {
     let (_file, port) = port_file("connecting_in_a_loop");
-    let (server, client) = together(
-        || run(connects(2, &["accept", &port, "200"])),
-        || run(connects(2, &["connect", &port, "200"])),
-    );
-    passes(server, "connects", 2);
-    passes(client, "connects", 2);
+    let rounds = rounds("VERBENA_CONNECTS", 200);
+    let side = |way: &str| run(long(2, "connects", &[way, &port, &rounds]));
+    let (server, client) = together(|| side("accept"), || side("connect"));
+    did_not_grow(server, "connects", 2);
+    did_not_grow(client, "connects", 2);
 }
 
 #[test]
@@ -308,6 +443,24 @@ fn a_published_name_leads_another_job_to_the_port() {
     passes(server, "connects", 2);
     passes(client, "connects", 2);
     assert_eq!(std::fs::read_dir(&names).expect("the directory").count(), 0, "nothing is left");
+}
+
+#[test]
+fn a_name_goes_with_the_process_that_published_it() {
+    let job = Job::under(&staged("bin/mpiexec"), 3).args(["--with-ft", "mpi"]).arg(program("connects"));
+    let job = job.args(["orphaned", "a service"]).env("VERBENA_NAMES", scratch("orphaned_names"));
+    passes(run(job), "connects", 3);
+}
+
+#[test]
+fn a_published_port_comes_back_as_it_was() {
+    let names = scratch("odd_ports");
+    for pmi in ["auto", "1"] {
+        let job = connects(1, &["odd_ports", "a service"]).env("VERBENA_PMI", pmi);
+        passes(run(job.env("VERBENA_NAMES", &names)), "connects", 1);
+        // The library takes back what the program does not.
+        assert_eq!(std::fs::read_dir(&names).expect("the directory").count(), 0, "nothing is left");
+    }
 }
 
 #[test]

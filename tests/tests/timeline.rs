@@ -276,3 +276,45 @@ fn the_summary_adds_up_calls_by_function_communicator_and_size() {
     assert!(page.contains("MPI_Allreduce") && page.contains("pairs (2)"), "{page}");
     remove(&files);
 }
+
+/// Sleeps on rank 1 before it ends MPI: rank 0 waits in `MPI_Finalize`.
+#[test]
+fn the_time_in_init_and_finalize_is_time_in_mpi() {
+    for (name, clock) in [("ends", "monotonic"), ("ends-counter", "counter")] {
+        let name = build_dir().join(format!("{name}.{}", std::process::id()));
+        let job = job(2, program("timeline_ends")).env("VERBENA_TRACE", &name);
+        job.env("VERBENA_TRACE_CLOCK", clock).run().ok();
+        let files: Vec<String> = (0..2).map(|rank| format!("{}.{rank}.json", name.display())).collect();
+        let summary: Value =
+            serde_json::from_str(&verbena_trace(&["--summary", "--json"], &files)).expect("JSON");
+        let first = &summary["ranks"][0];
+        let (run, mpi) = (first["run_ns"].as_f64().expect("ns"), first["mpi_ns"].as_f64().expect("ns"));
+        assert!(mpi > 0.9e9 && mpi <= run * 1.001, "rank 0 waits for a second: {summary}");
+        for call in ["MPI_Init_thread", "MPI_Finalize"] {
+            let calls = summary["calls"].as_array().expect("calls");
+            let rows: Vec<&Value> = calls.iter().filter(|row| row["call"] == call).collect();
+            let [row] = rows[..] else { panic!("one row of {call}: {summary}") };
+            assert_eq!((&row["calls"], &row["ranks"]), (&2.into(), &2.into()), "{summary}");
+        }
+        let out = format!("{}.pftrace", files[0]);
+        verbena_trace(&["--perfetto", &out], &files);
+        let (_, events) = perfetto(&out);
+        assert_eq!(events.iter().filter(|event| event.name == "MPI_Finalize").count(), 2);
+        remove(&[files, vec![out]].concat());
+    }
+}
+
+#[test]
+fn a_library_that_begins_again_has_each_call_once() {
+    let name = build_dir().join(format!("again.{}", std::process::id()));
+    job(2, program("session_again")).env("VERBENA_TRACE", &name).run().ok();
+    let files: Vec<String> = (0..2).map(|rank| format!("{}.{rank}.json", name.display())).collect();
+    let summary: Value =
+        serde_json::from_str(&verbena_trace(&["--summary", "--json"], &files)).expect("JSON");
+    for call in ["MPI_Session_init", "MPI_Session_finalize"] {
+        let calls = summary["calls"].as_array().expect("calls");
+        let row = calls.iter().find(|row| row["call"] == call).expect(call);
+        assert_eq!((&row["calls"], &row["ranks"]), (&4.into(), &2.into()), "{summary}");
+    }
+    remove(&files);
+}

@@ -23,6 +23,17 @@ fn calls_about_failures_work_when_nobody_fails() {
     ends_well(4, &["nobody"]);
 }
 
+/// A setting that some ranks alone have leaves their calls in step with those of the others.
+#[test]
+fn ranks_of_which_one_is_told_to_survive_stay_in_step() {
+    let program = program("collectives");
+    let told = ["-env", "VERBENA_LOST_RANKS", "survive"];
+    for boards in ["0", "1"] {
+        let job = job(2, &program).args([":", "-n", "1"]).args(told).arg(&program);
+        job.env("VERBENA_BOARDS", boards).run().ok();
+    }
+}
+
 #[test]
 fn what_is_under_way_on_a_revoked_communicator_ends_and_nothing_begins() {
     ends_well(4, &["revoked"]);
@@ -142,6 +153,44 @@ fn deaths_are_told_to_all_hosts_and_acknowledged_by_any() {
     }
 }
 
+/// A job on two hosts that loses the last one, with so many ranks.
+fn loses_host(launcher: &str, hosts: &str, way: &str, lost: u32) -> Ended {
+    let options = ["--launcher", launcher, "-host", hosts];
+    let job = Job::under(&staged("bin/mpiexec"), 4).args(options).arg(program("ulfm_host"));
+    job.args([way, &lost.to_string()]).run()
+}
+
+/// The agent of the last host is killed; its ranks go with it.
+#[test]
+fn a_lost_host_is_the_death_of_its_ranks_and_the_others_go_on() {
+    let mut launchers = vec!["fork"];
+    if has_libfabric() {
+        launchers.push(NAMED);
+    }
+    for launcher in launchers {
+        for (hosts, lost) in [("a:2,b:2", 2), ("localhost:3,b", 1), ("localhost,b:3", 3)] {
+            for way in ["noticed", "replaced"] {
+                let ended = loses_host(launcher, hosts, way, lost).ok();
+                assert!(ended.stdout.contains("ulfm_host: ok with 4 ranks"), "{hosts} {way}: {ended:?}");
+                let ended = ended.complains("Lost the connection to host b; the others go on.");
+                ended.complains("Rank 3 was lost with host b; the others went on without it.");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_lost_host_ends_a_job_that_does_not_notice_or_does_not_go_on() {
+    let ended = loses_host("fork", "a:2,b:2", "unnoticed", 2);
+    assert_eq!(ended.code, 1, "{ended:?}");
+    ended.complains("was lost with its host").complains("no other rank has taken notice of it");
+    let options = ["--launcher", "fork", "-host", "a:2,b:2", "--with-ft", "no"];
+    let job = Job::under(&staged("bin/mpiexec"), 4).args(options).arg(program("ulfm_host"));
+    let ended = job.args(["noticed", "2"]).run();
+    assert_eq!(ended.code, 1, "{ended:?}");
+    ended.complains("Lost the connection to host b; the job is ended.");
+}
+
 #[test]
 fn the_lock_of_a_dead_process_is_awaited_by_nobody() {
     ends_well(4, &["locks"]);
@@ -235,9 +284,9 @@ fn shared_ends_well(arguments: &[&str]) {
 
 #[test]
 fn operations_on_windows_with_a_dead_process_end_with_its_error() {
-    for way in ["fence", "start", "post", "test", "completed", "torn", "operations"] {
-        shared_ends_well(&[way]);
-    }
+    let ways = "fence start post test completed torn operations exposed";
+    let in_epochs = "lock lock_unchecked lock_all lock_all_unchecked";
+    ways.split(' ').chain(in_epochs.split(' ')).for_each(|way| shared_ends_well(&[way]));
 }
 
 /// The lock of a living rank is waited for, however many others have died, in mapped memory and by
@@ -260,6 +309,24 @@ fn locks_of_windows_outlive_the_deaths_of_others() {
 fn collective_calls_on_files_end_with_the_error_of_a_death() {
     let path = scratch("ulfm-file").join("file");
     shared_ends_well(&["file", path.to_str().expect("a path of letters")]);
+}
+
+/// Rank 0 revokes the communicator while the others wait in a call on a window or a file.
+#[test]
+fn windows_and_files_are_revoked_with_their_communicator() {
+    let path = scratch("ulfm-revoked").join("file");
+    let path = path.to_str().expect("a path of letters");
+    let mut places = vec![vec![], vec!["--launcher", "fork", "-host", "a:2,localhost,b"]];
+    if has_libfabric() {
+        places.push(vec!["--launcher", NAMED, "-host", "a:2,b:2"]);
+    }
+    for options in places {
+        for way in ["fence", "start", "wait", "test", "lock", "file", "write_all"] {
+            let job = Job::under(&staged("bin/mpiexec"), 4).args(&options).arg(program("ulfm_revoked"));
+            let ended = job.args([way, path]).run().ok();
+            assert!(ended.stdout.contains("ulfm_revoked: ok with 4"), "{options:?} {way}: {ended:?}");
+        }
+    }
 }
 
 /// The runs with random deaths: as many as are asked for, or what `make test` has time for.
@@ -372,7 +439,6 @@ fn a_program_that_only_polls_hears_of_the_death_of_another_job() {
     loses_children("polls", &[]);
     // One that does not want to go on has an error, too.
     loses_children("polls", &["--with-ft", "no", "-genv", "KNOWS_NOTHING", "1"]);
-    // No network tells of it.
     if has_libfabric() {
         loses_children("polls", &["-genv", "VERBENA_CHANNELS", "loopback,ofi"]);
     }
@@ -388,6 +454,14 @@ fn a_spawn_over_a_dead_process_fails_and_sets_all_codes() {
 #[test]
 fn a_death_that_was_seen_before_the_program_wanted_to_go_on_is_one() {
     loses_children("before", &[]);
+}
+
+#[test]
+fn one_question_is_enough_to_hear_of_the_death_of_another_job() {
+    loses_children("once", &[]);
+    if has_libfabric() {
+        loses_children("once", &["-genv", "VERBENA_CHANNELS", "loopback,ofi"]);
+    }
 }
 
 #[test]

@@ -94,11 +94,28 @@ fn targets_hear_of_the_end_of_an_epoch_as_soon_as_they_have_finished() {
     says_ok(with(job(3, &program).arg("unlock"), WAYS[2]).run(), "window_closes", 3);
 }
 
+/// Whatever way leads to it: the kernel's copies, messages, libfabric.
 #[test]
 fn memory_that_a_target_has_unmapped_is_an_error_of_windows() {
-    for ranks in [2, 3] {
-        says_ok(job(ranks, program("window_gone")).run(), "window_gone", ranks);
+    let program = program("window_gone");
+    for (settings, ranks) in WAYS.into_iter().flat_map(|settings| [(settings, 2), (settings, 3)]) {
+        says_ok(with(job(ranks, &program), settings).run(), "window_gone", ranks);
     }
+    if has_libfabric() {
+        // Messages alone: what the provider accesses by itself, it does not look at first.
+        let settings = [("VERBENA_CHANNELS", "loopback,ofi"), ("VERBENA_WINDOW_DEVICE", "0")];
+        says_ok(with(job(2, &program), &settings).run(), "window_gone", 2);
+    }
+}
+
+/// Elements of one operation may lie in several pieces of memory that the target has attached.
+#[test]
+fn elements_lie_in_several_attached_pieces() {
+    let program = program("window_attached");
+    for settings in WAYS {
+        says_ok(with(job(2, &program), settings).run(), "window_attached", 2);
+    }
+    says_ok(job(1, &program).run(), "window_attached", 1);
 }
 
 /// Programs of windows, with single copy refused from the beginning to all ranks or to some.

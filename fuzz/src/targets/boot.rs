@@ -127,7 +127,7 @@ pub fn pmix_answer(data: &[u8]) {
 /// dialect that the rank speaks.
 pub fn pmi_server(data: &[u8]) {
     let (appnums, nodes) = (vec![0; RANKS as usize], vec![0, 0, 1]);
-    let mut server = Server::new(About { job: "job".into(), appnums, nodes });
+    let mut server = Server::new(About { job: "job".into(), appnums, nodes, values: Vec::new() });
     let mut inboxes = [0; RANKS as usize].map(|_| (Inbox::new(1 << 20), Dialect::One));
     for line in data.split_inclusive(|&byte| byte == b'\n') {
         let rank = u32::from(line[0]) % RANKS;

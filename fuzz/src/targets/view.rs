@@ -66,8 +66,11 @@ fn runs(view: &View, filetype: &Made, start: u64, len: usize) {
         if tiles.is_none_or(|tiles| tiles > view.copies_max()) {
             return;
         }
-        let end = tiles.and_then(|tiles| tiles.checked_mul(filetype.datatype.extent() as u64));
-        let end = end.and_then(|end| end.checked_add(view.displacement + filetype.bytes[0] as u64));
+        let (low, length) = filetype.datatype.true_extent();
+        let extent = filetype.datatype.extent();
+        let reach = extent.max(length) as u64;
+        let end = tiles.and_then(|tiles| (tiles - 1).checked_mul(extent as u64)?.checked_add(reach));
+        let end = end.and_then(|end| end.checked_add(view.displacement + low as u64));
         return assert!(end.is_none_or(|end| end > i64::MAX as u64), "a view that fits was refused");
     }
     let expected: Option<Vec<u64>> = (0..len as u64).map(|i| place(view, filetype, start + i)).collect();

@@ -13,7 +13,7 @@ use verbena_mpi::op::BUILTINS;
 use verbena_mpi::window::apply::{self, Domain, Guard, Target};
 use verbena_mpi::window::service::request::{Action, Elements, Request, WITHIN_BYTES_MAX};
 use verbena_mpi::window::service::shows::Answer;
-use verbena_mpi::window::service::{Exposed, Operation, Place, Service};
+use verbena_mpi::window::service::{Exposed, Operation, Place, Service, Touch};
 use verbena_mpi::window::stripe::{STRIPES, Stripes, yield_core};
 use verbena_mpi::window::{Remote, lock};
 use verbena_mpi::{Comm, Datatype, Error, Group, Op};
@@ -80,7 +80,14 @@ impl Window {
 }
 
 impl Exposed for Window {
-    fn place(&self, displacement: i64, (low, high): (i64, i64)) -> verbena_mpi::Result<Place> {
+    fn place(
+        &self,
+        displacement: i64,
+        (count, datatype): (usize, &Arc<Datatype>),
+        _: Touch,
+    ) -> verbena_mpi::Result<Place> {
+        let (low, high) = datatype.span(count)?;
+        let (low, high) = (low as i64, high as i64);
         let first = displacement.checked_add(low).is_some_and(|first| first >= 0);
         let last = displacement.checked_add(high).is_some_and(|end| end <= WINDOW as i64);
         match first && last {

@@ -79,7 +79,8 @@ const REPRODUCERS: [&str; 11] = [
 /// The folder with their sources.
 const REPRODUCED: &str = "validation/request-rma-matrix/mcve";
 
-/// Returns the runs: one for each setting and number of ranks, and one for the reproducers.
+/// Returns the runs: one for each setting and number of ranks, and one for the reproducers. On the
+/// nodes four ranks have the default setting alone.
 pub fn runs(home: &Path, world: &World, purpose: Purpose) -> Vec<Run> {
     assert!(
         world.tools.name != "openmpi",
@@ -95,19 +96,20 @@ pub fn runs(home: &Path, world: &World, purpose: Purpose) -> Vec<Run> {
         "no tests in {}: build them there by configure MPICC=mpicc, make and make checkprogs",
         home.display()
     );
-    let (settings, numbers) = match purpose {
-        Purpose::Checked => (&SETTINGS[..], &[2, 4][..]),
-        _ => (&SETTINGS[..1], &[4][..]),
+    let default = &SETTINGS[..1];
+    let settings: &[(u32, &[(&str, &str)])] = match purpose {
+        Purpose::Checked => &[(2, &SETTINGS), (4, &SETTINGS)],
+        Purpose::Nodes => &[(2, &SETTINGS), (4, default)],
+        Purpose::Timed => &[(4, default)],
     };
     let all: Vec<String> = programs.iter().map(|program| program.display().to_string()).collect();
     // Where ARMCI-MPI was built as a shared library.
     let library = format!("LD_LIBRARY_PATH={}:$LD_LIBRARY_PATH", home.join(".libs").display());
-    let each = |&(name, variables): &(&str, &str)| {
-        let one =
-            |&ranks: &u32| run(&format!("{name}-{ranks}"), &all, &format!("{library} {variables}"), ranks);
-        numbers.iter().map(one).collect::<Vec<_>>()
+    let run_of = |ranks: u32, (name, variables): &(&str, &str)| {
+        run(&format!("{name}-{ranks}"), &all, &format!("{library} {variables}"), ranks)
     };
-    let mut runs: Vec<Run> = settings.iter().flat_map(each).collect();
+    let each = settings.iter().flat_map(|(ranks, settings)| settings.iter().map(|it| run_of(*ranks, it)));
+    let mut runs: Vec<Run> = each.collect();
     if purpose != Purpose::Timed {
         runs.push(run("reproducers", &reproducers(home, world), &library, 2));
     }

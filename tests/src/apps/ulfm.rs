@@ -30,8 +30,8 @@ const UNNOTICED: &[i32] = &[137];
 /// The ranks that are left may end before any of them knows of the last death.
 const PERHAPS_UNNOTICED: &[i32] = &[0, 137];
 /// The children that were to meet a communicator with a dead process fail in `MPI_Init`, and with
-/// them the job.
-const CHILDREN_FAIL: &[i32] = &[0, 101];
+/// them the job: their parents' port is closed (`MPI_ERR_PORT`), or the parents have failed.
+const CHILDREN_FAIL: &[i32] = &[0, 43, 101];
 
 /// The programs. Not among them are exercises of the tutorial that have to be completed (`q..`),
 /// `kill_node`, which kills the launcher, `connect_accept`, which spawns itself until there are no

@@ -1,6 +1,7 @@
 //! `cargo xtask apps`: applications of others, fetched as Debian ships them, built with our
-//! wrappers, run and checked: over shared memory, and on virtual nodes with kernel verbs devices
-//! (Soft-RoCE). With `--peers` they are timed beside the other libraries.
+//! wrappers, run and checked: over shared memory, between hosts that are this machine under other
+//! names, and on virtual nodes with kernel verbs devices (Soft-RoCE). With `--peers` they are timed
+//! beside the other libraries.
 //!
 //! What each is and how it is judged is in `tests/src/apps`, which the tests share. It wants an
 //! installation of Verbena: `make apps` builds it first.
@@ -8,7 +9,7 @@
 //! | module | job |
 //! | --- | --- |
 //! | [`here`] | all runs on this machine |
-//! | [`nodes`] | short ones in one boot of two virtual nodes |
+//! | [`nodes`] | short ones, or all, in one boot of two virtual nodes |
 //! | [`timed`] | the same programs on each library in turn |
 //! | [`report`] | the table for the terminal, and `target/apps/report.json` |
 
@@ -23,6 +24,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use verbena_tests::apps::{self, App, Folders};
+use verbena_tests::world::World;
 
 /// The options of `cargo xtask apps`.
 #[derive(clap::Args, Debug)]
@@ -33,6 +35,9 @@ pub(crate) struct Args {
     /// The places to run them
     #[arg(long = "where", value_enum, value_delimiter = ',', default_value = "here,nodes")]
     places: Vec<Place>,
+    /// Do all the checks on the virtual nodes too, which may take hours, not only the short ones
+    #[arg(long, conflicts_with = "peers")]
+    whole: bool,
     /// A folder of the NAS Parallel Benchmarks 3.4 (MPI) with programs of the classes S and W in
     /// bin/, built by mpifort and mpicc
     #[arg(long, value_name = "DIR")]
@@ -62,6 +67,8 @@ pub(crate) struct Args {
 enum Place {
     /// On this machine, over shared memory
     Here,
+    /// On this machine as two hosts of other names, over libfabric (as root)
+    Hosts,
     /// On two virtual nodes with Soft-RoCE devices
     Nodes,
 }
@@ -79,8 +86,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut outcomes = Vec::new();
     for place in &args.places {
         match place {
-            Place::Here => outcomes.extend(here::run(&apps)),
-            Place::Nodes => outcomes.extend(nodes::run(&apps)),
+            Place::Here => outcomes.extend(here::run(&apps, World::ours, "shared memory")),
+            Place::Hosts => outcomes.extend(here::run(&apps, World::hosts, "libfabric")),
+            Place::Nodes => outcomes.extend(nodes::run(&apps, args.whole)),
         }
     }
     report::write(&outcomes)?;

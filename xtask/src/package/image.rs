@@ -3,7 +3,7 @@
 use super::command::{self, said};
 use super::elf::{self, Needs};
 use super::ground::Ground;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -50,19 +50,12 @@ impl Image {
         Ok(image)
     }
 
-    /// Makes the pages of pkg-config name the prefix by their own place, so that what is unpacked
-    /// anywhere can be used there. Adds the sources of the Fortran modules: another gfortran makes
-    /// them anew.
+    /// Adds the sources of the Fortran modules: another gfortran makes them anew where the image is
+    /// unpacked.
     ///
     /// # Errors
-    /// A file cannot be read or written.
-    pub(super) fn make_movable(&mut self, ground: &Ground) -> Result<()> {
-        let is_page = |entry: &&Entry| entry.path.ends_with(".pc") && entry.target.is_none();
-        for entry in self.entries.iter().filter(is_page) {
-            let file = self.file(entry);
-            let text = std::fs::read_to_string(&file).with_context(|| file.display().to_string())?;
-            command::write(&file, movable_page(&text)?)?;
-        }
+    /// A file cannot be copied.
+    pub(super) fn add_module_sources(&mut self, ground: &Ground) -> Result<()> {
         let sources = ground.build()?.join("fortran");
         for module in ["mpi.f90", "mpi_f08.f90"] {
             self.add_copy(&sources.join(module), &format!("share/verbena/fortran/{module}"))?;
@@ -141,25 +134,5 @@ impl Image {
         };
         let is_program = target.is_none() && about.permissions().mode() & 0o111 == 0o111;
         Ok(Entry { path: path.into(), target, is_program })
-    }
-}
-
-/// A page of pkg-config whose prefix is two folders above its own.
-fn movable_page(text: &str) -> Result<String> {
-    let Some(rest) = text.strip_prefix("prefix=").and_then(|rest| rest.split_once('\n')) else {
-        bail!("a page of pkg-config does not begin with its prefix:\n{text}");
-    };
-    Ok(format!("prefix=${{pcfiledir}}/../..\n{}", rest.1))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_page_finds_its_prefix_by_its_place() {
-        let page = movable_page("prefix=/usr\nlibdir=${prefix}/lib\n").expect("a page");
-        assert_eq!(page, "prefix=${pcfiledir}/../..\nlibdir=${prefix}/lib\n");
-        assert!(movable_page("Name: mpi\n").is_err());
     }
 }

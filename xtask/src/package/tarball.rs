@@ -24,7 +24,7 @@ fn name(ground: &Ground) -> String {
 pub(super) fn make(ground: &Ground) -> Result<Vec<PathBuf>> {
     let (work, name) = (ground.scratch("tarball")?, name(ground));
     let mut image = Image::installed(ground, &work, &format!("/{name}"))?;
-    image.make_movable(ground)?;
+    image.add_module_sources(ground)?;
     for script in SCRIPTS {
         let from = ground.top.join("packaging").join(script);
         image.add_copy(&from, &format!("share/verbena/packaging/{script}"))?;

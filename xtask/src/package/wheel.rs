@@ -48,7 +48,7 @@ struct Member {
 /// Makes the wheel.
 pub(super) fn make(ground: &Ground) -> Result<Vec<PathBuf>> {
     let mut image = Image::installed(ground, &ground.scratch("wheel-image")?, "/")?;
-    image.make_movable(ground)?;
+    image.add_module_sources(ground)?;
     let platform = platform(&image.needs()?)?;
     let mut members = vec![module(ground)?];
     let mut aliases = Vec::new();

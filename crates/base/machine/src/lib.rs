@@ -13,6 +13,7 @@
 //! | [`kept`] | descriptors that stay open as long as the process |
 //! | [`openmp`] | the cores of GNU OpenMP's places |
 //! | [`random`] | random bits from the kernel |
+//! | [`touch`] | memory that may not be there, asked for before it is touched |
 
 pub mod alive;
 pub mod cgroup;
@@ -22,6 +23,9 @@ pub mod hardware;
 pub mod headroom;
 pub mod inheritance;
 pub mod kept;
+pub mod limits;
 pub mod node;
 pub mod openmp;
 pub mod random;
+pub mod terminal;
+pub mod touch;

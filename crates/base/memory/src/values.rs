@@ -50,40 +50,16 @@ pub fn fold<P: Plain>(input: Region, inout: Region, combine: impl Fn(P, P) -> P)
     assert!(input.len >= inout.len, "operands of {} and {} bytes", input.len, inout.len);
     let (a, b) = (input.address.cast::<P>(), inout.address.cast::<P>());
     let count = inout.len / size_of::<P>();
-    #[cfg(target_arch = "x86_64")]
-    if size_of::<P>() <= size_of::<u64>() && inout.len >= WIDE_BYTES_MIN && is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has the instructions; the rest is as below.
-        return unsafe { each_wide(count, a, b, combine) };
-    }
-    // SAFETY: within both regions by the checks, which are valid by their creators' promises.
-    unsafe { each(count, a, b, combine) }
-}
-
-/// From this length on, the instructions of newer processors gain more than the look whether they
-/// are there costs.
-#[cfg(target_arch = "x86_64")]
-const WIDE_BYTES_MIN: usize = 256;
-
-/// Does the same as [`each`], by instructions for 32 bytes.
-///
-/// # Safety
-/// As [`each`]; the processor has AVX2.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-unsafe fn each_wide<P: Plain>(count: usize, a: *const P, b: *mut P, combine: impl Fn(P, P) -> P) {
-    // SAFETY: the caller's promise.
-    unsafe { each(count, a, b, combine) }
-}
-
-/// Computes `b[i] = combine(a[i], b[i])` for the first `count` values.
-///
-/// # Safety
-/// There are as many values at either address, aligned or not.
-#[inline(always)]
-unsafe fn each<P: Plain>(count: usize, a: *const P, b: *mut P, combine: impl Fn(P, P) -> P) {
-    for i in 0..count {
-        // SAFETY: the caller's promise.
-        unsafe { b.add(i).write_unaligned(combine(a.add(i).read_unaligned(), b.add(i).read_unaligned())) }
+    // SAFETY: within both regions by the checks, which are valid by their creators' promises; the
+    // processor has the instructions that were found.
+    unsafe {
+        match Instructions::find::<P>(inout.len) {
+            Instructions::Plain => each(count, a, b, combine),
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => each_avx2(count, a, b, combine),
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => each_avx512(count, a, b, combine),
+        }
     }
 }
 
@@ -97,30 +73,101 @@ pub fn combine<P: Plain>(a: Region, b: Region, out: Region, combine: impl Fn(P, 
     assert!(shorter >= out.len, "operands of {shorter} bytes for {}", out.len);
     let (a, b, result) = (a.address.cast::<P>(), b.address.cast::<P>(), out.address.cast::<P>());
     let count = out.len / size_of::<P>();
-    #[cfg(target_arch = "x86_64")]
-    if size_of::<P>() <= size_of::<u64>() && out.len >= WIDE_BYTES_MIN && is_x86_feature_detected!("avx2") {
-        // SAFETY: as in `fold`.
-        return unsafe { each_of_two_wide(count, a, b, result, combine) };
-    }
     // SAFETY: as in `fold`.
-    unsafe { each_of_two(count, a, b, result, combine) }
+    unsafe {
+        match Instructions::find::<P>(out.len) {
+            Instructions::Plain => each_of_two(count, a, b, result, combine),
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => each_of_two_avx2(count, a, b, result, combine),
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => each_of_two_avx512(count, a, b, result, combine),
+        }
+    }
 }
 
-/// Does the same as [`each_of_two`], by instructions for 32 bytes.
+/// The instructions that a loop over values is compiled for. NEON is plain: every aarch64 has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Instructions {
+    /// The ones that every processor of this architecture has.
+    Plain,
+    /// AVX2: 32 bytes at a time.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// AVX-512: 64 bytes at a time, products of 64-bit integers among its operations.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Instructions {
+    /// The quickest for `bytes` bytes of values of `P` on this processor.
+    ///
+    /// Below 256 bytes the look whether newer instructions are there costs more than they gain.
+    /// Beyond the first-level cache AVX-512 gains nothing (sums of f64 on Sapphire Rapids: 16 KiB
+    /// 0.15 us against 0.26 by AVX2, 64 KiB 1.6 against 1.7, 256 KiB 9.0 against 7.0).
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn find<P>(bytes: usize) -> Self {
+        const WIDE_BYTES_MIN: usize = 256;
+        const AVX512_BYTES_MAX: usize = 32 << 10;
+        if size_of::<P>() > size_of::<u64>() || bytes < WIDE_BYTES_MIN {
+            return Self::Plain;
+        }
+        let has_avx512 = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl");
+        if bytes <= AVX512_BYTES_MAX && has_avx512 {
+            Self::Avx512
+        } else if is_x86_feature_detected!("avx2") {
+            Self::Avx2
+        } else {
+            Self::Plain
+        }
+    }
+
+    /// Always the plain ones.
+    #[cfg(not(target_arch = "x86_64"))]
+    #[inline(always)]
+    fn find<P>(_bytes: usize) -> Self {
+        Self::Plain
+    }
+}
+
+/// Functions that do the same as a loop, compiled for other instructions.
+#[cfg(target_arch = "x86_64")]
+macro_rules! compiled_for {
+    ($($features:literal: $name:ident as $each:ident($($argument:ident: $kind:ty),*);)*) => {$(
+        /// Does the same as the plain loop.
+        ///
+        /// # Safety
+        /// As for the plain loop; the processor has the instructions.
+        #[target_feature(enable = $features)]
+        unsafe fn $name<P: Plain>($($argument: $kind,)* combine: impl Fn(P, P) -> P) {
+            // SAFETY: the caller's promise.
+            unsafe { $each($($argument,)* combine) }
+        }
+    )*};
+}
+
+#[cfg(target_arch = "x86_64")]
+compiled_for! {
+    "avx2": each_avx2 as each(count: usize, a: *const P, b: *mut P);
+    "avx512f,avx512bw,avx512dq,avx512vl": each_avx512 as each(count: usize, a: *const P, b: *mut P);
+    "avx2": each_of_two_avx2 as each_of_two(count: usize, a: *const P, b: *const P, out: *mut P);
+    "avx512f,avx512bw,avx512dq,avx512vl":
+        each_of_two_avx512 as each_of_two(count: usize, a: *const P, b: *const P, out: *mut P);
+}
+
+/// Computes `b[i] = combine(a[i], b[i])` for the first `count` values.
 ///
 /// # Safety
-/// As [`each_of_two`]; the processor has AVX2.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-unsafe fn each_of_two_wide<P: Plain>(
-    count: usize,
-    a: *const P,
-    b: *const P,
-    out: *mut P,
-    combine: impl Fn(P, P) -> P,
-) {
-    // SAFETY: the caller's promise.
-    unsafe { each_of_two(count, a, b, out, combine) }
+/// There are as many values at either address, aligned or not.
+#[inline(always)]
+unsafe fn each<P: Plain>(count: usize, a: *const P, b: *mut P, combine: impl Fn(P, P) -> P) {
+    for i in 0..count {
+        // SAFETY: the caller's promise.
+        unsafe { b.add(i).write_unaligned(combine(a.add(i).read_unaligned(), b.add(i).read_unaligned())) }
+    }
 }
 
 /// Computes `out[i] = combine(a[i], b[i])` for the first `count` values.

@@ -51,6 +51,9 @@ pub fn load_from(
 impl Loaded {
     fn one(&mut self, name: &str, value: &str, origin: Origin, place: &str) {
         match table::all().find(|setting| setting.about.name == name) {
+            Some(setting) if origin == Origin::File && !setting.is_of_library() => {
+                self.unknown.push(not_of_the_file(name, place));
+            }
             Some(setting) => self.wrong.extend(setting.set_text(value, origin).err()),
             None => self.unknown.push(unknown(name, place)),
         }
@@ -126,6 +129,15 @@ fn unknown(name: &str, place: &str) -> Fault {
         place,
         "the name is misspelt, or belongs to another version of Verbena",
         remedy,
+    )
+}
+
+fn not_of_the_file(name: &str, place: &str) -> Fault {
+    Fault::new(
+        format!("Verbena: warning: {name} has no effect in a file of settings."),
+        place,
+        "the compiler wrappers read their settings from the environment alone",
+        format!("set the variable {name} where mpicc and the like are called"),
     )
 }
 

@@ -42,6 +42,10 @@ settings! {
     /// the error handler that MPI_COMM_WORLD, MPI_COMM_SELF and the communicator with a parent have
     /// first, and that holds before they are there; mpiexec sets it by -initial-errhandler
     INITIAL_ERRHANDLER: Choice(&["mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"], 0), Startup, None, Process, Start, "MPI-5.0, 9.3 and 11.8.4";
+    /// kinds of memory that the program asks for, with commas between, such as mpi:alloc_mem; those
+    /// that are there are named by the info key mpi_memory_alloc_kinds. mpiexec sets it by
+    /// -memory-alloc-kinds
+    MEMORY_KINDS: Text("mpi,system"), Startup, None, Process, Start, "MPI-5.0, 12.4.3";
     /// what each process tells of itself: info for its channels, over which it reached whom and
     /// why; debug for its settings and counts too
     LOG: Choice(&["none", "info", "debug"], 0), Startup, None, Process, Start, "";
@@ -212,8 +216,8 @@ settings! {
     OFI_PROVIDER: Text("a network with hardware of its own, else TCP"), Channel, None, Process, Start, "";
     /// the network interfaces, or devices of the provider, that ofi may use, separated by commas
     OFI_INTERFACE: Text("the quickest network that all processes have an address in"), Channel, None, Process, Start, "";
-    /// the longest message that ofi sends through its buffers, with 48 bytes of headers
-    OFI_MESSAGE_BYTES: Automatic("64 KiB over the Internet's protocols, 16 KiB over hardware, and the headers", 176..=1 << 24), Channel, Bytes, Job, Start, "measured with examples/overnet.c";
+    /// the longest message that ofi sends through its buffers, with 56 bytes of headers
+    OFI_MESSAGE_BYTES: Automatic("64 KiB over the Internet's protocols, 16 KiB over hardware, and the headers", 184..=1 << 24), Channel, Bytes, Job, Start, "measured with examples/overnet.c";
     /// size of each of the three buffers into which ofi receives many messages
     OFI_RECEIVE_BYTES: Number(1 << 20, 4096..=1 << 30), Channel, Bytes, Process, Start, "";
     /// buffers of ofi for sending, over all peers

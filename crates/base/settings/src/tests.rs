@@ -55,6 +55,14 @@ fn an_unknown_name_leads_to_the_nearest() {
 }
 
 #[test]
+fn a_setting_of_the_compiler_wrappers_is_no_line_of_the_file() {
+    let loaded = load_from(variables(&[("VERBENA_SETTINGS", "/the/file")]), |_| Ok("fc = \"ifx\"\n".into()));
+    let [fault] = &loaded.unknown[..] else { panic!("{loaded:?}") };
+    assert!(loaded.wrong.is_empty() && fault.remedy.contains("set the variable VERBENA_FC"), "{fault}");
+    assert_eq!(FC.get(), None);
+}
+
+#[test]
 fn the_environment_goes_before_the_file() {
     let text = "copy_by_both = false\nclaim_bytes = \"64k\"\nwait_yield_evry = 3\nreduce = true\n";
     let pairs = [("VERBENA_SETTINGS", "/the/file"), ("VERBENA_CLAIM_BYTES", "8192")];

@@ -2,6 +2,7 @@
 
 use crate::kind::FileSystem;
 use std::io::{Error, ErrorKind, Result};
+use std::os::unix::fs::MetadataExt;
 use verbena_memory::Region;
 
 /// A part of a file: its first byte and the one behind its last.
@@ -20,6 +21,30 @@ pub enum Lock {
     Shared,
     /// One holds it alone, to write.
     Exclusive,
+}
+
+/// The file behind a disk, whatever its names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The number of the device.
+    pub device: u64,
+    /// The number of the file on it.
+    pub inode: u64,
+    /// The number of its names.
+    pub links: u64,
+}
+
+impl Identity {
+    /// Returns whether this is the same file, with other names perhaps.
+    pub fn is_same(&self, other: &Identity) -> bool {
+        (self.device, self.inode) == (other.device, other.inode)
+    }
+}
+
+impl From<std::fs::Metadata> for Identity {
+    fn from(about: std::fs::Metadata) -> Identity {
+        Identity { device: about.dev(), inode: about.ino(), links: about.nlink() }
+    }
 }
 
 /// Memory, and the place of its bytes in the file.
@@ -69,6 +94,14 @@ pub trait Disk: Send + Sync {
     /// Those of `fstat`.
     fn size(&self) -> Result<u64>;
 
+    /// The file that this is; `None` of one that the system does not know.
+    ///
+    /// # Errors
+    /// Those of `fstat`.
+    fn identity(&self) -> Result<Option<Identity>> {
+        Ok(None)
+    }
+
     /// Cuts or extends the file.
     ///
     /// # Errors
@@ -94,6 +127,15 @@ pub trait Disk: Send + Sync {
     /// # Errors
     /// Those of `statx`.
     fn refresh(&self) -> Result<()>;
+
+    /// Lets several machines write into a page, each its own bytes: where the file system's client
+    /// would write whole pages, accesses no longer go through this machine's cache.
+    ///
+    /// # Errors
+    /// Those of `fcntl`, if the file system takes no accesses past its cache.
+    fn share_pages(&self) -> Result<()> {
+        Ok(())
+    }
 
     /// Returns whether it is a pipe or a terminal: its bytes have an order and no places.
     fn is_stream(&self) -> bool {

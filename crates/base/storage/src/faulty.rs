@@ -1,6 +1,6 @@
 //! Disks for tests: one in memory, and one that fails below the calls of another as a seed says.
 
-use crate::disk::{Disk, Extent, Lock};
+use crate::disk::{Disk, Extent, ListCut, Lock, Piece, read_each, write_each};
 use crate::kind::FileSystem;
 use std::io::{Error, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -103,6 +103,8 @@ pub enum Call {
     Sync,
     /// [`Disk::refresh`].
     Refresh,
+    /// [`Disk::share_pages`].
+    SharePages,
     /// [`Disk::lock`] of this part.
     Lock(Extent, Lock),
     /// [`Disk::unlock`] of this part.
@@ -117,15 +119,16 @@ pub struct FaultyDisk {
     random: AtomicU64,
     made: AtomicU64,
     calls: AtomicU64,
+    lists: AtomicU64,
     noted: Mutex<Vec<Call>>,
 }
 
 impl FaultyDisk {
     /// Fails below the calls of `inner` as `faults` and the seed say.
     pub fn new(inner: Arc<dyn Disk>, faults: Faults, seed: u64) -> FaultyDisk {
-        let [random, made, calls] = [seed | 1, 0, 0].map(AtomicU64::new);
+        let [random, made, calls, lists] = [seed | 1, 0, 0, 0].map(AtomicU64::new);
         let file_system = inner.file_system();
-        FaultyDisk { inner, faults, file_system, random, made, calls, noted: Mutex::default() }
+        FaultyDisk { inner, faults, file_system, random, made, calls, lists, noted: Mutex::default() }
     }
 
     /// This disk, on another file system.
@@ -150,6 +153,11 @@ impl FaultyDisk {
     /// The number of reads and writes so far.
     pub fn calls(&self) -> u64 {
         self.calls.load(Ordering::Relaxed)
+    }
+
+    /// The number of lists of pieces that were read or written so far.
+    pub fn lists(&self) -> u64 {
+        self.lists.load(Ordering::Relaxed)
     }
 
     /// The next of a row of random numbers (the splitmix64 of S. Vigna).
@@ -199,6 +207,16 @@ impl Disk for FaultyDisk {
         }
     }
 
+    fn read_list(&self, pieces: &[Piece]) -> std::result::Result<Vec<usize>, ListCut> {
+        self.lists.fetch_add(1, Ordering::Relaxed);
+        read_each(self, pieces)
+    }
+
+    fn write_list(&self, pieces: &[Piece]) -> std::result::Result<(), ListCut> {
+        self.lists.fetch_add(1, Ordering::Relaxed);
+        write_each(self, pieces)
+    }
+
     fn size(&self) -> Result<u64> {
         self.inner.size()
     }
@@ -219,6 +237,11 @@ impl Disk for FaultyDisk {
     fn refresh(&self) -> Result<()> {
         self.note(Call::Refresh);
         self.inner.refresh()
+    }
+
+    fn share_pages(&self) -> Result<()> {
+        self.note(Call::SharePages);
+        self.inner.share_pages()
     }
 
     fn is_stream(&self) -> bool {

@@ -16,6 +16,9 @@ pub struct FileSystem {
     pub is_coherent: bool,
     /// True if a file may lie on several devices, a stripe on each in turn.
     pub is_striped: bool,
+    /// True if a machine that changes a part of a page may write the whole page as it knows it, and
+    /// so undo what another machine has written beside that part.
+    pub writes_whole_pages: bool,
 }
 
 impl FileSystem {
@@ -31,7 +34,7 @@ impl FileSystem {
 
     /// A file system of one machine.
     pub const fn local(name: &'static str) -> FileSystem {
-        FileSystem { name, is_shared: false, is_coherent: true, is_striped: false }
+        FileSystem { name, is_shared: false, is_coherent: true, is_striped: false, writes_whole_pages: false }
     }
 
     /// A file system of several machines. Each may keep what it has read for a while.
@@ -59,7 +62,9 @@ const KNOWN: [(i64, FileSystem); 23] = [
     (0xca45_1a4e, FileSystem::local("bcachefs")),
     (0x2011_bab0, FileSystem::local("exfat")),
     (0x4d44, FileSystem::local("vfat")),
-    (0x6969, FileSystem::shared("nfs")),
+    // Linux' client widens a write to the whole page where it has read that page before
+    // (`nfs_can_extend_write`).
+    (0x6969, FileSystem { writes_whole_pages: true, ..FileSystem::shared("nfs") }),
     (0x0bd0_0bd0, FileSystem::parallel("lustre")),
     (0x4750_4653, FileSystem::parallel("gpfs")),
     // Its clients may read ahead and write behind.

@@ -30,7 +30,7 @@ mod ring;
 mod tests;
 
 pub use beside::beside_program;
-pub use disk::{Cut, Disk, Extent, ListCut, Lock, Piece, has_no_locks, read_all, write_all};
+pub use disk::{Cut, Disk, Extent, Identity, ListCut, Lock, Piece, has_no_locks, read_all, write_all};
 pub use kind::{FileSystem, file_system};
 pub use lane::{Lane, Turn};
 pub use mapped::pieces_by_mapping;

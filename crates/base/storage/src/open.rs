@@ -1,14 +1,17 @@
 //! An open file of the system.
 
 use crate::broken;
-use crate::disk::{Cut, Disk, Extent, ListCut, Lock, Piece, read_all, read_each, write_all, write_each};
+use crate::disk::{
+    Cut, Disk, Extent, Identity, ListCut, Lock, Piece, read_all, read_each, write_all, write_each,
+};
 use crate::kind::{self, FileSystem};
 use crate::mapped::{self, Part};
 use crate::ring::{self, Way};
 use std::fs::File;
 use std::io::{Error, Result};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use verbena_machine::kept::Kept;
+use verbena_machine::limits::{self, Resource};
 use verbena_memory::Region;
 
 /// An open file. The program may close its descriptor, as a daemon closes all: each call asks
@@ -129,10 +132,7 @@ impl OpenFile {
 
 /// The limit of this process on the size of files, in bytes.
 fn size_limit() -> Option<u64> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: a structure for the answer.
-    let is_known = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) } == 0;
-    (is_known && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
+    limits::soft(Resource::FileSize)
 }
 
 /// The number of bytes that a call moved.
@@ -146,9 +146,15 @@ fn place(at: u64) -> Result<libc::off_t> {
 
 /// Returns whether the file was opened for both: only then may its pages be stored to.
 fn is_read_and_written(file: &File) -> bool {
-    // SAFETY: a call on a descriptor that is open.
-    let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
-    flags >= 0 && flags & libc::O_ACCMODE == libc::O_RDWR
+    status_flags(file.as_raw_fd()).is_ok_and(|flags| flags & libc::O_ACCMODE == libc::O_RDWR)
+}
+
+fn status_flags(file: RawFd) -> Result<libc::c_int> {
+    // SAFETY: a call on a number; the kernel knows whether it is open.
+    match unsafe { libc::fcntl(file, libc::F_GETFL) } {
+        flags if flags >= 0 => Ok(flags),
+        _ => Err(Error::last_os_error()),
+    }
 }
 
 fn file_system_of(file: &File) -> FileSystem {
@@ -213,6 +219,10 @@ impl Disk for OpenFile {
         Ok(self.get()?.metadata()?.len())
     }
 
+    fn identity(&self) -> Result<Option<Identity>> {
+        Ok(Some(self.get()?.metadata()?.into()))
+    }
+
     fn set_size(&self, bytes: u64) -> Result<()> {
         // A file may be cut to any size.
         if self.has_limit && bytes > self.size()? {
@@ -256,6 +266,19 @@ impl Disk for OpenFile {
             // A pipe keeps nothing.
             0 | libc::ESPIPE => Ok(()),
             error => Err(Error::from_raw_os_error(error)),
+        }
+    }
+
+    fn share_pages(&self) -> Result<()> {
+        if !self.file_system.writes_whole_pages || self.is_stream {
+            return Ok(());
+        }
+        let file = self.get()?.as_raw_fd();
+        let flags = status_flags(file)?;
+        // SAFETY: a call on an open file.
+        match unsafe { libc::fcntl(file, libc::F_SETFL, flags | libc::O_DIRECT) } {
+            0 => Ok(()),
+            _ => Err(Error::last_os_error()),
         }
     }
 

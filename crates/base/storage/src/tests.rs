@@ -7,6 +7,7 @@ use std::io::ErrorKind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError, mpsc};
 use verbena_memory::{Owned, Region};
+use verbena_testing::children::end_of_child;
 
 /// The right to make a child. One holds it at a time: a child also has the pipes of other tests,
 /// and keeps them open.
@@ -21,17 +22,7 @@ impl Children {
     /// Makes a child, and returns its end: 0 if this holds in it. The child calls nothing but the
     /// system: other threads may have held locks when it was made.
     pub(crate) fn find(&self, check: impl FnOnce() -> bool) -> libc::c_int {
-        // SAFETY: the child only makes system calls, and ends.
-        unsafe {
-            let child = libc::fork();
-            assert!(child >= 0);
-            if child == 0 {
-                libc::_exit(if check() { 0 } else { 1 });
-            }
-            let mut status = 0;
-            assert_eq!(libc::waitpid(child, &raw mut status, 0), child);
-            status
-        }
+        end_of_child(|| i32::from(!check()))
     }
 }
 

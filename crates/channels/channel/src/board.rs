@@ -8,7 +8,7 @@
 //!
 //! A collective's appends, posts and reads follow from its arguments, which all members know alike.
 //! So every member counts along where each log stands, and nobody needs to be told. Where arguments
-//! differ, members count differently. So posts and parts are numbered from the collective's number,
+//! differ, members count differently. So posts and parts are numbered in each collective anew,
 //! a record says its collective, and each member says which one it has opened: what it owes to an
 //! earlier one is done, or will never be ([`Board::has_left`]).
 
@@ -131,16 +131,19 @@ pub trait Board: Send {
     fn sign_of_other_way(&self) -> Option<Clash>;
 
     /// Tells that this member leaves the open collective before its end, as the members' calls do
-    /// not match, and wakes members that sleep.
+    /// not match, and wakes members that sleep. Nobody takes another part of this collective.
     fn give_up(&self);
 
-    /// Returns whether `rank` has left the open collective: it has begun a later one, or has given
-    /// this one up. All that it did in this one is seen then.
-    fn has_left(&self, rank: usize) -> bool;
+    /// Tells that this member takes no part in the open collective, as its call failed, and wakes
+    /// members that sleep. Those that do not need it go on.
+    fn skip(&mut self);
 
-    /// Tells, for a member that waits long, that it has closed all collectives before the open one.
-    /// They may have been longer in another member's eyes, so that it waits for this.
-    fn tell_closed(&mut self);
+    /// Returns whether `rank` has told that it takes no part in the open collective.
+    fn has_skipped(&self, rank: usize) -> bool;
+
+    /// Returns whether `rank` has left the open collective: it has begun a later one, or has given
+    /// this one up, or skipped it. All that it did in this one is seen then.
+    fn has_left(&self, rank: usize) -> bool;
 
     /// Claims room for a record of this shape in this member's log; `None` as long as somebody has
     /// not read what stands there.
@@ -187,15 +190,19 @@ pub trait Board: Send {
     /// wakes them only if all have.
     fn step_together(&mut self);
 
-    /// The number of this member's last post. The numbers of a collective begin at the same one for
-    /// all members, whatever became of the collectives before.
+    /// The number of posts that this member has made in the open collective. They are numbered from
+    /// 1 in each.
     fn posted(&self) -> u64;
 
-    /// Returns whether member `rank` has made the post of this number.
+    /// Returns whether member `rank` has made the post of this number in the open collective. That
+    /// is known until it makes one in a later collective, and false from then on. A member does so
+    /// only when the others have left this one, or have made their last post in it. The root of a
+    /// broadcast alone may be ahead: [`Board::announced`] knows of it.
     fn has_posted(&self, rank: usize, post: u64) -> bool;
 
     /// The number of the lowest slot of any member whose content all others are done with, if there
-    /// is one: for a collective in which one member fills slots and all others read them.
+    /// is one: for a collective in which one member fills slots and all others read them. This
+    /// member is about to fill it.
     fn free_slot(&self) -> Option<usize>;
 
     /// The slot of this number, as [`Board::free_slot`] and [`Board::announced`] give it.
@@ -209,14 +216,20 @@ pub trait Board: Send {
     /// next one; `None` if it has not yet.
     fn announced(&self, rank: usize) -> Option<Announced>;
 
+    /// Returns whether the slot that [`Board::announced`] gave last still holds what was announced,
+    /// after it was read: a member whose call does not match may have filled it.
+    fn still_holds(&self, number: usize) -> bool;
+
     /// Counts one more post of this member, which says that it has read this slot, and wakes
     /// members that sleep.
     fn release(&mut self, number: usize);
 
-    /// Returns whether all other members have read what was put into slots, results aside.
+    /// Returns whether all other members have read what was put into slots, results aside, and
+    /// none uses this member's slots in a later collective, as the calls do not match. If so, this
+    /// member is about to fill its own slots.
     fn slots_are_read(&self) -> bool;
 
-    /// Returns whether they have read results too.
+    /// Returns whether they have read results too, else as [`Board::slots_are_read`].
     fn all_is_read(&self) -> bool;
 
     /// Counts one more post of this member, which says that it has read the results of a collective
@@ -229,7 +242,7 @@ pub trait Board: Send {
     fn abandon(&mut self);
 
     /// Tells, before this member takes parts of the open collective, that it does so. So a member
-    /// that abandons the collective knows whether its memory is in use.
+    /// that abandons the collective, or gives it up, knows whether its memory is in use.
     fn begin_parts(&mut self);
 
     /// Tells that this member has done the last part that it took.
@@ -246,7 +259,7 @@ pub trait Board: Send {
     fn owe_parts(&mut self, parts: usize);
 
     /// Takes the next part of the `parts` that `owner` offered in the last collective that was
-    /// opened; `None` if there is none or a member has abandoned it.
+    /// opened; `None` if there is none or a member has abandoned it or given it up.
     fn take_part(&mut self, owner: usize, parts: usize) -> Option<usize>;
 
     /// Counts a part that this member took, and whether it could be done; wakes members that sleep

@@ -47,6 +47,10 @@ pub trait Heap: Send + Sync {
     /// mapped the heap, which only `peer` itself knows: a limit of its own may forbid that.
     fn unites(&self, peer: Peer) -> bool;
 
+    /// Returns whether the system says that the process of `peer` lives: it is of this node, and in
+    /// the same pid namespace.
+    fn lives(&self, peer: Peer) -> bool;
+
     /// Claims room for a block from a multiple of `alignment` on (an address of this process; a
     /// power of two). No pages are taken: whoever uses a part of the block touches it first
     /// ([`Block::touch`], and [`Heap::touch`] in other processes), and so decides on which NUMA

@@ -101,8 +101,8 @@ pub enum Direction {
 pub struct Choice {
     /// The side that moves it.
     pub direction: Direction,
-    /// The sort of message, in the channel's own terms.
-    pub class: u8,
+    /// The length of the message.
+    pub bytes: u64,
 }
 
 /// The number of bytes that an atomic operation works on.

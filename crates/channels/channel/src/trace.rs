@@ -80,18 +80,19 @@ pub fn is_on() -> bool {
     ON.load(Ordering::Relaxed)
 }
 
-/// Begins to trace if the settings say so; the channels are then to be wrapped.
+/// Begins to trace if the settings say so; the channels are then to be wrapped. The number `job` is
+/// that of no other job.
 ///
 /// # Errors
 /// The file of this process cannot be written. So that is known before the program has run for
 /// hours.
-pub fn start(me: Peer) -> Result<(), Fault> {
+pub fn start(me: Peer, job: u128) -> Result<(), Fault> {
     let Some(name) = verbena_settings::TRACE.get() else { return Ok(()) };
     let path = path(&name, me);
     let opened = std::fs::OpenOptions::new().create(true).append(true).open(&path);
     opened.map_err(|error| unwritable(path, &error))?;
     clock::choose();
-    *RECORDER.lock().unwrap() = Some(Recorder::new(verbena_settings::TRACE_RECORDS_MAX.get()));
+    *RECORDER.lock().unwrap() = Some(Recorder::new(verbena_settings::TRACE_RECORDS_MAX.get(), job));
     ON.store(true, Ordering::Relaxed);
     Ok(())
 }
@@ -120,6 +121,10 @@ pub fn finish(me: Peer) -> Result<(), Fault> {
         return Ok(());
     };
     let path = path(&name, me);
+    // The call that ends MPI is still under way.
+    if let Some(call) = calls::under_way() {
+        recorder.call(call);
+    }
     recorder.write(&path, me).map_err(|error| unwritable(path, &error))
 }
 

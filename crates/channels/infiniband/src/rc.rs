@@ -240,7 +240,8 @@ impl<A: Adapter> RcChannel<A> {
             }
         }
         let busy = events > 0 || !self.rounds.is_multiple_of(DATAGRAMS_EVERY);
-        let nothing = self.asking.is_empty() && self.duties.is_empty() && self.broken.is_empty();
+        let nothing = self.asking.is_empty() && self.duties.is_empty();
+        let nothing = nothing && self.broken.is_empty() && self.memory.given_up.is_empty();
         if busy && nothing && self.heard < self.settings.review_every {
             return events;
         }

@@ -198,11 +198,11 @@ fn heap_findings(limits: impl Fn(u32) -> Limits) -> [String; 2] {
 
 fn limits_bound_the_heap() {
     let all = |lines: [String; 2], words: &str| assert!(lines.iter().all(|l| l.contains(words)), "{lines:?}");
-    all(heap_findings(|_| file_limit(64 << 20)), "heap for windows: 33554432 bytes");
+    all(heap_findings(|_| file_limit(64 << 20)), "heap for windows: 32 MiB for each rank at most");
     all(heap_findings(|_| file_limit(1 << 20)), "no heap for windows: limits forbid it (ulimit -f: 1048576");
     let addresses = |bytes| Limits { addresses: Some(bytes), ..Limits::default() };
     // Half of a quarter.
-    all(heap_findings(|_| addresses(1 << 30)), "heap for windows: 134217728 bytes");
+    all(heap_findings(|_| addresses(1 << 30)), "heap for windows: 128 MiB for each rank at most");
     let off = Limits { setting: Some(("VERBENA_WINDOW_HEAP", "0")), ..Limits::default() };
     all(heap_findings(|_| off), "no heap for windows: VERBENA_WINDOW_HEAP is 0");
     // The rank that makes the heap has no limit, the other one has.

@@ -20,15 +20,15 @@ pub struct Interface {
 }
 
 impl Interface {
-    /// The interface's network: first address and bits.
-    pub fn network(&self) -> (u128, u8) {
+    /// The interface's network: first address and bits, those of IPv6 plus 128.
+    pub fn network(&self) -> (u128, u16) {
         let (bits, width) = match self.ip {
             IpAddr::V4(ip) => (u128::from(u32::from(ip)), 32),
             IpAddr::V6(ip) => (u128::from(ip), 128),
         };
         let host_bits = width - u32::from(self.prefix_bits).min(width);
         let mask = u128::MAX.checked_shl(host_bits).unwrap_or(0);
-        (bits & mask, self.prefix_bits + if width == 32 { 0 } else { 128 })
+        (bits & mask, u16::from(self.prefix_bits) + if width == 32 { 0 } else { 128 })
     }
 }
 

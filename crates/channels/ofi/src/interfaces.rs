@@ -8,8 +8,11 @@
 
 use super::card::{Interface, Notice};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv6Addr, UdpSocket};
+
+/// Addresses of one side in a message, at most.
+const LISTED: usize = 8;
 
 /// The addresses of this process that are up, of the interfaces that `names` names (of all, if it
 /// is empty). Addresses that mean something else on each link are left out.
@@ -100,6 +103,20 @@ pub fn choose(me: usize, notices: &[Option<Notice>]) -> Option<(Interface, Strin
         return first.map(|it| (it.clone(), "all processes see the same interfaces".into()));
     }
     common(mine, &all).or_else(|| routed(mine, &all))
+}
+
+/// The addresses of process `me`, and some of those of processes that see other interfaces: for
+/// messages.
+pub fn listed(me: usize, notices: &[Option<Notice>]) -> String {
+    let mine = notices.get(me).and_then(Option::as_ref);
+    let others = notices.iter().flatten().filter(|it| Some(it.network) != mine.map(|mine| mine.network));
+    let words = |interfaces: BTreeSet<String>| match interfaces.len() {
+        0 => "none".to_string(),
+        _ => interfaces.into_iter().take(LISTED).collect::<Vec<_>>().join(", "),
+    };
+    let word = |it: &Interface| format!("{} {}/{}", it.name, it.ip, it.prefix_bits);
+    let here = words(mine.into_iter().flat_map(|it| &it.interfaces).map(word).collect());
+    format!("here {here}, elsewhere {}", words(others.flat_map(|it| &it.interfaces).map(word).collect()))
 }
 
 /// Returns whether the address leads from one machine to another: no loopback, and on one machine
@@ -199,6 +216,7 @@ mod tests {
         assert_ne!(of("10.0.0.1", 24), of("10.0.0.1", 25));
         assert_eq!(of("fd00::1", 64), of("fd00::2", 64));
         assert_ne!(of("::a00:1", 24), of("10.0.0.1", 24));
+        assert_ne!(of("::", 128), of("0.0.0.0", 0));
     }
 
     #[test]

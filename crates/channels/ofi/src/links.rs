@@ -9,7 +9,7 @@ use std::time::Instant;
 use verbena_channel::Peer;
 use verbena_channel::packet::Header;
 use verbena_fault::Fault;
-use verbena_memory::vacant::vacant;
+use verbena_memory::vacant::{Vacant, vacant};
 
 /// The answers, a second or more apart, until packets that a peer lacks count as lost: it may take
 /// messages out of order.
@@ -162,7 +162,7 @@ impl Link {
 /// All peers.
 pub(crate) struct Links {
     contacts: Vec<Option<Contact>>,
-    links: Box<[Option<Box<Link>>]>,
+    links: Vacant<Link>,
     met: Vec<Peer>,
 }
 

@@ -15,7 +15,8 @@
 //!   one connection with a peer (`rxm` closes the former before it takes another), which keeps the
 //!   order, also of what it reads at the peer: over the connection of the pieces the answer would
 //!   have come behind their end.
-//! - The provider did not take it: it has no connection with the peer, nor gets one.
+//! - The provider did not take it, though it had room: it has no connection with the peer, nor gets
+//!   one. One whose queue is full says the same, and may be at work on the pieces.
 //! - The peer is gone, as the owner of the channel says, and has not answered: it sends nothing any
 //!   more, and what it had sent was read by the polls meanwhile.
 
@@ -48,6 +49,8 @@ pub(crate) struct Memory {
     exposed: Slab<MemoryRegion>,
     /// The pieces that the provider has for each peer, but for those that are lost.
     pieces: Vec<u32>,
+    /// The pieces that the provider has for all peers, lost ones too.
+    under_way: usize,
     /// The number of transfers, but for those that are lost.
     live: usize,
 }
@@ -101,6 +104,11 @@ impl Memory {
     #[inline]
     pub(crate) fn is_busy_with(&self, peer: Peer) -> bool {
         self.pieces.get(peer as usize).is_some_and(|pieces| *pieces > 0)
+    }
+
+    /// The pieces that the provider has.
+    pub(crate) fn under_way(&self) -> usize {
+        self.under_way
     }
 
     /// Counts pieces for a peer that begin or end.
@@ -306,6 +314,7 @@ impl OfiChannel {
                 Ok(()) => {
                     one.begun += bytes;
                     one.under_way += 1;
+                    self.memory.under_way += 1;
                     let peer = one.peer;
                     self.memory.count_pieces(peer, 1);
                     continue;
@@ -325,6 +334,7 @@ impl OfiChannel {
     pub(super) fn piece_ended(&mut self, at: u32, failure: Option<Fault>) {
         let Some(one) = self.memory.moves.get_mut(at as usize) else { return };
         one.under_way -= 1;
+        self.memory.under_way -= 1;
         (one.asked, one.questions) = (None, 0);
         if one.failure.is_none() {
             one.failure = failure;
@@ -370,6 +380,7 @@ pub(crate) fn stuck(channel: &mut OfiChannel, peer: Peer, local: Region, token: 
         is_lost: false,
     };
     channel.memory.live += 1;
+    channel.memory.under_way += 1;
     channel.memory.count_pieces(peer, 1);
     channel.memory.moves.insert(one) as u32
 }

@@ -153,7 +153,8 @@ impl End {
                 Err(fault) => failures.push(fault),
             }
         }
-        Err(failures.into_iter().next().unwrap_or_else(|| nothing_fits(library, &wish)))
+        let nothing = || nothing_fits(library, &wish, &interfaces::listed(place.me as usize, &notices));
+        Err(failures.into_iter().next().unwrap_or_else(nothing))
     }
 
     fn of(
@@ -204,8 +205,9 @@ pub(super) fn offers(library: &'static Library, wish: &Wish) -> Result<Vec<Offer
     Ok(Vec::new())
 }
 
-fn nothing_fits(library: &Library, wish: &Wish) -> Fault {
-    let address = wish.ip.map_or("no address in common".into(), |ip| ip.to_string());
+fn nothing_fits(library: &Library, wish: &Wish, listed: &str) -> Fault {
+    let no_address = || format!("no address that leads to the others: {listed}");
+    let address = wish.ip.map_or_else(no_address, |ip| ip.to_string());
     let provider = wish.provider.as_deref().unwrap_or("any known provider");
     let (major, minor) = library.version();
     Fault::new(

@@ -190,11 +190,12 @@ impl OfiChannel {
         }
     }
 
-    /// Asks a peer for an answer. If it cannot get one, that counts for pieces under way.
+    /// Asks a peer for an answer. If it cannot get one, that counts for pieces under way. A full
+    /// queue of the provider, which may yet carry pieces of one that lives, does not.
     #[cold]
     fn question(&mut self, peer: Peer, is_gone: bool) {
         let is_silent = is_gone && self.memory.awaits_answer(peer);
-        let is_asked = self.ask(peer);
+        let is_asked = self.ask(peer, is_gone);
         if is_silent || !is_asked {
             let has_lost = self.memory.unanswered(peer);
             self.end_lost(peer, has_lost);

@@ -94,8 +94,9 @@ impl OfiChannel {
     pub(super) fn refused(&mut self, peer: Peer, refused: Refused) -> SendError {
         match refused {
             Refused::Again => {
+                let has_room = self.has_room();
                 let link = self.links.get(peer).expect("met");
-                if link.flying == 0 {
+                if link.flying == 0 && has_room {
                     link.refused_since.get_or_insert_with(Instant::now);
                 }
                 SendError::Full
@@ -106,6 +107,13 @@ impl OfiChannel {
                 SendError::Broken(fault)
             }
         }
+    }
+
+    /// Returns whether the provider's queue has room, whatever it holds for other peers too. If it
+    /// takes nothing for a peer all the same, it has no connection with it. Half of the queue is
+    /// left to what is not counted here: answers and questions.
+    pub(super) fn has_room(&self) -> bool {
+        self.sends.in_use() + self.memory.under_way() < self.net.offer().operations_max().0 / 2
     }
 
     /// Notes that the peer must be told soon what was taken.
@@ -158,14 +166,22 @@ impl OfiChannel {
     }
 
     /// Asks a peer for an answer: what it took, or whether it has given this process up. Also one
-    /// that this process has given up, while the provider has transfers with it. Returns whether
-    /// the provider took the question.
-    pub(super) fn ask(&mut self, peer: Peer) -> bool {
-        match self.links.look(peer).is_some_and(|link| link.broken.is_none()) {
-            // If it breaks the link, nothing was taken.
-            true => self.tell(peer, Kind::AckWanted) && self.links.look(peer).expect("met").broken.is_none(),
-            false => self.inject(peer, Kind::AckWanted).is_ok(),
+    /// that this process has given up, while the provider has transfers with it. Returns false if
+    /// there is no connection: the provider did not take the question, though its queue has room;
+    /// one that `is_gone` takes no question, with room or without.
+    pub(super) fn ask(&mut self, peer: Peer, is_gone: bool) -> bool {
+        let may_be_full = |channel: &OfiChannel| !is_gone && !channel.has_room();
+        if self.links.look(peer).is_none_or(|link| link.broken.is_some()) {
+            return match self.inject(peer, Kind::AckWanted) {
+                Ok(()) => true,
+                Err(Refused::Again) => may_be_full(self),
+                Err(Refused::Failed(_)) => false,
+            };
         }
+        let is_told = self.tell(peer, Kind::AckWanted);
+        // If it breaks the link, nothing was taken.
+        let is_broken = self.links.look(peer).expect("met").broken.is_some();
+        !is_broken && (is_told || may_be_full(self))
     }
 
     /// Tells a peer that this process has given it up. If there is no room, it asks again.

@@ -112,6 +112,11 @@ impl Sends {
         state.peer
     }
 
+    /// The number of buffers in use.
+    pub(crate) fn in_use(&self) -> usize {
+        self.states.len() - self.free.len()
+    }
+
     /// Returns whether the provider has any of them.
     pub(crate) fn any_flying(&self) -> bool {
         self.states.iter().any(|state| state.is_flying)

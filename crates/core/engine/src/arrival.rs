@@ -1,13 +1,12 @@
 //! Takes in what arrives: packets in their order, and the ends of transfers.
 
-use crate::Failure;
 use crate::arrived::{Arrived, Body, Offer};
-use crate::control::{Control, MEMORY, Memory, Reader, WRITE};
+use crate::control::{CANCELLED, Control, MEMORY, Memory, Reader, WRITE};
 use crate::failover::has_number;
 use crate::fault;
 use crate::matching::MatchKey;
 use crate::peer::Early;
-use crate::request::{State, not_done, received, sent, unlike};
+use crate::request::{State, received, sent, unlike};
 use crate::slab::Id;
 use crate::state::EngineState;
 use crate::work::{Gap, Lost, PeerEvent};
@@ -312,23 +311,8 @@ impl EngineState {
         if let Some(Arrived { body: Body::Synchronous(data, _), .. }) = arrived {
             self.release(peer, data);
         }
-        self.post(peer, Control::new(Kind::CancelAnswer, sender).flags(node.is_some() as u8));
-    }
-
-    fn cancel_answered(&mut self, peer: Peer, header: &Header) {
-        let id = Id::of(header.context);
-        // Only what was asked is answered: a send that is still queued lies in the outbox.
-        let Some(request) = self.requests.get(id).filter(|r| r.peer == peer && r.cancelling) else { return };
-        if header.flags == 0 {
-            return;
-        }
-        let failure = self.revoked.has(request.context).then_some(Failure::Revoked);
-        let completion = not_done(request.source, request.tag, failure);
-        match request.state {
-            State::Offered(outgoing) => self.end_outgoing(id, outgoing, completion),
-            State::AwaitMatch => self.complete(id, completion),
-            _ => {}
-        }
+        let flags = if node.is_some() { CANCELLED } else { 0 };
+        self.post(peer, Control::new(Kind::CancelAnswer, sender).flags(flags));
     }
 }
 

@@ -7,15 +7,15 @@
 //! | `EagerSync` | | match | sender's request | the message |
 //! | `Matched` | | sender's request | | |
 //! | `RequestToSend` | [`MEMORY`]: can be read, [`WRITE`]: the sender can write | match | bytes | sender's request, memory if flagged (with [`WRITE`] alone only the channel counts), memory on further rails |
-//! | `ClearToSend` | | sender's request | first byte | receiver's request, bytes |
-//! | `ClearToSend` | [`MEMORY`] | sender's request | bytes | receiver's request, bytes a part, division, memory: an invitation to help |
+//! | `ClearToSend` | [`LEARNT`] if so | sender's request | first byte | receiver's request, bytes |
+//! | `ClearToSend` | [`MEMORY`], [`LEARNT`] if so | sender's request | bytes | receiver's request, bytes a part, division, memory: an invitation to help |
 //! | `ClearToSend` | [`MEMORY`], [`WRITE`] | sender's request | first byte | receiver's request, bytes, memory: the sender is to write them there; memory on further rails |
 //! | `Data` | | receiver's request | first byte | the bytes |
-//! | `Finish` | | sender's request | bytes | |
+//! | `Finish` | [`LEARNT`] if so | sender's request | bytes | |
 //! | `Copied` | [`DONE`], [`FAILED`] | receiver's request | first byte | bytes: they are in place, or not; of a message that the sender writes all, or what is missing |
 //! | `Throttle` | 1 or 0 | | | |
 //! | `Cancel` | | match | sender's request | |
-//! | `CancelAnswer` | 1: cancelled | sender's request | | |
+//! | `CancelAnswer` | [`CANCELLED`], or [`REFUSED`] also if nobody asked | sender's request | | |
 //! | `Leave` | [`Leave`](crate::work::Leave) | a channel's name, hashed | | |
 //! | `Revoke` | | the communicator's first | | |
 //!
@@ -30,10 +30,17 @@ use verbena_channel::packet::{Header, Kind};
 pub(crate) const MEMORY: u8 = 1;
 /// The sender moves the whole message by writing, or can.
 pub(crate) const WRITE: u8 = 2;
+/// The receiver has chosen the way by what messages took, among all that there are.
+pub(crate) const LEARNT: u8 = 4;
 /// The sender has copied this part.
 pub(crate) const DONE: u8 = 1;
 /// The sender could not copy this part.
 pub(crate) const FAILED: u8 = 2;
+
+/// The message was not matched, and never will be.
+pub(crate) const CANCELLED: u8 = 1;
+/// The receiver takes nothing any more.
+pub(crate) const REFUSED: u8 = 2;
 
 /// The longest control payload that the engine builds.
 const PAYLOAD_MAX: usize = 60;
@@ -76,6 +83,12 @@ impl Control {
 
     pub(crate) fn flags(mut self, flags: u8) -> Control {
         self.header.flags = flags;
+        self
+    }
+
+    /// Adds [`LEARNT`] if the way was.
+    pub(crate) fn learnt(mut self, learnt: bool) -> Control {
+        self.header.flags |= if learnt { LEARNT } else { 0 };
         self
     }
 

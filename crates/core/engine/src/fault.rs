@@ -58,6 +58,16 @@ pub(crate) fn gap_too_long(me: Peer, peer: Peer, expected: u32, held: usize) -> 
     }
 }
 
+/// The peer refuses a message.
+pub(crate) fn refused(me: Peer, peer: Peer) -> Fault {
+    Fault {
+        what: "a process of another job has finalised and receives nothing any more".into(),
+        on: format!("from process {me} to process {peer}, as this process numbers those of other jobs"),
+        cause: "it called MPI_Finalize without a receive for this message".into(),
+        remedy: "receive every message before MPI_Finalize (MPI-5.0, 11.2.2)".into(),
+    }
+}
+
 /// The peer says that it has given a channel up.
 pub(crate) fn given_up(me: Peer, peer: Peer, channel: &str) -> Fault {
     Fault {

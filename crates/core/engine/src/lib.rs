@@ -44,6 +44,7 @@ mod pending;
 mod pool;
 mod queue;
 mod receive;
+mod refusal;
 mod rendezvous;
 mod request;
 mod requests;

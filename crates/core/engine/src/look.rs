@@ -28,13 +28,27 @@ impl Engine {
         self.state.losses
     }
 
-    /// Finds the rank, the mark and the bytes of the first unexpected message with this context and
-    /// tag, from any rank.
-    pub fn find_marked(&mut self, context: u64, tag: i32) -> Option<(i32, Mark, u64)> {
-        let node = self.state.unexpected.find(&MatchKey { context, source: ANY_SOURCE, tag })?;
-        let arrived = self.state.unexpected.get(node);
-        let (mark, bytes) = (arrived.mark, arrived.bytes);
-        Some((self.state.unexpected.key(node).source, mark, bytes))
+    /// Finds the first unexpected message with this context and tag, from any rank, whose mark is
+    /// wanted. If there is none, nor any with another mark, this takes no longer than
+    /// [`Engine::probe`], else as long as there are messages.
+    pub fn find_marked(
+        &mut self,
+        context: u64,
+        tag: i32,
+        is_wanted: impl Fn(Mark) -> bool,
+    ) -> Option<(Envelope, Mark)> {
+        let asked = MatchKey { context, source: ANY_SOURCE, tag };
+        self.state.unexpected.find(&asked)?;
+        let mut all = self.state.unexpected.iter();
+        let (key, arrived) = all.find(|(key, arrived)| asked.accepts(key) && is_wanted(arrived.mark))?;
+        Some((Envelope { source: key.source, tag: key.tag, bytes: arrived.bytes }, arrived.mark))
+    }
+
+    /// Returns whether a message with such a mark is among those that no receive has asked for, in
+    /// whatever context.
+    #[cold]
+    pub fn has_marked(&self, is_wanted: impl Fn(Mark) -> bool) -> bool {
+        self.state.unexpected.iter().any(|(_, arrived)| is_wanted(arrived.mark))
     }
 
     /// Like [`probe`](Engine::probe), but takes the message out of matching (`MPI_Mprobe`).

@@ -66,14 +66,14 @@ impl Engine {
             return None;
         }
         match peer {
-            None if self.state.goes_on => self.loss_for_good(context),
+            None if self.state.goes_on => self.loss_for_good(context, tag),
             peer => self.loss_under(context, peer, tag),
         }
     }
 
     #[cold]
-    fn loss_for_good(&self, context: u64) -> Option<Failure> {
-        if self.state.revoked.has(context) {
+    fn loss_for_good(&self, context: u64, tag: i32) -> Option<Failure> {
+        if tag > LASTING_TAG && self.state.revoked.has(context) {
             return Some(Failure::Revoked);
         }
         let EngineState { dead, suspects, .. } = &self.state;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{Cost, Peer, Reach};
 use verbena_fault::Fault;
-use verbena_memory::vacant::vacant;
+use verbena_memory::vacant::{Vacant, vacant};
 use verbena_wires::{Lane, Wire};
 
 /// The record of the channels that have lost a peer.
@@ -280,6 +280,13 @@ impl PeerState {
         self.at_once = if self.outbox.is_empty() { self.whole_now } else { -1 };
     }
 
+    /// Returns whether a message of this length would go at once if the peer had not asked for
+    /// rendezvous only.
+    pub(crate) fn holds_back(&self, bytes: usize) -> bool {
+        let would_go = |route: &Route| bytes <= route.eager_bytes_max.max(route.whole_bytes_max);
+        self.throttled && bytes > 0 && self.route.as_ref().is_some_and(would_go)
+    }
+
     /// Returns whether a message of this length goes at once now. The peer has a route and is not
     /// broken.
     pub(crate) fn is_eager(&self, bytes: usize, scattered: bool) -> bool {
@@ -293,13 +300,13 @@ impl PeerState {
 /// All peers: the state is made when they are met. Until the first is, they take no memory; then a
 /// pointer each, of which those take memory that lie beside one of a peer that was met.
 pub(crate) struct Peers {
-    slots: Box<[Option<Box<PeerState>>]>,
+    slots: Vacant<PeerState>,
     size: u32,
 }
 
 impl Peers {
     pub(crate) fn new(size: u32) -> Peers {
-        Peers { slots: Box::default(), size }
+        Peers { slots: Vacant::default(), size }
     }
 
     /// Allows numbers below this one.
@@ -325,7 +332,7 @@ impl Peers {
 
     /// Returns the peers that were met, with their numbers.
     pub(crate) fn numbered(&self) -> impl Iterator<Item = (Peer, &PeerState)> {
-        (0..).zip(&self.slots).filter_map(|(peer, slot)| Some((peer, slot.as_deref()?)))
+        (0..).zip(self.slots.iter()).filter_map(|(peer, slot)| Some((peer, slot.as_deref()?)))
     }
 
     /// Like [`Peers::get`], to look only.
@@ -349,10 +356,10 @@ impl Peers {
             return None;
         }
         if self.slots.len() <= peer as usize {
-            let met = std::mem::replace(&mut self.slots, vacant(self.size as usize));
-            self.slots.iter_mut().zip(met).for_each(|(slot, state)| {
+            let mut met = std::mem::replace(&mut self.slots, vacant(self.size as usize));
+            self.slots.iter_mut().zip(met.iter_mut()).for_each(|(slot, state)| {
                 if state.is_some() {
-                    *slot = state;
+                    *slot = state.take();
                 }
             });
         }

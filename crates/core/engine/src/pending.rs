@@ -22,6 +22,9 @@ pub struct PendingMessage {
 pub enum PendingOperation {
     /// A send.
     Send(PendingMessage),
+    /// A short send that waits, as a long one does, since its receiver has no room for more
+    /// messages without a receive.
+    Held(PendingMessage),
     /// A receive.
     Receive(PendingMessage),
 }
@@ -60,8 +63,10 @@ impl Engine {
     pub fn pending_messages(&self, most: usize) -> PendingMessages {
         let mut all = PendingMessages::default();
         for (_, request) in self.state.requests.iter() {
-            match operation(request) {
-                Some(PendingOperation::Send(message)) => all.sends.add(message, most),
+            match self.operation(request) {
+                Some(PendingOperation::Send(message) | PendingOperation::Held(message)) => {
+                    all.sends.add(message, most)
+                }
                 Some(PendingOperation::Receive(message)) => all.receives.add(message, most),
                 None => {}
             }
@@ -76,7 +81,7 @@ impl Engine {
 
     /// The operation of this request, while it has not ended.
     pub fn pending_operation(&self, request: RequestId) -> Option<PendingOperation> {
-        self.state.requests.get(request.into()).and_then(operation)
+        self.state.requests.get(request.into()).and_then(|request| self.operation(request))
     }
 
     /// The bytes of messages that were moved so far, in both directions. As long as it grows, a
@@ -89,18 +94,28 @@ impl Engine {
         });
         of_one.fold(0, u64::wrapping_add)
     }
-}
 
-fn operation(request: &Request) -> Option<PendingOperation> {
-    let message = PendingMessage {
-        context: request.context,
-        peer: (request.peer != NOBODY).then_some(request.peer),
-        tag: (request.tag != ANY_TAG).then_some(request.tag),
-        bytes: request.buffer.len() as u64,
-    };
-    match request.state {
-        State::Queued | State::AwaitMatch | State::Offered(_) => Some(PendingOperation::Send(message)),
-        State::Posted | State::Incoming(_) => Some(PendingOperation::Receive(message)),
-        State::Received(_) | State::Complete(_) | State::Vacant => None,
+    /// The memory that a peer's messages without a receive may take, in bytes.
+    pub fn unexpected_bytes_max(&self) -> usize {
+        self.state.settings.unexpected_bytes_max
+    }
+
+    fn operation(&self, request: &Request) -> Option<PendingOperation> {
+        let message = PendingMessage {
+            context: request.context,
+            peer: (request.peer != NOBODY).then_some(request.peer),
+            tag: (request.tag != ANY_TAG).then_some(request.tag),
+            bytes: request.buffer.len() as u64,
+        };
+        let is_held = || {
+            let peer = self.state.peers.look(request.peer);
+            !request.synchronous && peer.is_some_and(|peer| peer.holds_back(request.buffer.len()))
+        };
+        match request.state {
+            State::Queued | State::Offered(_) if is_held() => Some(PendingOperation::Held(message)),
+            State::Queued | State::AwaitMatch | State::Offered(_) => Some(PendingOperation::Send(message)),
+            State::Posted | State::Incoming(_) => Some(PendingOperation::Receive(message)),
+            State::Received(_) | State::Complete(_) | State::Vacant => None,
+        }
     }
 }

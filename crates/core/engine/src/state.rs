@@ -14,7 +14,7 @@ use crate::one_sided::OneSided;
 use crate::peer::{Early, Peers, Waiting};
 use crate::pool::Pool;
 use crate::queue::Queue;
-use crate::rendezvous::{Incoming, Outgoing, TransferNote};
+use crate::rendezvous::{Incoming, Outgoing, TaughtWays, TransferNote};
 use crate::request::{Request, State, not_done, unlike};
 use crate::requests::Requests;
 use crate::revoked::Revoked;
@@ -43,6 +43,8 @@ pub(crate) struct EngineState {
     pub incoming: Slab<Incoming>,
     pub transfers: Slab<TransferNote>,
     pub one_sided: OneSided,
+    /// The knowledge of the ways of long messages from any peer of the node.
+    pub taught: TaughtWays,
     pub pool: Pool,
     pub work: Work,
     /// Requests for which [`Request::is_under_way`] holds.
@@ -57,6 +59,8 @@ pub(crate) struct EngineState {
     pub dead: Vec<Peer>,
     /// Tells whether a lost peer may have left properly, if the owner says.
     pub may_have_left: Option<fn(Peer) -> bool>,
+    /// Set while messages of other jobs without a receive are refused.
+    pub refuses_foreign: bool,
     /// Set while the owner goes on when peers die.
     pub goes_on: bool,
     /// The peers that are lost, and may be dead: the owner has yet to say.
@@ -89,6 +93,7 @@ impl EngineState {
             incoming: Slab::new(),
             transfers: Slab::new(),
             one_sided: OneSided::new(),
+            taught: TaughtWays::default(),
             pool: Pool::new(),
             work: Work::default(),
             under_way: 0,
@@ -97,6 +102,7 @@ impl EngineState {
             may_send: None,
             dead: Vec::new(),
             may_have_left: None,
+            refuses_foreign: false,
             goes_on: false,
             suspects: Vec::new(),
             revoked: Revoked::default(),

@@ -11,6 +11,7 @@ use verbena_channel::packet::Kind;
 impl EngineState {
     /// Holds a message until its receive comes.
     pub(crate) fn hold(&mut self, key: MatchKey, arrived: Arrived) {
+        let arrived = self.refused_if_due(arrived);
         if let Body::Whole(data) | Body::Synchronous(data, _) = &arrived.body {
             self.add_held(arrived.peer, data.len());
         }

@@ -4,7 +4,7 @@ mod pair;
 
 use pair::wire::{Wire, WireEnd};
 use pair::*;
-use verbena_engine::{Engine, Failure, Settings};
+use verbena_engine::{Engine, Failure, Mode, Settings};
 
 const HOME: u32 = 1;
 
@@ -86,4 +86,55 @@ fn one_who_was_lost_is_dismissed_and_its_number_is_used_again() {
     assert!(!pair.engines[0].has_lost(1));
     introduce(&mut pair);
     exchange(&mut pair, 0, 8);
+}
+
+/// A process that finalises refuses what nobody will receive, whether it came before or comes
+/// later. The sender learns that, and both can leave.
+#[test]
+fn what_a_process_never_receives_is_refused() {
+    for (bytes, mode) in [(8, Mode::Synchronous), (10_000, Mode::Standard), (10_000, Mode::Synchronous)] {
+        let mut pair = alone();
+        introduce(&mut pair);
+        let send = |pair: &mut Pair| pair.send_in_mode(0, 1, Bytes::pattern(bytes, 3).buffer(), mode);
+        let (before, cancelled) = (send(&mut pair), send(&mut pair));
+        pair.settle();
+        assert!(!pair.engines[0].is_quiet());
+        pair.engines[1].refuse_foreign(true);
+        // The wish and the refusal cross.
+        pair.engines[0].cancel(pending(&cancelled));
+        let after = send(&mut pair);
+        for send in [before, after] {
+            let end = pair.end(0, send);
+            assert!(matches!(&end.failure, Some(Failure::Channel(1, _))) && !end.cancelled, "{end:?}");
+        }
+        assert!(pair.end(0, cancelled).cancelled);
+        let left = pair.engines[1].pending_messages(9).unexpected;
+        assert_eq!((left.total, left.first[0].bytes), (3, bytes as u64), "the owner can tell of them");
+        assert_eq!(pair.engines[1].counters().unexpected_bytes, 0);
+        assert!(pair.is_quiet() && !pair.engines[0].has_lost(1));
+        // A receive that waits is served all the same, and one who begins again takes all.
+        exchange_posted(&mut pair, bytes);
+        pair.engines[1].refuse_foreign(false);
+        let send = send(&mut pair);
+        pair.settle();
+        assert!(pair.engines[0].take(pending(&send)).is_none(), "it waits for its receive");
+    }
+}
+
+fn exchange_posted(pair: &mut Pair, bytes: usize) {
+    let room = Bytes::zero(bytes);
+    let receive = pair.receive(1, 0, 9, room.buffer());
+    let send = pair.send_in_mode(0, 9, Bytes::pattern(bytes, 5).buffer(), Mode::Synchronous);
+    assert!(is_good(&pair.end(1, receive), bytes) && is_good(&pair.end(0, send), bytes));
+    assert!(room.get() == Bytes::pattern(bytes, 5).get());
+}
+
+#[test]
+fn what_is_sent_within_a_job_is_never_refused() {
+    let mut pair = Pair::new(Wire::packets());
+    pair.engines[1].refuse_foreign(true);
+    exchange(&mut pair, 0, 10_000);
+    let send = pair.send(0, 1, Bytes::pattern(10_000, 3).buffer());
+    pair.settle();
+    assert!(pair.engines[0].take(pending(&send)).is_none());
 }

@@ -192,6 +192,8 @@ fn unexpected_memory_is_bounded_by_the_throttle() {
     let counters = pair.engines[1].counters();
     assert!(counters.unexpected_bytes_high <= 1100, "{}", counters.unexpected_bytes_high);
     assert_eq!((counters.unexpected, counters.throttles), (100, 1));
+    let held = |send: &Posted| pair.engines[0].pending_operation(pending(send));
+    assert!(matches!(held(&sends[99]), Some(PendingOperation::Held(held)) if held.bytes == 100));
     for i in 0..100 {
         let room = Bytes::zero(100);
         let receive = pair.receive(1, 0, i, room.buffer());
@@ -237,6 +239,19 @@ fn to_myself() -> Engine {
 
 fn my_send(data: &Bytes, mode: Mode) -> SendRequest {
     SendRequest { peer: 0, context: 1, source: 0, tag: 3, buffer: data.buffer(), mark: Mark::NONE, mode }
+}
+
+#[test]
+fn a_message_with_a_mark_that_is_wanted_is_found_behind_others() {
+    let (mut engine, data) = (to_myself(), Bytes::pattern(8, 3));
+    for mark in [Mark(0x520), Mark(0x620)] {
+        engine.send(SendRequest { mark, ..my_send(&data, Mode::Standard) });
+    }
+    (0..100).for_each(|_| _ = engine.progress());
+    let mut find = |tag, mark| engine.find_marked(1, tag, |found| found == mark).map(|(_, found)| found);
+    assert_eq!(find(3, Mark(0x620)), Some(Mark(0x620)));
+    assert_eq!(find(ANY_TAG, Mark(0x520)), Some(Mark(0x520)));
+    assert_eq!((find(3, Mark(0x720)), find(4, Mark(0x620))), (None, None));
 }
 
 #[test]

@@ -13,6 +13,9 @@ use verbena_waiting::lock::Lock;
 
 /// Up to this many messages under way, no look is made at all of them.
 const SWEEP_MIN: usize = 64;
+/// A send that finds no room makes at most this many rounds of progress, as long as each moves
+/// something.
+const ROUNDS_FOR_ROOM: u32 = 16;
 
 /// A place for buffered sends: one for the process, one for each communicator or session that has
 /// its own.
@@ -26,19 +29,23 @@ struct State {
     gaps: Gaps,
     /// The messages under way, in the order in which they were sent.
     messages: VecDeque<Message>,
+    /// The number of messages so far.
+    sent: u64,
     /// All messages are looked at when there are more than this.
     sweep_above: usize,
 }
 
 #[derive(Clone, Copy)]
 enum Attached {
-    Given(Region),
+    /// The program's memory, and its address, which a region of no bytes does not keep.
+    Given(Region, usize),
     /// `MPI_BUFFER_AUTOMATIC`: the library allocates.
     Automatic,
 }
 
 /// A message under way: its bytes in the attached buffer, or on the heap in automatic mode.
 struct Message {
+    number: u64,
     place: Place,
     active: Active,
 }
@@ -62,88 +69,125 @@ impl BufferedSends {
                 attached: None,
                 gaps: Gaps::none(),
                 messages: VecDeque::new(),
+                sent: 0,
                 sweep_above: SWEEP_MIN,
             }),
         }
     }
 
-    /// Attaches the program's buffer, or `None` for `MPI_BUFFER_AUTOMATIC`. `MPI_ERR_BUFFER` if one
-    /// is attached.
-    pub fn attach(&self, region: Option<Region>) -> Result<()> {
+    /// Attaches the program's buffer with the address that it gave, or `None` for
+    /// `MPI_BUFFER_AUTOMATIC`. `MPI_ERR_BUFFER` if one is attached, or if another thread detaches
+    /// one and messages are in it yet.
+    pub fn attach(&self, given: Option<(Region, usize)>) -> Result<()> {
         let mut state = self.state.lock();
-        if state.attached.is_some() {
+        if state.attached.is_some() || !state.messages.is_empty() {
             return Err(buffer_error(
                 "a buffer is attached already",
                 "one buffer at a time",
                 "detach it first",
             ));
         }
-        state.gaps = region.map_or_else(Gaps::none, |region| Gaps::whole(region.len()));
-        state.attached = Some(region.map_or(Attached::Automatic, Attached::Given));
+        state.gaps = given.map_or_else(Gaps::none, |(region, _)| Gaps::whole(region.len()));
+        state.attached =
+            Some(given.map_or(Attached::Automatic, |(region, address)| Attached::Given(region, address)));
         Ok(())
     }
 
-    /// Returns whether a buffer is attached.
-    pub fn is_attached(&self) -> bool {
-        self.state.lock().attached.is_some()
-    }
-
-    /// Waits for all messages in the buffer and gives it back: `None` if there is none,
-    /// `Some(None)` if it was automatic.
-    pub fn detach(&self, process: &Process) -> Option<Option<Region>> {
-        self.flush(process);
-        Some(match self.state.lock().attached.take()? {
-            Attached::Given(region) => Some(region),
+    /// Takes the buffer away from later sends, waits for all messages in it, and gives it back by
+    /// its address and its size in bytes: `None` if there is none, `Some(None)` if it was
+    /// automatic.
+    pub fn detach(&self, process: &Process) -> Option<Option<(usize, usize)>> {
+        let mut state = self.state.lock();
+        let (attached, sent) = (state.attached.take(), state.sent);
+        drop(state);
+        self.wait_for(process, sent);
+        Some(match attached? {
+            Attached::Given(region, address) => Some((address, region.len())),
             Attached::Automatic => None,
         })
     }
 
-    /// Waits for all messages in the buffer.
+    /// Waits for all messages that are in the buffer now.
     pub fn flush(&self, process: &Process) {
-        process.wait(|process| self.is_flushed(process).then_some(()));
+        self.wait_for(process, self.sent());
     }
 
-    /// Returns whether no message is left in the buffer.
-    pub fn is_flushed(&self, process: &Process) -> bool {
+    fn wait_for(&self, process: &Process, sent: u64) {
+        process.wait(|process| self.is_flushed(process, sent).then_some(()));
+    }
+
+    /// The number of messages that were sent so far.
+    pub fn sent(&self) -> u64 {
+        self.state.lock().sent
+    }
+
+    /// Returns whether the first `sent` messages have all left the buffer.
+    pub fn is_flushed(&self, process: &Process, sent: u64) -> bool {
         let mut state = self.state.lock();
         state.reclaim(process);
-        state.messages.is_empty()
+        state.messages.front().is_none_or(|first| first.number > sent)
     }
 
-    /// Copies `message` into the buffer and sends it from there by `start`. `MPI_ERR_BUFFER` if
-    /// there is no room.
+    /// Copies `message` into the buffer and sends it from there by `start`. Returns false if no
+    /// buffer is attached. `MPI_ERR_BUFFER` if there is no room, even after progress.
     pub fn send(
         &self,
         process: &Process,
         message: &Buffer,
-        start: impl FnOnce(Buffer) -> Active,
-    ) -> Result<()> {
-        let mut state = self.state.lock();
-        state.reclaim(process);
+        start: impl Fn(Buffer) -> Active,
+    ) -> Result<bool> {
+        let mut rounds = 0;
+        loop {
+            // Progress comes with the lock free: tasks that wait for a flush take it.
+            let tried = self.state.lock().send(process, message, &start);
+            let whole = match tried {
+                Tried::Sent => return Ok(true),
+                Tried::NotAttached => return Ok(false),
+                Tried::NoRoom(whole) => whole,
+            };
+            if rounds == ROUNDS_FOR_ROOM {
+                return Err(no_room(message.len(), whole));
+            }
+            let moved = process.progress();
+            rounds = if moved { rounds + 1 } else { ROUNDS_FOR_ROOM };
+        }
+    }
+}
+
+/// The end of an attempt to send.
+enum Tried {
+    Sent,
+    NotAttached,
+    /// The buffer, of this many bytes, has no room.
+    NoRoom(usize),
+}
+
+impl State {
+    fn send(&mut self, process: &Process, message: &Buffer, start: &impl Fn(Buffer) -> Active) -> Tried {
+        self.reclaim(process);
         let len = message.len();
-        let (place, region) = match state.attached {
-            None => return Err(no_room(len, 0)),
+        let (place, region) = match self.attached {
+            None => return Tried::NotAttached,
             Some(Attached::Automatic) => {
                 let heap = Owned::zeroed(len);
                 let region = heap.lend();
                 (Place::Heap(heap), region)
             }
-            Some(Attached::Given(whole)) => {
-                let piece = state.take(process, len).ok_or_else(|| no_room(len, whole.len()))?;
+            Some(Attached::Given(whole, _)) => {
+                let Some(piece) = self.take(process, len) else { return Tried::NoRoom(whole.len()) };
                 (Place::Buffer(piece), whole.part(piece.at, len))
             }
         };
         message.pack(0, region);
-        let message = Message { place, active: start(Buffer::Contiguous(region)) };
+        self.sent += 1;
+        let message = Message { number: self.sent, place, active: start(Buffer::Contiguous(region)) };
         match message.active {
-            Active::Done(_) => state.give_back(message.place),
-            _ => state.messages.push_back(message),
+            Active::Done(_) => self.give_back(message.place),
+            _ => self.messages.push_back(message),
         }
-        Ok(())
+        Tried::Sent
     }
-}
 
-impl State {
     /// Forgets messages that have gone: those before the first that has not, and all others only
     /// now and then, so that a message costs no look at all those before it.
     fn reclaim(&mut self, process: &Process) {
@@ -187,9 +231,18 @@ impl Message {
     }
 }
 
+/// The error of a buffered send of `need` bytes for which no buffer is attached.
+#[cold]
+pub fn no_buffer(need: usize) -> Error {
+    room_error(need, 0, "no buffer is attached")
+}
+
 #[cold]
 fn no_room(need: usize, whole: usize) -> Error {
-    let cause = if whole == 0 { "no buffer is attached" } else { "other buffered messages still fill it" };
+    room_error(need, whole, "other buffered messages still fill it")
+}
+
+fn room_error(need: usize, whole: usize, cause: &str) -> Error {
     let what =
         format!("a buffered send of {need} bytes found no room in the attached buffer of {whole} bytes");
     buffer_error(&what, cause, "attach a larger buffer (MPI_Buffer_attach), or MPI_BUFFER_AUTOMATIC")

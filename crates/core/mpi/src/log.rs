@@ -152,14 +152,17 @@ fn route_text(route: &RouteReport) -> String {
 /// and which is taken.
 fn learned_lines(route: &RouteReport) -> impl Iterator<Item = String> {
     route.learned.iter().map(|known| {
-        let [alone, both, packets] = known.ns.map(|ns| ns as f64 / 1000.0);
+        let [alone, both, packets] = known.ns;
+        let ways = [("in packets", packets), ("copied by this process", alone), ("by both sides", both)];
+        let took = |(way, ns): (&str, Option<u64>)| Some(format!("{:.1} us {way}", ns? as f64 / 1000.0));
+        let took: Vec<String> = ways.into_iter().filter_map(took).collect();
         format!(
-            "from rank {}, messages from {} ({}): by {}; a message took {packets:.1} us in packets, \
-             copied by this process {alone:.1}, by both sides {both:.1}",
+            "from rank {}, messages from {} ({}): by {}; the shortest took {}",
             route.peer,
             words::length(known.bytes_min),
             known.traffic,
-            known.way
+            known.way,
+            took.join(", ")
         )
     })
 }
@@ -249,10 +252,11 @@ mod tests {
     #[test]
     fn what_was_learnt_of_the_ways_is_told() {
         let (traffic, way) = ("answer", "packets");
-        let known = NodeKnowledge { traffic, way, bytes_min: 256 << 10, ns: [36_000, 22_000, 7400] };
+        let ns = [Some(36_000), None, Some(7400)];
+        let known = NodeKnowledge { traffic, way, bytes_min: 256 << 10, ns };
         let lines: Vec<String> = learned_lines(&RouteReport { learned: vec![known], ..route(1) }).collect();
-        let expected = "from rank 1, messages from 256 KiB (answer): by packets; a message took 7.4 us in \
-                        packets, copied by this process 36.0, by both sides 22.0";
+        let expected = "from rank 1, messages from 256 KiB (answer): by packets; the shortest took 7.4 us in \
+                        packets, 36.0 us copied by this process";
         assert_eq!(lines, [expected]);
     }
 

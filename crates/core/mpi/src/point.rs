@@ -139,7 +139,8 @@ pub fn probed(comm: &Comm, source: i32, tag: i32) -> Awaited {
 /// The first message that such a receive would match, if there is one after a poll.
 pub fn probe(process: &Process, comm: &Comm, source: i32, tag: i32) -> Option<Envelope> {
     let look = || process.look(|engine| engine.probe(comm.context(Traffic::Point), source, tag));
-    look().or_else(|| if process.poll() { look() } else { None })
+    let polled = |_: &Process| Some(probed(comm, source, tag));
+    look().or_else(|| if process.poll_for(polled) { look() } else { None })
 }
 
 /// The error for which a waiting probe would wait for ever: the process that it names was lost, or
@@ -153,7 +154,8 @@ pub fn loss(process: &Process, comm: &Comm, source: i32) -> Option<Error> {
 /// Like [`probe`], but takes the message out of matching.
 pub fn match_probe(process: &Process, comm: &Comm, source: i32, tag: i32) -> Option<(MessageId, Envelope)> {
     let look = || process.look(|engine| engine.match_probe(comm.context(Traffic::Point), source, tag));
-    look().or_else(|| if process.poll() { look() } else { None })
+    let polled = |_: &Process| Some(probed(comm, source, tag));
+    look().or_else(|| if process.poll_for(polled) { look() } else { None })
 }
 
 impl From<Envelope> for Outcome {

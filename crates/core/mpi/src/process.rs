@@ -9,6 +9,7 @@ mod allocated;
 mod failure;
 pub(crate) mod foreign;
 pub(crate) mod opening;
+mod outside;
 mod progress_thread;
 pub mod task;
 mod wait;
@@ -18,6 +19,7 @@ pub use abroad::Blindness;
 use allocated::Allocated;
 pub use allocated::Freed;
 pub use failure::{checked, completion_error, failure_error, revoked};
+pub(crate) use failure::{ends_all, is_end};
 use foreign::ForeignState;
 pub use foreign::Origin;
 use progress_thread::Aside;
@@ -30,6 +32,7 @@ use verbena_channel::board::Boards;
 use verbena_channel::heap::Heap;
 use verbena_channel::neighbor::Neighbors;
 use verbena_engine::{Completion, Engine, Envelope, MaySend, OnRevoke, Posted, RequestId, SendRequest};
+use verbena_hang::Awaited;
 use verbena_waiting::current::CurrentWaiter;
 use verbena_waiting::lock::{Lock, SingleThread, SingleThreadGuard, is_shared};
 use verbena_waiting::{SLEEP_MAX, Waiter};
@@ -46,9 +49,11 @@ pub struct Process {
     shares_cores: AtomicBool,
     /// True while this process goes on when others die.
     goes_on: AtomicBool,
-    /// True if one of the two above is, or processes of other jobs are watched: calls that do not
-    /// wait take care of more than messages.
+    /// True if one of the two above is, processes of other jobs are watched, or the launcher asks:
+    /// calls that do not wait take care of more than messages.
     polls_with_care: AtomicBool,
+    /// Set by a signal that says that the launcher asks, until the next call that does not wait.
+    question_noted: AtomicBool,
     foreign: ForeignState,
     boards: Option<Arc<dyn Boards>>,
     neighbors: Option<Arc<dyn Neighbors>>,
@@ -67,6 +72,8 @@ pub struct Process {
     polled_in_vain: AtomicU32,
     contexts: AtomicU64,
     watched: Watched,
+    /// Called whenever a process has died.
+    on_death: fn(),
 }
 
 /// Exclusive use of an engine for a moment. The library locks it, the simulator lends it.
@@ -118,6 +125,10 @@ impl Access for &Process {
 const FIRST_COUNTER: u64 = 2;
 /// After this many calls in a row that do not wait and find nothing, one lets others run.
 const VAIN_POLLS: u32 = 8;
+/// From then on, a call that only asks lets others run each time, and one that has ended work of
+/// its own, one time in this many.
+const ASIDE_EACH: u32 = 1;
+const ASIDE_AFTER_WORK: u32 = 64;
 
 impl Process {
     /// Process `me` of `size` over this engine.
@@ -129,6 +140,7 @@ impl Process {
             shares_cores: AtomicBool::new(waiter.shares_cores()),
             goes_on: AtomicBool::new(false),
             polls_with_care: AtomicBool::new(waiter.shares_cores()),
+            question_noted: AtomicBool::new(false),
             waiter: CurrentWaiter::new(waiter),
             foreign: ForeignState::default(),
             sleep_max: SLEEP_MAX,
@@ -145,6 +157,7 @@ impl Process {
             polled_in_vain: AtomicU32::new(0),
             contexts: AtomicU64::new(FIRST_COUNTER),
             watched: Watched::default(),
+            on_death: || (),
         }
     }
 
@@ -177,6 +190,11 @@ impl Process {
     pub fn with_on_revoke(self, on_revoke: OnRevoke) -> Process {
         self.engine.lock().set_on_revoke(on_revoke);
         self
+    }
+
+    /// Calls `on_death` whenever this process has noted that others died.
+    pub fn with_on_death(self, on_death: fn()) -> Process {
+        Process { on_death, ..self }
     }
 
     /// Makes receives from any source fail if a process that may send to them is lost, unless it
@@ -230,7 +248,18 @@ impl Process {
     /// Chooses anew whether calls that do not wait take care of more than messages.
     fn choose_care(&self) {
         let cares = self.shares_cores() || self.goes_on() || abroad::is_watching();
-        self.polls_with_care.store(cares, Ordering::Relaxed);
+        self.polls_with_care.store(cares, Ordering::SeqCst);
+        // A signal in between has stored its own, or is seen here.
+        if self.question_noted.load(Ordering::SeqCst) {
+            self.polls_with_care.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Lets the next call that does not wait say what it asks for, since the launcher wants to
+    /// know. Safe in a handler of a signal.
+    pub fn note_question(&self) {
+        self.question_noted.store(true, Ordering::SeqCst);
+        self.polls_with_care.store(true, Ordering::SeqCst);
     }
 
     /// Notes whether this process goes on when others die: then it looks for deaths in all calls.
@@ -286,6 +315,14 @@ impl Process {
         f(&mut self.engine.lock())
     }
 
+    /// Does once more what is due if the communicator with this context was revoked: another member
+    /// may have done that before it, or something that is made over it, was ready here.
+    pub fn recall_revoked(&self, context: u64) {
+        if self.look(|engine| engine.is_revoked(context)) {
+            self.command(|engine| engine.recall_revoked(context));
+        }
+    }
+
     /// Says that something happened outside the engine that a waiting thread may look for.
     pub fn notify(&self) {
         self.wake_other_threads();
@@ -336,17 +373,51 @@ impl Process {
     /// call looks for deaths where the process goes on when others die, or has met other jobs.
     #[inline]
     pub fn poll(&self) -> bool {
+        self.poll_for(|_| None)
+    }
+
+    /// Like [`Process::poll`]; `polled` says what the call asks for, if the launcher wants to know.
+    #[inline]
+    pub fn poll_for(&self, polled: impl Fn(&Process) -> Option<Awaited>) -> bool {
         let moved = self.progress();
         match self.polls_with_care() || is_shared() {
-            true => self.polled(moved),
+            true => self.polled_for(moved, polled, ASIDE_EACH),
             false => moved,
         }
     }
 
-    /// Does the rest of [`Process::poll`] where somebody shares the core, or others may die. A
-    /// program that only polls has no other news of deaths.
+    /// Like [`Process::poll`] for a call that ends work of its own, as `MPI_Win_flush` does. A loop
+    /// of such calls may wait for another process (a lock in a window), or be work from beginning
+    /// to end: others may run now and then.
+    pub fn poll_after_work(&self) -> bool {
+        let moved = self.progress();
+        match self.polls_with_care() || is_shared() {
+            true => self.polled_for(moved, |_| None, ASIDE_AFTER_WORK),
+            false => moved,
+        }
+    }
+
+    /// Does the rest of [`Process::poll_for`] where somebody shares the core, or others may die, or
+    /// the launcher asks. A program that only polls has no other news of these.
     #[cold]
-    fn polled(&self, mut moved: bool) -> bool {
+    #[inline(never)]
+    fn polled_for(
+        &self,
+        moved: bool,
+        polled: impl Fn(&Process) -> Option<Awaited>,
+        aside_every: u32,
+    ) -> bool {
+        let noted = self.question_noted.swap(false, Ordering::Relaxed);
+        self.answer_with(&polled);
+        if noted {
+            // Another thread may have answered before.
+            self.choose_care();
+        }
+        self.polled(moved, aside_every)
+    }
+
+    /// The part of [`Process::polled_for`] that does not depend on what is asked for.
+    fn polled(&self, mut moved: bool, aside_every: u32) -> bool {
         self.note_round();
         self.look_abroad();
         if self.goes_on() {
@@ -354,7 +425,8 @@ impl Process {
             self.clear_suspects();
         }
         let vain = self.polled_in_vain.load(Ordering::Relaxed);
-        if !moved && vain >= VAIN_POLLS && (self.shares_cores() || threads::several()) {
+        let is_due = vain >= VAIN_POLLS && vain.is_multiple_of(aside_every);
+        if !moved && is_due && (self.shares_cores() || threads::several()) {
             self.waiter.get().step_aside();
             moved = self.progress();
         }
@@ -381,7 +453,8 @@ impl Process {
 
     /// Returns the first message that a receive would match, or says that there is none even after
     /// a round of progress. `None` if a caller that finds nothing should step aside, or if there
-    /// are tasks: then [`Process::poll`] does what is due.
+    /// are tasks: then [`Process::poll`] does what is due; and if it finds nothing after a process
+    /// was lost.
     #[inline(always)]
     pub fn probe_alone(
         &self,
@@ -393,7 +466,9 @@ impl Process {
         if self.polls_with_care() || !self.tasks.is_empty() {
             return None;
         }
-        Some(self.engine_alone(alone).probe_or_progress(context, source, tag))
+        let mut engine = self.engine_alone(alone);
+        let found = engine.probe_or_progress(context, source, tag);
+        (found.is_some() || engine.losses() == 0).then_some(found)
     }
 
     /// The number of times that a wait slept.

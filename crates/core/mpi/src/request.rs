@@ -200,8 +200,18 @@ impl Request {
         }
     }
 
-    /// Asks to cancel the active operation.
+    /// Asks to cancel the active operation (`MPI_Cancel`). `MPI_ERR_REQUEST` unless it is a send, a
+    /// receive or a generalized request, whether it has ended or not.
     pub fn cancel(&self, process: &Process) -> Result<()> {
+        if self.window.is_some() {
+            return Err(cancelled_access());
+        }
+        if self.file.is_some() {
+            return Err(request_error(
+                "an operation on a file cannot be cancelled",
+                "MPI_Cancel is for point-to-point",
+            ));
+        }
         match &self.kind {
             Kind::Generalized { callbacks, complete } => callbacks.cancel(complete.load(Ordering::Acquire)),
             _ => match self.active.lock().as_ref() {
@@ -210,20 +220,12 @@ impl Request {
                     Ok(())
                 }
                 Some(Active::Done(_)) => Ok(()),
-                Some(Active::Task(_) | Active::Both(_)) => Err(request_error(
-                    "a collective operation cannot be cancelled",
-                    "MPI_Cancel is for point-to-point",
-                )),
                 Some(Active::Partitioned(_)) => Err(request_error(
                     "a partitioned operation cannot be cancelled",
                     "some of its partitions may have left",
                 )),
-                Some(Active::File(_)) => Err(request_error(
-                    "an operation on a file cannot be cancelled",
-                    "MPI_Cancel is for point-to-point",
-                )),
-                Some(Active::Window(_) | Active::Far(_)) => Err(request_error(
-                    "a one-sided operation cannot be cancelled",
+                Some(_) => Err(request_error(
+                    "a collective operation cannot be cancelled",
                     "MPI_Cancel is for point-to-point",
                 )),
                 None => Err(request_error("an inactive request cannot be cancelled", "it was not started")),
@@ -284,6 +286,12 @@ fn generalized_look(callbacks: &dyn Generalized, complete: bool) -> Look {
         return Look::Pending;
     }
     Look::Ended(callbacks.query().unwrap_or_else(|error| Outcome { error: Some(error), ..Outcome::EMPTY }))
+}
+
+/// The error of `MPI_Cancel` for an operation on a window (MPI-5.0, 12.3.5).
+#[cold]
+pub fn cancelled_access() -> Error {
+    request_error("a one-sided operation cannot be cancelled", "MPI_Cancel is for point-to-point")
 }
 
 #[cold]

@@ -17,6 +17,7 @@ use verbena_channel::{Place, Shared, trace};
 use verbena_engine::{Engine, Scheme};
 use verbena_machine::cores::Load;
 use verbena_machine::random;
+use verbena_settings::LOST_RANKS;
 use verbena_waiting::{Eventful, NAP, Plain, SLEEP_MAX, Waiter};
 use verbena_wires::{Wire, registry};
 
@@ -42,12 +43,54 @@ pub struct Launch {
     pub appnum: Option<u32>,
     /// The port of the program that spawned this one, if one did.
     pub parent: Option<String>,
+    /// True if the user wants any process of the job to go on when others are killed, whatever its
+    /// program says: the same in all of them.
+    pub any_survives: bool,
+}
+
+/// The line to the launcher of a process that could not be made: [`fail_unlaunched`] takes it.
+static LEFT_LINE: Mutex<Line> = Mutex::new(Line::Unopened);
+
+/// The line to the launcher before there is a process.
+enum Line {
+    Unopened,
+    /// The process could not be made.
+    Left(Box<Boot>),
+    /// In use elsewhere, or broken.
+    Taken,
+}
+
+/// Takes the line to the launcher, opened now if it was not; `None` if it was taken before.
+fn take_line() -> Result<Option<Boot>, BootError> {
+    let mut line = LEFT_LINE.lock().unwrap_or_else(PoisonError::into_inner);
+    match std::mem::replace(&mut *line, Line::Taken) {
+        Line::Unopened => Boot::start().map(Some),
+        Line::Left(boot) => Ok(Some(*boot)),
+        Line::Taken => Ok(None),
+    }
 }
 
 /// Starts this process. The error's text has all that the user needs.
 pub fn start() -> Result<Started, Error> {
     read_settings()?;
-    let mut boot = Boot::start().map_err(Error::boot)?;
+    let mut boot = match take_line().map_err(Error::boot)? {
+        Some(boot) => boot,
+        None => Boot::start().map_err(Error::boot)?,
+    };
+    match make(&mut boot) {
+        Ok(mut started) => {
+            *started.launch.boot.get_mut().unwrap_or_else(PoisonError::into_inner) = Some(boot);
+            Ok(started)
+        }
+        Err(error) => {
+            *LEFT_LINE.lock().unwrap_or_else(PoisonError::into_inner) = Line::Left(Box::new(boot));
+            Err(error)
+        }
+    }
+}
+
+/// Makes the process; the caller gives its line to it.
+fn make(boot: &mut Boot) -> Result<Started, Error> {
     if let Some(warning) = boot.warning() {
         verbena_fault::complain(&warning);
     }
@@ -57,8 +100,9 @@ pub fn start() -> Result<Started, Error> {
     let place = Place { me: boot.rank(), size: boot.size(), job: boot.job().to_string() };
     let mut opening = Opening::open(&place)?;
     let job = random_job()?;
-    let cards = boot.exchange(&[&job.to_le_bytes()[..], &opening.card()].concat()).map_err(Error::boot)?;
-    let (job, cards) = parted(cards);
+    let survives = [u8::from(survives())];
+    let card = [&job.to_le_bytes()[..], &survives, &opening.card()].concat();
+    let (job, any_survives, cards) = parted(boot.exchange(&card).map_err(Error::boot)?);
     let cards = compared(cards)?;
     let second = match opening.second_card(&cards)? {
         Some(card) => Some(boot.exchange(&card).map_err(Error::boot)?),
@@ -66,7 +110,7 @@ pub fn start() -> Result<Started, Error> {
     };
     let load = opening.load(&cards);
     let mut channels = opening.connect(&cards, second.as_deref(), &load)?;
-    trace::start(place.me).map_err(Error::setting)?;
+    trace::start(place.me, job).map_err(Error::setting)?;
     if trace::is_on() {
         channels = channels.into_iter().map(Wire::traced).collect();
     }
@@ -78,12 +122,13 @@ pub fn start() -> Result<Started, Error> {
         engine.poll_by_default(Scheme::All);
     }
     let launch = Launch {
-        universe_size: boot.universe_size().or_else(|| own_cores(&boot)),
+        universe_size: boot.universe_size().or_else(|| own_cores(boot)),
         appnum: boot.appnum(),
         launcher: boot.kind(),
         parent: boot.parent().map(str::to_owned),
-        boot: Mutex::new(Some(boot)),
+        boot: Mutex::new(None),
         job: place.job,
+        any_survives,
     };
     let process = Process::new(place.me, place.size, engine, waiter)
         .with_boards(shared.boards)
@@ -118,12 +163,22 @@ fn random_job() -> Result<u128, Error> {
     Ok(word()? << 64 | word()?)
 }
 
-/// The number of the job, which is that of rank 0, and the rest of all cards.
-fn parted(mut cards: Vec<Vec<u8>>) -> (u128, Vec<Vec<u8>>) {
+/// Returns whether the user wants this process to go on when others are killed, whatever the
+/// program says.
+pub fn survives() -> bool {
+    const SURVIVE: usize = 1;
+    LOST_RANKS.get() == SURVIVE
+}
+
+/// The number of the job, which is that of rank 0; whether any process [`survives`]; and the rest
+/// of all cards.
+fn parted(mut cards: Vec<Vec<u8>>) -> (u128, bool, Vec<Vec<u8>>) {
+    const JOB_BYTES: usize = size_of::<u128>();
     let number = |card: &Vec<u8>| card.first_chunk().map(|job| u128::from_le_bytes(*job));
     let job = cards.first().and_then(number).unwrap_or(0);
-    cards.iter_mut().for_each(|card| drop(card.drain(..card.len().min(size_of::<u128>()))));
-    (job, cards)
+    let any_survives = cards.iter().any(|card| card.get(JOB_BYTES).is_some_and(|survives| *survives != 0));
+    cards.iter_mut().for_each(|card| drop(card.drain(..card.len().min(JOB_BYTES + 1))));
+    (job, any_survives, cards)
 }
 
 /// The waiter of the first channel that has one, `shared`, since the others of the node ring it;
@@ -179,18 +234,23 @@ impl Launch {
         self.ask(false, |boot| boot.have_ended(children))
     }
 
+    /// Says that this process is connected with these programs no more ([`Boot::part`]).
+    pub fn part(&self, children: Children) -> Result<(), Error> {
+        self.ask((), |boot| boot.part(children))
+    }
+
     /// Publishes a name at the launcher; returns whether it took it.
-    pub fn publish(&self, service: &str, port: &str) -> Result<bool, Error> {
+    pub fn publish(&self, service: &[u8], port: &[u8]) -> Result<bool, Error> {
         self.ask(false, |boot| boot.publish(service, port))
     }
 
     /// Takes a name back from the launcher; returns whether it had it.
-    pub fn unpublish(&self, service: &str) -> Result<bool, Error> {
+    pub fn unpublish(&self, service: &[u8]) -> Result<bool, Error> {
         self.ask(false, |boot| boot.unpublish(service))
     }
 
     /// The port of a service, if the launcher knows it.
-    pub fn lookup(&self, service: &str) -> Result<Option<String>, Error> {
+    pub fn lookup(&self, service: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         self.ask(None, |boot| boot.lookup(service))
     }
 
@@ -207,6 +267,15 @@ impl Launch {
     pub fn finalize(&self) -> Result<(), Error> {
         let boot = self.boot.lock().ok().and_then(|mut boot| boot.take());
         boot.map_or(Ok(()), |boot| boot.finalize().map_err(Error::boot))
+    }
+}
+
+/// Ends the whole job after an error in `call` before there was a process, or in its making: as
+/// [`Launch::fail`] does, if the launcher can be reached.
+pub fn fail_unlaunched(code: i32, call: &str, message: &str) -> ! {
+    match take_line() {
+        Ok(Some(mut boot)) => boot.fail(code, call, message),
+        Ok(None) | Err(_) => abort_unlaunched(code, message),
     }
 }
 

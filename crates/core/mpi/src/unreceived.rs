@@ -1,16 +1,45 @@
 //! Sends that no receive will ever match, since all processes are in `MPI_Finalize` (MPI-5.0,
 //! 11.2.2). They are taken back as `MPI_Cancel` does it, so those that were matched still complete.
+//!
+//! Processes of other jobs may still compute: what was sent to them stays, and is waited for.
 
 use crate::comm::Traffic;
 use crate::process::Process;
 use verbena_channel::Peer;
 use verbena_engine::SendUnderWay;
 use verbena_fault::Fault;
+use verbena_hang::Awaited;
 
-/// Takes back the point-to-point sends in the contexts that `is_meant` accepts, and returns those
-/// that were not received.
+/// Waits until all that was sent to processes of other jobs is received, or never will be: these
+/// refuse it when they finalise, or have died.
+pub fn settle_abroad(process: &Process) {
+    if !process.is_abroad() {
+        return;
+    }
+    let sends = |process: &Process| {
+        let mut sends = process.look(|engine| engine.sends_under_way());
+        sends.retain(|send| is_abroad(process, send));
+        sends
+    };
+    let operations = |process: &Process| {
+        sends(process).iter().filter_map(|send| process.operation(send.request)).collect()
+    };
+    process.wait_for(
+        |process| Awaited::All(operations(process)),
+        |process| sends(process).is_empty().then_some(()),
+    );
+}
+
+fn is_abroad(process: &Process, send: &SendUnderWay) -> bool {
+    send.peer >= process.size()
+}
+
+/// Takes back the point-to-point sends within the job in the contexts that `is_meant` accepts, and
+/// returns those that were not received.
 pub fn take_back(process: &Process, is_meant: impl Fn(u64) -> bool) -> Vec<SendUnderWay> {
-    let is_meant = |send: &SendUnderWay| send.context & 3 == Traffic::Point as u64 && is_meant(send.context);
+    let is_meant = |send: &SendUnderWay| {
+        !is_abroad(process, send) && send.context & 3 == Traffic::Point as u64 && is_meant(send.context)
+    };
     let mut sends = process.wait(|process| {
         let mut sends = process.look(|engine| engine.sends_under_way());
         sends.retain(is_meant);

@@ -31,7 +31,7 @@ pub use text::*;
 
 use std::ffi::c_void;
 use std::sync::Arc;
-use verbena_memory::{Buffer, Region};
+use verbena_memory::{Buffer, Owned, Region};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Datatype, Error, Result};
 
@@ -148,8 +148,23 @@ fn wrong_span(address: Address, count: i64, datatype: &Datatype) -> Error {
     Error::new(
         mpi::MPI_ERR_BUFFER,
         "the buffer does not lie in the program's memory",
-        format!("address {:p}, {count} elements of {} bytes", address.0, datatype.size()),
+        format!(
+            "address {:p}, {} of {}",
+            address.0,
+            verbena_fault::count(count, "element"),
+            verbena_fault::count(datatype.size(), "byte")
+        ),
         cause,
         "pass the address of memory that holds all elements",
     )
+}
+
+/// A copy of what goes to this rank. Nothing is read for `MPI_PROC_NULL`: the buffer may lie in a
+/// GPU's memory.
+pub fn copy_for(dest: i32, from: &Buffer) -> Owned {
+    let copy = Owned::zeroed(from.len());
+    if dest != mpi::MPI_PROC_NULL {
+        from.pack(0, copy.lend());
+    }
+    copy
 }

@@ -30,20 +30,46 @@ struct Frame {
     is_code: bool,
 }
 
+impl Frame {
+    /// Returns whether it is that of a function of MPI, or of one that stands for it. The standard
+    /// keeps these names from programs in upper case alone.
+    fn is_call(&self) -> bool {
+        let name = self.name.as_deref().unwrap_or_default();
+        is_mpi_function(name) && (self.is_mpi || !name.starts_with(['m', 'p']))
+    }
+}
+
 /// The place of the calling thread.
 pub(crate) fn here() -> Frames {
-    sorted(&addresses().into_iter().map(frame).collect::<Vec<_>>())
+    sorted(&all())
+}
+
+/// The calling thread's return addresses in the program, the innermost first.
+pub(crate) fn in_program() -> Vec<usize> {
+    program_of(&all()).map(|frame| frame.address).collect()
+}
+
+fn all() -> Vec<Frame> {
+    addresses().into_iter().map(frame).collect()
 }
 
 /// Parts MPI's frames from the program's.
 fn sorted(frames: &[Frame]) -> Frames {
-    let is_call = |frame: &&Frame| frame.name.as_ref().is_some_and(|name| is_mpi_function(name));
-    let last = frames.iter().rposition(|frame| frame.is_mpi || is_call(&frame));
-    let program = &frames[last.map_or(0, |last| last + 1)..];
-    let by_frame = || frames.iter().find(is_call).and_then(|frame| frame.name.clone());
-    let call = program.first().and_then(called_there).or_else(by_frame);
-    let program = program.iter().take(PROGRAM_FRAMES_MAX).map(|frame| frame.address as u64);
+    let by_frame = || frames.iter().find(|frame| frame.is_call()).and_then(|frame| frame.name.clone());
+    let call = program_of(frames).next().and_then(called_there).or_else(by_frame);
+    let program = program_of(frames).take(PROGRAM_FRAMES_MAX).map(|frame| frame.address as u64);
     Frames { call: call.map_or(String::new(), |name| as_in_c(&name)), program: program.collect() }
+}
+
+/// The program's frames: those behind MPI's innermost ones and behind the functions of a tool that
+/// stand for MPI's. The frames of an outer call of MPI, which has called the program, are left out.
+fn program_of(frames: &[Frame]) -> impl Iterator<Item = &Frame> {
+    let is_own = |frame: &Frame| frame.is_mpi || frame.is_call();
+    let inner = frames.iter().position(|frame| !is_own(frame)).unwrap_or(frames.len());
+    let rest = &frames[inner..];
+    let outer = rest.iter().position(|frame| frame.is_mpi).unwrap_or(rest.len());
+    let tool = rest[..outer].iter().rposition(Frame::is_call).map_or(0, |last| last + 1);
+    rest[tool..].iter().filter(|frame| !frame.is_mpi)
 }
 
 /// The MPI function that the program called at this return address.
@@ -137,26 +163,81 @@ pub(crate) fn is_default(signal: c_int) -> bool {
     read == 0 && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_DFL
 }
 
-/// The address of the instruction at which a signal interrupted a thread. Safe in a handler.
+/// Fills in the place of the code that a signal interrupted, as if that were a return address, and
+/// the return addresses behind it. Safe in a handler. `missing`: the address at which the thread
+/// found no memory. If it found no code there, after a call through a wrong pointer, they begin
+/// with the caller, if that is known: the unwinder would read the code.
 ///
 /// # Safety
 /// `context` is what a handler with SA_SIGINFO gets.
-pub(crate) unsafe fn interrupted_at(context: *mut c_void) -> usize {
-    let context = context.cast::<libc::ucontext_t>();
+pub(crate) unsafe fn of_interrupted(
+    context: *mut c_void,
+    missing: Option<usize>,
+    found: &mut [usize],
+) -> &[usize] {
     // SAFETY: the caller's promise.
-    unsafe {
-        #[cfg(target_arch = "x86_64")]
-        return (*context).uc_mcontext.gregs[libc::REG_RIP as usize] as usize;
-        #[cfg(target_arch = "aarch64")]
-        return (*context).uc_mcontext.pc as usize;
+    let registers = unsafe { &raw mut (*context.cast::<libc::ucontext_t>()).uc_mcontext };
+    // SAFETY: as above; nobody else uses the registers.
+    let before = unsafe { Position::of(&*registers) };
+    let place = if missing == Some(before.at) { before.of_caller() } else { Some(before) };
+    let Some(place) = place else { return &[] };
+    // The unwinder takes them from there.
+    // SAFETY: as above.
+    unsafe { place.set(&mut *registers) };
+    let count = walk(found);
+    // SAFETY: as above.
+    unsafe { before.set(&mut *registers) };
+    from_interrupted(&mut found[..count], place.at)
+}
+
+/// The place of a thread: the rest of its frames follows from it.
+#[derive(Clone, Copy)]
+struct Position {
+    at: usize,
+    stack: usize,
+    /// The register with the return address, on processors that have one.
+    link: usize,
+}
+
+impl Position {
+    #[cfg(target_arch = "x86_64")]
+    fn of(registers: &libc::mcontext_t) -> Position {
+        let of = |register: c_int| registers.gregs[register as usize] as usize;
+        Position { at: of(libc::REG_RIP), stack: of(libc::REG_RSP), link: 0 }
+    }
+
+    #[cfg(target_arch = "aarch64")]
+    fn of(registers: &libc::mcontext_t) -> Position {
+        let link = registers.regs[30] as usize;
+        Position { at: registers.pc as usize, stack: registers.sp as usize, link }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn set(self, registers: &mut libc::mcontext_t) {
+        registers.gregs[libc::REG_RIP as usize] = self.at as i64;
+        registers.gregs[libc::REG_RSP as usize] = self.stack as i64;
+    }
+
+    #[cfg(target_arch = "aarch64")]
+    fn set(self, registers: &mut libc::mcontext_t) {
+        registers.pc = self.at as u64;
+    }
+
+    /// That in the call that has just been made; `None` if no call has led here.
+    fn of_caller(self) -> Option<Position> {
+        let (back, stack) = match cfg!(target_arch = "x86_64") {
+            true => (call_site::word(self.stack)?, self.stack + size_of::<usize>()),
+            false => (self.link, self.stack),
+        };
+        call_site::is_behind_call(back).then_some(Position { at: back - 1, stack, ..self })
     }
 }
 
 /// The part of a handler's frames that begins with the instruction at which it interrupted the
-/// thread, as if that were a return address; all of them if it is not among them. Safe in a
-/// handler.
-pub(crate) fn from_interrupted(found: &mut [usize], at: usize) -> &[usize] {
-    let Some(first) = found.iter().position(|&address| address == at) else { return found };
+/// thread, as if that were a return address; none if it is not among them: the handler's own tell
+/// nothing.
+fn from_interrupted(found: &mut [usize], at: usize) -> &[usize] {
+    let Some(first) = found.iter().position(|&address| address == at) else { return &[] };
     found[first] += 1;
     &found[first..]
 }
@@ -197,6 +278,35 @@ mod tests {
     }
 
     #[test]
+    fn a_tools_helper_is_no_part_of_the_program() {
+        let frames = [
+            frame(1, "PMPI_Send", true),
+            frame(2, "", false),
+            frame(3, "MPI_Send", false),
+            frame(4, "main", false),
+        ];
+        assert_eq!(sorted(&frames), Frames { call: "MPI_Send".into(), program: vec![4] });
+    }
+
+    #[test]
+    fn a_function_of_the_program_may_be_called_as_those_of_fortran_are() {
+        let frames = [frame(1, "MPI_Recv", true), frame(2, "step", false), frame(3, "mpi_run", false)];
+        assert_eq!(sorted(&frames), Frames { call: "MPI_Recv".into(), program: vec![2, 3] });
+    }
+
+    #[test]
+    fn a_call_of_a_callback_is_told_at_its_own_place() {
+        let frames = [
+            frame(1, "MPI_Send", true),
+            frame(2, "copies", false),
+            frame(3, "", true),
+            frame(4, "MPI_Comm_dup", true),
+            frame(5, "main", false),
+        ];
+        assert_eq!(sorted(&frames), Frames { call: "MPI_Send".into(), program: vec![2, 5] });
+    }
+
+    #[test]
     fn names_are_those_of_c() {
         for (name, in_c) in [
             ("PMPI_Comm_size", "MPI_Comm_size"),
@@ -212,7 +322,7 @@ mod tests {
     fn the_handlers_own_frames_are_left_out() {
         let mut found = [1, 2, 30, 40];
         assert_eq!(from_interrupted(&mut found, 30), [31, 40]);
-        assert_eq!(from_interrupted(&mut found, 99), [1, 2, 31, 40]);
+        assert!(from_interrupted(&mut found, 99).is_empty());
     }
 
     #[test]

@@ -4,11 +4,15 @@
 //! A look at each buffer would cost every short message more than the message does, so calls look
 //! only where the program had loaded the library of a GPU when it initialised MPI, or where the
 //! setting `VERBENA_CHECK_BUFFERS` says so. Memory that a processor can read (of the host, pinned,
-//! managed, or of a GPU that shares its memory) is as any other.
+//! managed, or of a GPU that shares its memory) is as any other, and so is a buffer that the call
+//! neither reads nor writes.
 //!
 //! No real GPU was there when this was written; the tests have a driver of their own.
 
+mod significant;
+
 use crate::arguments::{Parameters, Value};
+use significant::{BUFFERS, Call};
 use std::ffi::{CStr, c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 use verbena_mpi::Error;
@@ -25,22 +29,6 @@ const HIP: [&CStr; 3] = [c"libamdhip64.so.7", c"libamdhip64.so.6", c"libamdhip64
 const LEVEL_ZERO: &CStr = c"libze_loader.so.1";
 /// The beginnings of the names of devices that GPUs are.
 const DEVICES: [&str; 3] = ["/dev/nvidia", "/dev/kfd", "/dev/dri/"];
-
-/// The arguments that are buffers, each with its counts: where one of these is 0, no byte of the
-/// buffer is touched.
-const BUFFERS: [(&str, &[&str]); 11] = [
-    ("buf", &["count"]),
-    ("buffer", &["count", "size"]),
-    ("sendbuf", &["sendcount", "count"]),
-    ("recvbuf", &["recvcount", "count"]),
-    ("inbuf", &["incount", "count", "insize"]),
-    ("outbuf", &["outcount", "outsize"]),
-    ("inoutbuf", &["count"]),
-    ("origin_addr", &["origin_count"]),
-    ("result_addr", &["result_count"]),
-    ("compare_addr", &[]),
-    ("base", &["size"]),
-];
 
 /// The addresses below are none of a buffer: null, `MPI_IN_PLACE` and their like.
 const LOWEST_ADDRESS: usize = 1 << 16;
@@ -67,21 +55,17 @@ pub(crate) fn is_wanted() -> bool {
 
 /// The error of a call with a buffer in the memory of a GPU; `None` for other calls, or if nobody
 /// wants to know.
-pub(crate) fn error_of(parameters: Parameters, values: &[Value]) -> Option<Error> {
-    let (name, address, witness) = is_wanted().then(|| found(parameters, values)).flatten()?;
+pub(crate) fn error_of(function: &'static str, parameters: Parameters, values: &[Value]) -> Option<Error> {
+    let call = Call { function, parameters, values };
+    let (name, address, witness) = is_wanted().then(|| found(call)).flatten()?;
     Some(of_gpu(name, address, &witness))
 }
 
-/// The first buffer in the memory of a GPU, its address, and who says so.
-fn found(parameters: Parameters, values: &[Value]) -> Option<(&'static str, usize, String)> {
-    let value = |wanted: &str| {
-        let place = parameters.iter().position(|(name, _)| *name == wanted)?;
-        values.get(place).copied()
-    };
+/// The first buffer in the memory of a GPU that the call touches, its address, and who says so.
+fn found(call: Call<'_>) -> Option<(&'static str, usize, String)> {
     BUFFERS.into_iter().find_map(|(name, counts)| {
-        let Some(Value::Address(address)) = value(name) else { return None };
-        let is_empty = counts.iter().any(|count| value(count) == Some(Value::Number(0)));
-        if is_empty || address < LOWEST_ADDRESS || is_readable(address) {
+        let Some(Value::Address(address)) = call.value(name) else { return None };
+        if address < LOWEST_ADDRESS || is_readable(address) || !call.touches(name, counts) {
             return None;
         }
         Some((name, address, witness(address)?))
@@ -229,7 +213,9 @@ mod tests {
         let parameters: Parameters = &[("buf", "*const c_void"), ("count", "c_int"), ("comm", "MPI_Comm")];
         for count in [0, 1] {
             let values = [Value::Address(guarded), Value::Number(count), Value::Handle(5)];
-            assert_eq!(found(parameters, &values), None, "no driver is there");
+            let call = Call { function: "MPI_Send", parameters, values: &values };
+            assert_eq!(call.touches("buf", &["count"]), count > 0);
+            assert_eq!(found(call), None, "no driver is there");
         }
         // SAFETY: our own mapping.
         unsafe { libc::munmap(guarded as *mut c_void, page) };

@@ -233,17 +233,17 @@ impl<T, const NULL: usize, const N: usize> Registry<T, NULL, N> {
     #[cold]
     fn wrong(&self, handle: usize) -> Error {
         let cause = if handle == NULL {
-            "the null handle was passed, or the object was freed"
+            "the null handle was passed, which a call that frees an object leaves in its variable"
         } else if self.is_predefined(handle) {
             "a predefined object cannot be used here, or not at this time"
         } else if self.kind == Kind::Request && may_be_request(handle) {
             "the request was completed or freed already, and this is a copy of its old handle"
         } else if decode(self.kind, handle).is_some() {
-            "the object was freed"
+            "the object was freed, and this is a copy of its old handle"
         } else {
             "the variable was never set, or holds a handle of another kind"
         };
-        let on = format!("handle {handle:#x}");
+        let on = name(handle).map_or_else(|| format!("handle {handle:#x}"), |name| format!("handle {name}"));
         Error::new(
             self.class,
             format!("not a valid {}", self.name),
@@ -252,6 +252,12 @@ impl<T, const NULL: usize, const N: usize> Registry<T, NULL, N> {
             "pass a live handle of this kind",
         )
     }
+}
+
+/// The name of a predefined handle, of whatever kind. Of two names for one handle it is the first.
+#[cold]
+pub fn name(handle: usize) -> Option<&'static str> {
+    mpi::HANDLES.iter().find(|(predefined, _)| *predefined == handle).map(|(_, name)| *name)
 }
 
 /// The integer of a handle: its low 31 bits.
@@ -368,6 +374,19 @@ mod tests {
         }
         let error = REQUESTS.get(0xdead_beef).err().expect("no such request");
         assert!(error.fault.cause.contains("never set"), "{error}");
+    }
+
+    #[test]
+    fn a_null_handle_is_told_from_a_freed_one() {
+        let null = COMMS.get(mpi::MPI_COMM_NULL).err().expect("no communicator");
+        assert_eq!(null.fault.on, "handle MPI_COMM_NULL");
+        assert!(null.fault.cause.starts_with("the null handle was passed"), "{null}");
+        let freed = NUMBERS.insert(Arc::new(1));
+        NUMBERS.remove(freed).unwrap();
+        let error = NUMBERS.get(freed).err().expect("it was freed");
+        assert!(error.fault.cause.starts_with("the object was freed"), "{error}");
+        let other = COMMS.get(mpi::MPI_INT).err().expect("no communicator");
+        assert_eq!(other.fault.on, "handle MPI_INT");
     }
 
     #[test]

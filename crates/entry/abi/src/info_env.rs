@@ -1,7 +1,7 @@
 //! The entries of `MPI_INFO_ENV` (MPI-5.0, 11.2.1).
 
 use crate::host::{architecture, host_name};
-use crate::state;
+use crate::{memory_kinds, state};
 use std::os::unix::ffi::OsStringExt;
 use verbena_boot::environment::{Surroundings, known_size};
 use verbena_mpi::Process;
@@ -20,6 +20,7 @@ pub(crate) fn environment() -> Vec<Entry> {
     }
     verbena_settings::load();
     add("mpi_initial_errhandler", INITIAL_ERRHANDLER.value_text().into_bytes());
+    add("mpi_memory_alloc_kinds", memory_kinds::of_world().into_bytes());
     add("host", host_name());
     add("arch", architecture());
     if let Ok(directory) = std::env::current_dir() {

@@ -27,6 +27,7 @@ pub mod handles;
 mod host;
 mod info_env;
 mod last_errors;
+mod memory_kinds;
 mod news;
 mod owner;
 mod panic;

@@ -2,7 +2,8 @@
 
 use crate::generated::types::{MPI_Comm, MPI_Errhandler, MPI_File, MPI_Session, MPI_Win};
 use crate::handles::{COMMS, WINS};
-use verbena_mpi::Error;
+use verbena_mpi::errhandler::Action;
+use verbena_mpi::{Comm, Error};
 
 /// The object whose error handler an error goes to, by its handle. A handle that is not valid
 /// stands for no object.
@@ -24,6 +25,21 @@ pub enum Owner {
     /// No object yet: the error handler that the call gets for the object that it makes (MPI-5.0,
     /// 11.3.1).
     Handler(MPI_Errhandler),
+}
+
+impl Owner {
+    /// The communicator of a blocking collective that failed. If this rank goes on, the other ones
+    /// are told so.
+    #[cold]
+    pub fn of_collective(handle: MPI_Comm) -> Owner {
+        let goes_on = |comm: &Comm| !matches!(comm.errhandler().action(), Action::AreFatal | Action::Abort);
+        if let Ok(comm) = COMMS.get(handle)
+            && goes_on(&comm)
+        {
+            comm.leave_collective();
+        }
+        Owner::Comm(handle)
+    }
 }
 
 /// Adds the name of its communicator or window to an error.

@@ -5,9 +5,7 @@ use std::ffi::{CStr, c_int, c_void};
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-
-/// The most lines that are told.
-const LINES_MAX: usize = 8;
+use verbena_hang::traceback;
 
 /// `PyGILState_GetThisThreadState`: the interpreter's state of the calling thread, or null.
 type ThisThread = unsafe extern "C" fn() -> *mut c_void;
@@ -15,46 +13,51 @@ type ThisThread = unsafe extern "C" fn() -> *mut c_void;
 /// memory, since `faulthandler` calls it in signal handlers.
 type Dump = unsafe extern "C" fn(c_int, *mut c_void);
 
+/// The functions of the interpreter in this process.
+#[derive(Clone, Copy)]
+pub(crate) struct Interpreter {
+    this_thread: ThisThread,
+    dump: Dump,
+}
+
+impl Interpreter {
+    /// Finds the functions; `None` if this process runs no Python, or an interpreter that does not
+    /// tell.
+    pub(crate) fn find() -> Option<Interpreter> {
+        let (this_thread, dump) = (find(c"PyGILState_GetThisThreadState")?, find(c"_Py_DumpTraceback")?);
+        // SAFETY: functions of CPython with these types since version 3.7 (`Include/pystate.h`,
+        // `Include/internal/pycore_traceback.h`).
+        unsafe {
+            Some(Interpreter {
+                this_thread: std::mem::transmute::<*mut c_void, ThisThread>(this_thread),
+                dump: std::mem::transmute::<*mut c_void, Dump>(dump),
+            })
+        }
+    }
+
+    /// Writes the traceback of the calling thread, which may have been interrupted anywhere, to a
+    /// descriptor. Nothing is written by a thread that runs no Python.
+    pub(crate) fn dump(self, to: c_int) {
+        // SAFETY: the function may be called at any time, also without the interpreter's lock.
+        let thread = unsafe { (self.this_thread)() };
+        if !thread.is_null() {
+            // SAFETY: the thread is this one, which stands still in our call.
+            unsafe { (self.dump)(to, thread) };
+        }
+    }
+}
+
 /// The lines of the calling thread, the innermost first; none if it runs no Python, or an
 /// interpreter that does not tell.
 pub(crate) fn lines() -> Vec<String> {
-    let (Some(this_thread), Some(dump)) =
-        (find(c"PyGILState_GetThisThreadState"), find(c"_Py_DumpTraceback"))
-    else {
-        return Vec::new();
-    };
-    // SAFETY: functions of CPython with these types since version 3.7 (`Include/pystate.h`,
-    // `Include/internal/pycore_traceback.h`).
-    let (this_thread, dump) = unsafe {
-        (
-            std::mem::transmute::<*mut c_void, ThisThread>(this_thread),
-            std::mem::transmute::<*mut c_void, Dump>(dump),
-        )
-    };
-    // SAFETY: the function may be called at any time, also without the interpreter's lock.
-    let thread = unsafe { this_thread() };
-    if thread.is_null() {
-        return Vec::new();
-    }
+    let Some(interpreter) = Interpreter::find() else { return Vec::new() };
     let Some((mut reader, writer)) = pipe() else { return Vec::new() };
-    // SAFETY: the thread is this one, which stands still in our call.
-    unsafe { dump(writer.as_raw_fd(), thread) };
+    interpreter.dump(writer.as_raw_fd());
     drop(writer);
     let mut text = String::new();
     // What was written before an error counts.
     let _ = reader.read_to_string(&mut text);
-    read(&text)
-}
-
-/// The lines of a traceback.
-fn read(text: &str) -> Vec<String> {
-    let line = |line: &str| {
-        let (file, rest) = line.trim().strip_prefix("File \"")?.split_once("\", line ")?;
-        let (number, function) = rest.split_once(" in ")?;
-        let name = file.rsplit('/').next().unwrap_or(file);
-        Some(format!("{function} ({name}:{number})"))
-    };
-    text.lines().filter_map(line).take(LINES_MAX).collect()
+    traceback::lines(&text)
 }
 
 fn find(name: &CStr) -> Option<*mut c_void> {
@@ -64,7 +67,7 @@ fn find(name: &CStr) -> Option<*mut c_void> {
 }
 
 /// A pipe whose writer never waits: a traceback that does not fit is cut.
-fn pipe() -> Option<(File, OwnedFd)> {
+pub(crate) fn pipe() -> Option<(File, OwnedFd)> {
     let mut ends = [0; 2];
     // SAFETY: the call fills our array.
     if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) } != 0 {
@@ -77,14 +80,6 @@ fn pipe() -> Option<(File, OwnedFd)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_traceback_is_read() {
-        let text = "Stack (most recent call first):\n  File \"/a/ring.py\", line 12 in swap\n  \
-                    File \"/a/ring.py\", line 30 in <module>\n";
-        assert_eq!(read(text), ["swap (ring.py:12)", "<module> (ring.py:30)"]);
-        assert_eq!(read("nonsense\n"), [""; 0]);
-    }
 
     #[test]
     fn a_program_without_python_has_no_lines() {

@@ -1,6 +1,6 @@
 //! Gives an error to the error handler of the right object (MPI-5.0, 9.3).
 
-use crate::arguments::{self, Argument};
+use crate::arguments::{Argument, Words};
 use crate::handles::{COMMS, ERRHANDLERS, FILES, Ref, SESSIONS, WINS};
 pub use crate::owner::Owner;
 use crate::owner::on_comm;
@@ -56,10 +56,10 @@ pub fn raise(call: &str, arguments: &[Argument], owner: Owner, failed: Failed) -
     }
     let owner = own.unwrap_or(owner);
     let (errhandler, handle) = find(owner);
-    let whole = format!("{call}{}", arguments::text(arguments));
+    let told = Words::of(arguments);
     let named = on_comm(error.clone(), owner);
-    last_errors::keep(error.class, &whole, &named.fault);
-    let message = || format!("{whole} failed: {named}");
+    last_errors::keep(error.class, call, &told, &named.fault);
+    let message = || format!("{call}{} failed: {named}", told.whole());
     // Hardly any program looks at the code of this call, and the launcher knows only that it heard
     // of no end.
     if call == "MPI_Finalize" && !matches!(errhandler.action(), Action::AreFatal | Action::Abort) {

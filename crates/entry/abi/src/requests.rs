@@ -3,6 +3,7 @@
 //! A plain nonblocking send or receive is the engine's own request, encoded in the handle: no
 //! object, no allocation. Everything else is a [`Request`] in the table [`REQUESTS`].
 
+use crate::arguments::Words;
 use crate::generated::types::MPI_Request;
 use crate::handles::{COMMS, Kind, REQUESTS, Ref, decode_request, encode_request, engine_receive};
 use crate::last_errors;
@@ -19,15 +20,16 @@ use verbena_mpi::request::{Active, Direction, Look, Outcome, Request, poll_engin
 use verbena_mpi::{Comm, Error, File, Process, Result, Win};
 use verbena_waiting::lock::SingleThread;
 
-/// The handle of every send that was complete at once: it has nothing to remember.
-pub use verbena_faces::standard::SENT as SENT_HANDLE;
+/// The handles of every send and every operation on a window that were complete at once: they have
+/// nothing to remember.
+pub use verbena_faces::standard::{ACCESSED as ACCESSED_HANDLE, SENT as SENT_HANDLE};
 
 /// The request that a handle stands for.
 pub enum Pending {
     /// `MPI_REQUEST_NULL`.
     Null,
-    /// A send that was complete when it was started.
-    Sent,
+    /// A send, or an operation on a window, that was complete when it was started.
+    Done,
     /// An operation of the engine.
     Engine(Direction, RequestId),
     /// A request object.
@@ -97,7 +99,7 @@ pub fn handle_of_object(comm: Option<&Arc<Comm>>, active: Active) -> MPI_Request
 /// The handle of an operation on a window. One that is complete has nothing to remember.
 pub fn handle_of_window(win: &Arc<Win>, active: Active) -> MPI_Request {
     match active {
-        Active::Done(Outcome { error: None, .. }) => sent(),
+        Active::Done(Outcome { error: None, .. }) => ACCESSED_HANDLE,
         active => REQUESTS.insert(Arc::new(Request::of_window(win.clone(), active))),
     }
 }
@@ -110,8 +112,8 @@ pub fn handle_of_file(file: &Arc<File>, active: Active) -> MPI_Request {
 /// Finds what `handle` stands for; `MPI_ERR_REQUEST` if it is not a live request.
 #[inline]
 pub fn resolve(handle: MPI_Request) -> Result<Pending> {
-    if handle == SENT_HANDLE {
-        return Ok(Pending::Sent);
+    if handle == SENT_HANDLE || handle == ACCESSED_HANDLE {
+        return Ok(Pending::Done);
     }
     if let Some((kind, id)) = decode_request(handle)
         && process().look(|engine| engine.contains(id))
@@ -145,7 +147,7 @@ impl Pending {
     pub fn look(&self, process: &Process, take: bool) -> State {
         match self {
             Pending::Null => State::Inactive,
-            Pending::Sent => State::Ended(Outcome::EMPTY),
+            Pending::Done => State::Ended(Outcome::EMPTY),
             Pending::Engine(direction, id) if take => State::of(poll_engine(process, *direction, *id)),
             Pending::Engine(direction, id) => look_engine(process, *direction, *id),
             Pending::Object(request) => match request.look(process, take) {
@@ -161,7 +163,7 @@ impl Pending {
     /// changes nothing.
     pub fn is_ready(&self, process: &Process) -> bool {
         match self {
-            Pending::Null | Pending::Sent => true,
+            Pending::Null | Pending::Done => true,
             Pending::Engine(_, id) => process.look(|engine| !engine.is_pending(*id)),
             Pending::Object(request) => request.is_ready(process),
         }
@@ -171,7 +173,7 @@ impl Pending {
     #[cold]
     pub fn operations(&self, process: &Process) -> Vec<Operation> {
         match self {
-            Pending::Null | Pending::Sent => Vec::new(),
+            Pending::Null | Pending::Done => Vec::new(),
             Pending::Engine(_, id) => process.operation(*id).into_iter().collect(),
             Pending::Object(request) => request.operations(process),
         }
@@ -330,7 +332,7 @@ pub fn failed(pending: &Pending, outcome: &Outcome) -> Option<Failed> {
 pub fn in_status(first: Failed) -> Failed {
     let Failed { error: Error { mut fault, class }, owner, .. } = first;
     // The operation's status has its own code.
-    last_errors::keep(class, "an operation", &fault);
+    last_errors::keep(class, "an operation", &Words::of(&[]), &fault);
     fault.what = format!("an operation failed among those waited for: {}", fault.what);
     Failed { error: Error { class: mpi::MPI_ERR_IN_STATUS, fault }, owner, in_status: Some(class) }
 }

@@ -3,21 +3,22 @@
 //!
 //! The process is made once, at the first `MPI_Init` or `MPI_Session_init`, and stays. The library
 //! is open while the world model or any session is; when the last of them ends, operations under
-//! way are completed. Once nothing can begin again, the launcher is told.
+//! way are completed, also with other jobs. Once nothing can begin again, the launcher is told.
 
-use crate::handles::{COMMS, FILES, WINS};
+use crate::handles::{COMMS, WINS};
 use crate::owner::{Owner, on_comm};
 use crate::tool::clock_ns;
 use crate::{
-    alone, crash, gpu, news, panic, progress_thread, state, survival, unreceived, watch, whereabouts,
+    alone, crash, gpu, news, panic, progress_thread, python, state, survival, unreceived, watch, whereabouts,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use verbena_channel::{Peer, trace};
-use verbena_mpi::comm::{Traffic, world};
+use verbena_mpi::comm::{Traffic, private, world};
 use verbena_mpi::dynamic::{names, spawn};
 use verbena_mpi::generated::constants as mpi;
-use verbena_mpi::startup::{Launch, Started, abort_unlaunched, start};
+use verbena_mpi::startup::{Launch, Started, abort_unlaunched, fail_unlaunched, start};
+use verbena_mpi::unreceived::settle_abroad;
 use verbena_mpi::{Comm, Error, Process, Result, coll, log, tool};
 use verbena_waiting::lock;
 
@@ -51,6 +52,9 @@ pub fn enter(thread_level: i32) -> Result<()> {
         lock::share(!is_new);
     }
     progress_thread::start()?;
+    if *users == 0 {
+        state::process().refuse_foreign(false);
+    }
     *users += 1;
     state::set_open(true);
     if is_new {
@@ -85,9 +89,8 @@ fn make_process() -> Result<()> {
     COMMS.define(mpi::MPI_COMM_SELF, Arc::new(world::own(&process)));
     crate::predefined::learn_element_bytes();
     let watcher = watch::launcher().or_else(|| alone::watcher(process.me(), process.size()));
-    state::set_process(
-        process.with_senders(may_send, may_have_left).with_on_revoke(on_revoke).with_watch(watcher),
-    );
+    let process = process.with_senders(may_send, may_have_left).with_watch(watcher);
+    state::set_process(process.with_on_revoke(on_revoke).with_on_death(on_death));
     tool::event::attach(state::process(), clock_ns);
     log::started(state::process(), launch.launcher, &launch.job);
     // Set only here, under the lock of `USERS`.
@@ -100,9 +103,7 @@ fn make_process() -> Result<()> {
 /// Returns whether a receive from any source in this context might have been for a message of this
 /// peer.
 fn may_send(context: u64, peer: Peer) -> bool {
-    COMMS.find(|comm| comm.may_hear(context, peer)).is_some()
-        || WINS.find(|win| win.may_hear(context, peer)).is_some()
-        || FILES.find(|file| file.may_hear(context, peer)).is_some()
+    COMMS.find(|comm| comm.may_hear(context, peer)).is_some() || private::may_hear(context, peer)
 }
 
 /// Returns whether a peer that is lost, and not known to be dead, may have left properly. A process
@@ -117,16 +118,26 @@ fn may_have_left(peer: Peer) -> bool {
     }
 }
 
-/// Notes that the communicator with this context was revoked: its calls fail from now on. Returns
-/// the context of the communicator behind it, if there is one.
+/// Notes that the communicator with this context was revoked, and with it the windows and files
+/// that were made over it: their calls fail from now on. Returns the contexts of these, and of the
+/// communicator behind it, if there is one.
 fn on_revoke(context: u64) -> Vec<u64> {
+    let mut more = private::revoke_with(context);
     let found = COMMS.find(|comm| comm.has_context(context));
-    let Some((handle, comm)) = found.and_then(|handle| Some((handle, COMMS.get(handle).ok()?))) else {
-        return Vec::new();
-    };
-    comm.note_revoked();
-    COMMS.hide(handle);
-    if comm.is_inter() { vec![comm.inner().context(Traffic::Point)] } else { Vec::new() }
+    if let Some((handle, comm)) = found.and_then(|handle| Some((handle, COMMS.get(handle).ok()?))) {
+        comm.note_revoked();
+        COMMS.hide(handle);
+        more.extend(comm.is_inter().then(|| comm.inner().context(Traffic::Point)));
+    }
+    more
+}
+
+/// Keeps windows from the fast paths, which look for no dead members.
+fn on_death() {
+    WINS.find(|win| {
+        WINS.hide(win.handle());
+        false
+    });
 }
 
 /// Ends one use of the library; the last one waits for what is under way. A forked child ends
@@ -140,6 +151,8 @@ pub fn leave() -> Result<()> {
     if *users > 0 {
         return Ok(());
     }
+    // From here on nobody posts a receive.
+    state::process().refuse_foreign(true);
     let parted = match IS_APART.load(Ordering::Relaxed) {
         true => leave_apart(state::process()),
         false => Ok(()),
@@ -151,7 +164,7 @@ pub fn leave() -> Result<()> {
     state::process().wait(|process| process.look(|engine| engine.farewell()).then_some(()));
     state::set_open(false);
     names::withdraw();
-    spawn::part(true);
+    let parted = parted.and(spawn::part(launch(), true));
     // The launcher is told all the same.
     let traced = trace::finish(state::process().me()).map_err(Error::channel);
     if state::world() == state::World::Finalized {
@@ -162,6 +175,7 @@ pub fn leave() -> Result<()> {
 
 /// Waits until nothing needs this process's progress any more.
 pub fn drain(process: &Process) {
+    settle_abroad(process);
     process.wait(|process| process.look(|engine| engine.is_quiet()).then_some(()));
 }
 
@@ -172,6 +186,10 @@ pub fn meet_world(process: &Process) -> Result<()> {
     let named = |error| on_comm(error, Owner::Comm(mpi::MPI_COMM_WORLD));
     let has_sessions = *USERS.lock().unwrap() > 1;
     process.note_deaths();
+    // A process of another job may wait for this one to receive, and this one for its own world.
+    if !has_sessions {
+        process.refuse_foreign(true);
+    }
     let met = meet_members(process, &world, coll::Kind::Finalize);
     if is_apart(process, &world) {
         return part(process, has_sessions);
@@ -212,8 +230,11 @@ fn leave_apart(process: &Process) -> Result<()> {
         drain(process);
         return Ok(());
     };
+    settle_abroad(process);
     // Another one may need what waits here for room in a channel.
     unreceived::let_leave(process);
+    // The others may still be connected with spawned jobs: the launcher parts from those when all
+    // ranks have left.
     launch().map_or(Ok(()), Launch::finalize)?;
     process.wait(|_| place.is_parted().then_some(()));
     // All that live are here, or have left: whatever was not received never will be.
@@ -261,11 +282,19 @@ pub fn abort(code: i32, message: &str) -> ! {
     }
 }
 
-/// Like [`abort`], after an error in `call`.
+/// Like [`abort`], after an error in `call`; the place of the call in the program is told.
 pub fn fail(code: i32, call: &str, message: &str) -> ! {
+    let message = match &python::lines()[..] {
+        [] => {
+            crash::tell_error(code, message);
+            message.to_owned()
+        }
+        lines => format!("{message}\n  in the program: at {}", lines.join(", called from ")),
+    };
     match launch().filter(|_| !state::is_forked_child()) {
-        Some(launch) => launch.fail(code, call, message),
-        None => abort_unlaunched(code, message),
+        Some(launch) => launch.fail(code, call, &message),
+        None if launch().is_none() => fail_unlaunched(code, call, &message),
+        None => abort_unlaunched(code, &message),
     }
 }
 

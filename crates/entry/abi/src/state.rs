@@ -157,14 +157,17 @@ pub fn set_thread_level(level: c_int) {
     THREAD_LEVEL.store(level, Ordering::Relaxed);
 }
 
+/// The error of a call after `MPI_Finalize`, in a few words.
+pub const FINALIZED: &str = "MPI has been finalised";
+
 #[cold]
 fn not_running() -> Error {
-    let (on, remedy) = match world() {
-        World::Finalized => ("after MPI_Finalize", "call it before MPI_Finalize"),
+    let (what, on, remedy) = match world() {
+        World::Finalized => (FINALIZED, "after MPI_Finalize", "call it before MPI_Finalize"),
         _ if is_forked_child() => return in_forked_child(),
-        _ => ("before MPI_Init", "call MPI_Init or MPI_Init_thread first"),
+        _ => ("MPI is not initialised", "before MPI_Init", "call MPI_Init or MPI_Init_thread first"),
     };
-    Error::new(mpi::MPI_ERR_OTHER, "MPI is not initialised", on, "the call came at the wrong time", remedy)
+    Error::new(mpi::MPI_ERR_OTHER, what, on, "the call came at the wrong time", remedy)
 }
 
 /// The error of a call in a child of the process that initialised MPI.

@@ -12,11 +12,11 @@ use verbena_mpi::comm::Traffic;
 use verbena_mpi::errhandler::Action;
 use verbena_mpi::log::{self, Level};
 use verbena_mpi::process::Blindness;
+use verbena_mpi::startup::survives;
 use verbena_mpi::{Comm, Process};
 use verbena_settings::LOST_RANKS;
 
-/// The values of [`LOST_RANKS`] that leave the program no say.
-const SURVIVE: usize = 1;
+/// The value of [`LOST_RANKS`] by which a killed rank ends the job, whatever the program says.
 const END: usize = 2;
 
 /// Set once the program has called a function about lost processes.
@@ -81,11 +81,7 @@ fn tell(process: &Process, blindness: &Blindness) {
 /// Does what is due once a communicator has a handle.
 pub(crate) fn published(comm: &Comm, number: usize) {
     comm.set_handle(number);
-    // Another member may have revoked it before it was ready here.
-    let context = comm.context(Traffic::Point);
-    if process().look(|engine| engine.is_revoked(context)) {
-        process().command(|engine| engine.recall_revoked(context));
-    }
+    process().recall_revoked(comm.context(Traffic::Point));
     note(comm);
 }
 
@@ -104,24 +100,15 @@ pub(crate) fn note_freed() {
     }
 }
 
-/// Returns whether the user wants this process to go on, whatever the program says.
-pub(crate) fn is_wish() -> bool {
-    LOST_RANKS.get() == SURVIVE
-}
-
 /// Returns whether the user, or else the program, wants this process to go on.
 fn is_wanted() -> bool {
-    match LOST_RANKS.get() {
-        SURVIVE => true,
-        END => false,
-        _ => COMMS.find(is_tolerant).is_some() && knows(),
-    }
+    survives() || LOST_RANKS.get() != END && COMMS.find(is_tolerant).is_some() && knows()
 }
 
 /// Judges for the first time: the user's wish, and the initial error handler, hold before the
 /// program has said anything.
 pub(crate) fn begin() {
-    if is_wish() || COMMS.find(is_tolerant).is_some() {
+    if survives() || COMMS.find(is_tolerant).is_some() {
         judge();
     }
 }

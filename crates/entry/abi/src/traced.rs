@@ -48,7 +48,7 @@ impl Made {
     #[cold]
     #[inline(never)]
     pub(crate) fn begin(function: &'static str, parameters: Parameters, values: &[Value]) -> Option<Made> {
-        let under_way = UnderWay::begin()?;
+        let under_way = UnderWay::begin(function)?;
         let arguments = Arguments { function, parameters, values };
         // Looked at before the call, which may free them.
         let object = arguments.object();

@@ -3,7 +3,7 @@
 //! [`alone`](crate::alone).
 
 use crate::frames::{self, Frames};
-use crate::handles::{COMMS, WINS};
+use crate::handles::{COMMS, FILES, WINS};
 use crate::python;
 use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
@@ -11,8 +11,6 @@ use std::time::Duration;
 use verbena_boot::status::{self, BYTES_MAX, StatusPlace};
 use verbena_channel::Peer;
 use verbena_hang::{Awaited, Communicator, HeldLock, Operation, Snapshot, Wait};
-use verbena_mpi::Comm;
-use verbena_mpi::comm::Traffic;
 use verbena_mpi::process::Watch;
 
 /// The most communicators that are told.
@@ -107,48 +105,45 @@ pub(crate) fn complete(snapshot: &mut Snapshot) {
 /// The contexts that a snapshot speaks of.
 fn contexts(snapshot: &Snapshot) -> Vec<u64> {
     let of_operation = |operation: &Operation| match operation {
-        Operation::Send(message) | Operation::Receive(message) => Some(message.communicator()),
+        Operation::Send(message) | Operation::Held(message) | Operation::Receive(message) => {
+            Some(message.communicator())
+        }
         Operation::Collective(collective) => Some(collective.context),
         Operation::Other => None,
     };
-    let of_wait = |wait: &Wait| -> Vec<u64> {
-        match &wait.awaited {
+    let of_awaited = |awaited: &Awaited| -> Vec<u64> {
+        match awaited {
             Awaited::All(all) | Awaited::Any(all) => all.iter().filter_map(of_operation).collect(),
             Awaited::Collective(collective) => vec![collective.context],
             Awaited::Probe(message) => vec![message.communicator()],
-            Awaited::Lock(_) | Awaited::Epoch { .. } | Awaited::OneSided { .. } | Awaited::Other => {
-                Vec::new()
-            }
+            Awaited::Lock(_)
+            | Awaited::Epoch { .. }
+            | Awaited::OneSided { .. }
+            | Awaited::OtherJob(_)
+            | Awaited::Other => Vec::new(),
         }
     };
     let queues = [&snapshot.arrived, &snapshot.sends, &snapshot.posted];
     let queued = queues.into_iter().flat_map(|queue| &queue.first).map(|message| message.communicator());
-    snapshot.waits.iter().flat_map(of_wait).chain(queued).collect()
+    let awaited = snapshot.waits.iter().map(|wait| &wait.awaited).chain(&snapshot.polled);
+    awaited.flat_map(of_awaited).chain(queued).collect()
 }
 
-/// The communicators of the program, those of these contexts first.
+/// The communicators of the program, and those of its windows and files, those of these contexts
+/// first.
 fn communicators(wanted: &[u64]) -> Vec<Communicator> {
     let found = RefCell::new(Vec::new());
-    COMMS.find(|comm| {
-        found.borrow_mut().push(in_words(comm));
+    let add = |told: Communicator| {
+        found.borrow_mut().push(told);
         false
-    });
+    };
+    COMMS.find(|comm| add(comm.told(String::from_utf8_lossy(&comm.name()).into_owned())));
+    WINS.find(|win| add(win.told()));
+    FILES.find(|file| add(file.told()));
     let mut found = found.into_inner();
     found.sort_by_key(|known: &Communicator| !wanted.contains(&known.context));
     found.truncate(COMMUNICATORS_MAX);
     found
-}
-
-fn in_words(comm: &Comm) -> Communicator {
-    let (local, remote) = (comm.group().members().iter(), comm.targets().members().iter());
-    let remote = remote.filter(|_| comm.is_inter());
-    Communicator {
-        context: comm.context(Traffic::Point),
-        name: String::from_utf8_lossy(&comm.name()).into_owned(),
-        members: Communicator::ranges(local.chain(remote).copied()),
-        blocking: comm.collectives_begun(),
-        nonblocking: comm.nonblocking_begun(),
-    }
 }
 
 /// The locks of windows that this process holds.

@@ -21,7 +21,7 @@ pub(crate) fn call(
     parameters: Parameters,
     values: &[Value],
 ) -> Result<Option<Made>, c_int> {
-    if let Some(error) = gpu::error_of(parameters, values) {
+    if let Some(error) = gpu::error_of(function, parameters, values) {
         let named = parameters.iter().zip(values);
         let arguments: Vec<Argument> = named.map(|((name, kind), value)| (*name, *kind, *value)).collect();
         return Err(report::raise(function, &arguments, owner(function, parameters, values), error.into()));

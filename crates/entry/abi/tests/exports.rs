@@ -1,5 +1,5 @@
 //! The shared library exports the names of the standard ABI, the ten removed ones, those
-//! about lost processes, their PMPI twins, the table for the MPICH face, and nothing else.
+//! about lost processes and GPUs, their PMPI twins, the table for the MPICH face, and nothing else.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -35,6 +35,10 @@ const FAULT: [&str; 10] = [
     "MPIX_Comm_shrink",
 ];
 
+/// The questions about GPUs of MPICH and Open MPI.
+const GPU: [&str; 4] =
+    ["MPIX_Query_cuda_support", "MPIX_Query_hip_support", "MPIX_Query_rocm_support", "MPIX_Query_ze_support"];
+
 /// The library that Cargo built with this test.
 fn library() -> PathBuf {
     let test = std::env::current_exe().unwrap();
@@ -49,10 +53,10 @@ fn output(command: &str, arguments: &[&str]) -> String {
 
 #[test]
 fn exactly_the_functions_of_the_abi_are_exported() {
-    let names = STANDARD.lines().chain(REMOVED).chain(FAULT);
+    let names = STANDARD.lines().chain(REMOVED).chain(FAULT).chain(GPU);
     let mut expected: BTreeSet<String> =
         names.flat_map(|name| [name.to_string(), format!("P{name}")]).collect();
-    assert_eq!(expected.len(), 2 * (662 + 10 + 10));
+    assert_eq!(expected.len(), 2 * (662 + 10 + 10 + 4));
     expected.insert("verbena_entries".into());
     let table = output("nm", &["--dynamic", "--defined-only"]);
     let exported: BTreeSet<String> =

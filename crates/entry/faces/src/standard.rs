@@ -47,6 +47,9 @@ pub const fn handle(kind: Kind, index: u32, generation: u32) -> usize {
 
 /// The request of every send that was complete when it started: it has nothing to remember.
 pub const SENT: usize = handle(Kind::EngineSend, INDEX as u32, 0);
+/// The request of every operation on a window that was complete when it was called. It is none of a
+/// [`Kind`], and the first number that is no predefined handle's.
+pub const ACCESSED: usize = 0x1000;
 
 /// A status of the standard ABI.
 #[repr(C)]

@@ -1,5 +1,6 @@
-//! MPICH's questions about buffers in the memory of GPUs, of which this library takes none: the
-//! answer is no. Programs ask before they pass such a buffer.
+//! MPICH's question about buffers in the memory of GPUs of any sort, of which this library takes
+//! none: the answer is no. Programs ask before they pass such a buffer. The questions about one
+//! sort each are in the API table.
 
 #![allow(missing_docs, clippy::missing_safety_doc)]
 
@@ -10,9 +11,6 @@ const SORTS: std::ops::Range<c_int> = 0..3;
 /// The class of a wrong argument.
 const ERR_ARG: c_int = 12;
 
-face! { MPIX_Query_cuda_support PMPIX_Query_cuda_support() -> c_int { 0 } }
-face! { MPIX_Query_ze_support PMPIX_Query_ze_support() -> c_int { 0 } }
-face! { MPIX_Query_hip_support PMPIX_Query_hip_support() -> c_int { 0 } }
 face! {
     MPIX_GPU_query_support PMPIX_GPU_query_support(gpu_type: c_int, is_supported: *mut c_int) -> c_int {
         query(gpu_type, is_supported)

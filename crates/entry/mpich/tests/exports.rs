@@ -10,7 +10,7 @@ use std::process::Command;
 const STANDARD: &str = include_str!("../../abi/tests/mpi50-symbols.txt");
 
 /// Further functions that MPICH 5.0.2 exports with an `MPI_` or `MPIX_` name and a twin for tools.
-const MORE: [&str; 52] = [
+const MORE: [&str; 53] = [
     "MPIX_Comm_ack_failed",
     "MPIX_Comm_agree",
     "MPIX_Comm_failure_ack",
@@ -24,6 +24,8 @@ const MORE: [&str; 52] = [
     "MPIX_GPU_query_support",
     "MPIX_Query_cuda_support",
     "MPIX_Query_hip_support",
+    // Of Open MPI; here it comes with the table of both faces.
+    "MPIX_Query_rocm_support",
     "MPIX_Query_ze_support",
     "MPI_Address",
     "MPI_Comm_c2f",

@@ -10,6 +10,7 @@ use crate::card;
 use crate::environment::{Launched, Line, Place, Process, Speech};
 use crate::error::BootError;
 use crate::link::Link;
+use names::Names;
 use std::time::Duration;
 
 /// A launcher that has been greeted.
@@ -42,6 +43,7 @@ impl Client {
             Speech::Pmi2 => Client::open_pmi2(link, rank, launched.job),
             Speech::Pmi1 => match pmi1::Pmi1::greet(link)? {
                 pmi1::Greeting::Accepted(mut client) => {
+                    client.counts_slots = launched.job.is_some();
                     let process = client.process(rank, size, launched.is_spawned)?;
                     Ok((Client::Pmi1(client), process))
                 }
@@ -91,31 +93,31 @@ impl Client {
     ///
     /// # Errors
     /// As there.
-    pub fn publish(&mut self, service: &str, port: &str) -> Result<bool, BootError> {
-        self.naming().map_or(Ok(false), |link| names::publish(link, service, port))
+    pub fn publish(&mut self, service: &[u8], port: &[u8]) -> Result<bool, BootError> {
+        self.naming().map_or(Ok(false), |mut names| names.publish(service, port))
     }
 
     /// See [`crate::Boot::unpublish`].
     ///
     /// # Errors
     /// As there.
-    pub fn unpublish(&mut self, service: &str) -> Result<bool, BootError> {
-        self.naming().map_or(Ok(false), |link| names::unpublish(link, service))
+    pub fn unpublish(&mut self, service: &[u8]) -> Result<bool, BootError> {
+        self.naming().map_or(Ok(false), |mut names| names.unpublish(service))
     }
 
     /// See [`crate::Boot::lookup`].
     ///
     /// # Errors
     /// As there.
-    pub fn lookup(&mut self, service: &str) -> Result<Option<String>, BootError> {
-        self.naming().map_or(Ok(None), |link| names::lookup(link, service))
+    pub fn lookup(&mut self, service: &[u8]) -> Result<Option<Vec<u8>>, BootError> {
+        self.naming().map_or(Ok(None), |mut names| names.lookup(service))
     }
 
-    /// The line to a launcher with a name service that we speak.
-    fn naming(&mut self) -> Option<&mut Link> {
+    /// The launcher's name service, if it has one that we speak.
+    fn naming(&mut self) -> Option<Names<'_>> {
         match self {
-            Client::Pmi1(client) => Some(client.link()),
-            Client::Ours(client) => Some(client.link()),
+            Client::Pmi1(client) => Some(client.names()),
+            Client::Ours(client) => Some(client.names()),
             Client::Pmi2(_) | Client::Pmix(_) => None,
         }
     }

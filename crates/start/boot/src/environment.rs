@@ -7,7 +7,7 @@
 //! | `PMI_JOBID` | Slurm | the job's name, to be told back in PMI-2 |
 //! | `PMI_PORT`, `PMI_ID` | Hydra with `-pmi-port` | an address to connect to, and who we are there |
 //! | `VERBENA_JOB`, `VERBENA_APPNUM` | our `mpiexec` | it knows our extension |
-//! | `VERBENA_UNIVERSE_SIZE` | our `mpiexec` | the cores of its host, or more |
+//! | `VERBENA_UNIVERSE_SIZE` | our `mpiexec` | the processes for which there is room |
 //! | `VERBENA_PARENT` | our `mpiexec` | the port of the program that spawned this one |
 //! | `PMI_SPAWNED` | Hydra, Slurm | another program spawned this one |
 //! | `VERBENA_LAUNCHER_PID` | our `mpiexec` | the process on this host that started the ranks here |
@@ -22,7 +22,7 @@ mod pmix;
 use crate::error::BootError;
 use crate::link;
 use crate::spawn::PARENT;
-pub use pmix::Place;
+pub use pmix::{Place, Proof};
 use verbena_fault::Fault;
 use verbena_settings::LAUNCHER_PID;
 

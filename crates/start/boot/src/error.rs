@@ -168,8 +168,8 @@ impl BootError {
             BootError::RefusedByPmix { command, reason } => Fault::new(
                 "The launcher's PMIx server refused a command.",
                 format!("PMIx command '{command}': {reason}"),
-                "another process than the launcher's own rank speaks, or the server knows neither security \
-                 native nor none",
+                "another process than the launcher's own rank speaks, or munge, of which the server wants a proof, \
+                 does not run here",
                 OTHER_LAUNCHER,
             ),
             BootError::Silent { command, seconds } => Fault::new(
@@ -181,7 +181,7 @@ impl BootError {
             BootError::NoDialect { told } => Fault::new(
                 "The launcher's PMIx server cannot be spoken to.",
                 told.clone(),
-                "it offers neither PMIx v3 nor v2.1 over TCP, or only a security such as munge",
+                "it offers neither PMIx v3 nor v2.1 over TCP, or no security of native, munge and none",
                 OTHER_LAUNCHER,
             ),
             BootError::BadCard { rank, why } => bad_card(*rank, why),

@@ -25,6 +25,7 @@ pub mod client;
 pub mod environment;
 mod error;
 pub mod link;
+mod munge;
 pub mod pmix;
 pub mod port;
 pub mod spawn;
@@ -138,12 +139,18 @@ impl Boot {
     }
 
     /// Ends the whole job (`MPI_Abort`, MPI-5.0 section 9.7): writes `message` to standard error,
+    /// or lets our own launcher do so, which tells what many processes say alike only once. It
     /// tells the launcher, flushes C's standard streams and exits with `code` without running exit
     /// handlers, which might wait for ranks that are dead.
     ///
     /// A code whose low byte is zero but which is not zero itself would look like success; it
     /// becomes 1.
     pub fn abort(&mut self, code: i32, message: &str) -> ! {
+        if let Some(Client::Ours(client)) = &mut self.client
+            && client.abort(code, message).is_ok()
+        {
+            link::exit_now(exit_byte(code))
+        }
         link::write_stderr(message);
         if let Some(client) = &mut self.client {
             // The process ends whether or not the launcher hears of it: a launcher that is gone is
@@ -153,8 +160,7 @@ impl Boot {
         link::exit_now(exit_byte(code))
     }
 
-    /// Ends the whole job after an error in `call`, like [`Boot::abort`]. Our own launcher writes
-    /// the message, so that many processes which fail alike say so once.
+    /// Ends the whole job after an error in `call`, like [`Boot::abort`].
     pub fn fail(&mut self, code: i32, call: &str, message: &str) -> ! {
         if let Some(Client::Ours(client)) = &mut self.client
             && client.fail(code, call, message).is_ok()
@@ -173,15 +179,17 @@ impl Boot {
         self.client.take().map_or(Ok(()), Client::finalize)
     }
 
-    /// Starts programs, and returns once all their processes run: by the launcher if it can, else
-    /// by an `mpiexec` of this process's own.
+    /// Starts programs, and returns once all their processes run: by the launcher if it can, and
+    /// has room for any number, else by an `mpiexec` of this process's own.
     ///
     /// # Errors
     /// Why none runs.
     pub fn spawn(&mut self, order: &Order, mpiexec: Option<&Path>) -> Result<Children, SpawnError> {
         match &mut self.client {
             Some(Client::Ours(client)) => client.spawn(order).map(Children::OfLauncher),
-            Some(Client::Pmi1(client)) => client.spawn(order).map(|()| Children::Unwatched),
+            Some(Client::Pmi1(client)) if !client.counts_slots || mpiexec.is_none() => {
+                client.spawn(order).map(|()| Children::Unwatched)
+            }
             _ => spawn::own_children(order, mpiexec.ok_or(SpawnError::NoMpiexec)?).map(Children::Own),
         }
     }
@@ -200,12 +208,27 @@ impl Boot {
         }
     }
 
+    /// Says that this process is connected with these programs no more: once none of the job is,
+    /// they go on whatever becomes of it, where that is not so anyway. Those that an `mpiexec` of
+    /// this process's own has started do so at once.
+    ///
+    /// # Errors
+    /// The launcher went away.
+    pub fn part(&mut self, children: Children) -> Result<(), BootError> {
+        match (children, &mut self.client) {
+            (Children::Own(spawned), _) => spawned.part(),
+            (Children::OfLauncher(number), Some(Client::Ours(client))) => client.part(number)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
     /// Tells the launcher the port of a service (MPI-5.0, 11.9.4). Returns whether it has a name
     /// service and took it.
     ///
     /// # Errors
     /// The launcher went away.
-    pub fn publish(&mut self, service: &str, port: &str) -> Result<bool, BootError> {
+    pub fn publish(&mut self, service: &[u8], port: &[u8]) -> Result<bool, BootError> {
         self.client.as_mut().map_or(Ok(false), |client| client.publish(service, port))
     }
 
@@ -213,7 +236,7 @@ impl Boot {
     ///
     /// # Errors
     /// The launcher went away.
-    pub fn unpublish(&mut self, service: &str) -> Result<bool, BootError> {
+    pub fn unpublish(&mut self, service: &[u8]) -> Result<bool, BootError> {
         self.client.as_mut().map_or(Ok(false), |client| client.unpublish(service))
     }
 
@@ -221,7 +244,7 @@ impl Boot {
     ///
     /// # Errors
     /// The launcher went away.
-    pub fn lookup(&mut self, service: &str) -> Result<Option<String>, BootError> {
+    pub fn lookup(&mut self, service: &[u8]) -> Result<Option<Vec<u8>>, BootError> {
         self.client.as_mut().map_or(Ok(None), |client| client.lookup(service))
     }
 

@@ -93,7 +93,7 @@ impl Dialect {
 }
 
 /// The proof of a client that it is who it says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Security {
     /// User and group.
     Native {
@@ -102,6 +102,8 @@ pub enum Security {
         /// The effective group.
         group: u32,
     },
+    /// A credential of the service munge, with a closing zero byte.
+    Munge(Vec<u8>),
     /// No proof.
     None,
 }
@@ -122,10 +124,11 @@ pub struct Identity<'a> {
 impl Identity<'_> {
     /// The first message. Its length is in the order of this machine, as the server wants it.
     pub fn emit(&self) -> Vec<u8> {
-        let (name, proof) = match self.security {
+        let (name, proof) = match &self.security {
             Security::Native { user, group } => {
                 ("native", [user.to_ne_bytes(), group.to_ne_bytes()].concat())
             }
+            Security::Munge(credential) => ("munge", credential.clone()),
             Security::None => ("none", Vec::new()),
         };
         let text = |text: &str| [text.as_bytes(), &[0]].concat();

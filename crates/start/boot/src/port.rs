@@ -4,7 +4,8 @@
 //! | module | job | I/O |
 //! | --- | --- | --- |
 //! | [`name`] | the port's name as text: addresses, number, cookie | no |
-//! | [`stream`] | a connected socket: whole messages both ways, in bounded time | yes |
+//! | [`stream`] | a connected socket: whole messages both ways | yes |
+//! | [`probes`] | the loss of the host at its other end | yes |
 //! | [`range`] | the ports that may be opened (`MPIEXEC_PORT_RANGE`) | yes |
 //! | [`interfaces`] | the addresses of this host | yes |
 //!
@@ -13,6 +14,7 @@
 
 mod interfaces;
 pub mod name;
+mod probes;
 pub mod range;
 pub mod stream;
 
@@ -35,6 +37,8 @@ const HELLO_BYTES: usize = HELLO.len() + COOKIE_BYTES;
 const HELLO_TIME_MAX: Duration = Duration::from_secs(10);
 /// The most processes that are connected and have not been accepted; more push out the oldest.
 const CALLERS_MAX: usize = 256;
+/// The time between two looks whether a process that connects still wants to.
+const WANTED_EVERY: Duration = Duration::from_millis(20);
 /// The time for which one address of a port is tried.
 const ADDRESS_TIME_MAX: Duration = Duration::from_secs(5);
 
@@ -148,7 +152,8 @@ impl Port {
                 Ok(true) if same(&caller.hello, &right) => {
                     let socket = OwnedFd::from(self.callers.remove(at).socket);
                     let mut stream = Stream::new(socket);
-                    if stream.send(WELCOME, HELLO_TIME_MAX).is_ok() {
+                    // One that did not want to wait any longer is not met.
+                    if !stream.has_gone() && stream.send(WELCOME, HELLO_TIME_MAX).is_ok() {
                         return Some(stream.into_socket());
                     }
                 }
@@ -186,11 +191,16 @@ fn is_passing(error: &io::Error) -> bool {
 }
 
 /// Connects to the port of this name, and waits until its process accepts, for no longer than
-/// `limit`. `network` is the number of this process's interfaces.
+/// `limit`, and while `is_wanted` says so. `network` is the number of this process's interfaces.
 ///
 /// # Errors
 /// The name is none of ours, the port is closed, or nobody accepts in time.
-pub fn connect(name: &str, network: u64, limit: Duration) -> Result<Stream, PortError> {
+pub fn connect(
+    name: &str,
+    network: u64,
+    limit: Duration,
+    is_wanted: &dyn Fn() -> bool,
+) -> Result<Stream, PortError> {
     let port = PortName::parse(name).map_err(|why| PortError::NoPort(no_name(name, &why)))?;
     let until = Instant::now() + limit;
     let mut last = io::Error::from(ErrorKind::AddrNotAvailable);
@@ -200,7 +210,7 @@ pub fn connect(name: &str, network: u64, limit: Duration) -> Result<Stream, Port
         let left = until.saturating_duration_since(Instant::now()).min(ADDRESS_TIME_MAX);
         let connected = TcpStream::connect_timeout(&address, left.max(Duration::from_millis(1)));
         match connected.and_then(|socket| socket.set_nodelay(true).map(|()| socket)) {
-            Ok(socket) => match say_hello(socket, &port, until) {
+            Ok(socket) => match say_hello(socket, &port, until, is_wanted) {
                 Ok(stream) => return Ok(stream),
                 Err(error) if error.kind() == ErrorKind::TimedOut => {
                     return Err(PortError::NoPort(not_accepted(name, limit)));
@@ -213,10 +223,20 @@ pub fn connect(name: &str, network: u64, limit: Duration) -> Result<Stream, Port
     Err(PortError::NoPort(no_answer(name, &last)))
 }
 
-fn say_hello(socket: TcpStream, port: &PortName, until: Instant) -> io::Result<Stream> {
+fn say_hello(
+    socket: TcpStream,
+    port: &PortName,
+    until: Instant,
+    is_wanted: &dyn Fn() -> bool,
+) -> io::Result<Stream> {
     let mut stream = Stream::new(OwnedFd::from(socket));
     let left = || until.saturating_duration_since(Instant::now());
     stream.send(&[&HELLO[..], &port.cookie].concat(), left())?;
+    while !stream.wait_readable(left().min(WANTED_EVERY)) {
+        if !is_wanted() || left().is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+    }
     let answer = stream.receive(WELCOME.len(), left())?;
     if answer == WELCOME { Ok(stream) } else { Err(ErrorKind::InvalidData.into()) }
 }
@@ -292,17 +312,26 @@ mod tests {
         Port::open([5; COOKIE_BYTES], NETWORK, PortRange::ANY).expect("a port")
     }
 
+    fn reach(name: &str, limit: Duration) -> Result<Stream, PortError> {
+        connect(name, NETWORK, limit, &|| true)
+    }
+
+    fn swap(stream: &mut Stream, mine: &[u8]) -> Vec<u8> {
+        let swapped = stream.swap(mine).expect("not too long").advance(LONG);
+        swapped.expect("swapped").expect("the other side is there")
+    }
+
     #[test]
     fn two_processes_meet_and_swap_messages() {
         let mut port = port();
         let name = port.name();
         assert!(name.len() < 256, "{name}");
         let other = std::thread::spawn(move || {
-            let mut stream = connect(&name, NETWORK, LONG).expect("connected");
-            stream.swap(&vec![1; 3 << 20], LONG).expect("swapped")
+            let mut stream = reach(&name, LONG).expect("connected");
+            swap(&mut stream, &vec![1; 3 << 20])
         });
         let mut stream = port.accept(LONG).expect("a port").expect("a caller");
-        assert_eq!(stream.swap(b"short", LONG).expect("swapped"), vec![1; 3 << 20]);
+        assert_eq!(swap(&mut stream, b"short"), vec![1; 3 << 20]);
         assert_eq!(other.join().unwrap(), b"short");
     }
 
@@ -312,8 +341,8 @@ mod tests {
         let right = port.name();
         let wrong = PortName { cookie: [6; COOKIE_BYTES], ..PortName::parse(&right).unwrap() }.to_string();
         let silent = TcpStream::connect((Ipv4Addr::LOCALHOST, port.name.number)).expect("a socket");
-        let stranger = std::thread::spawn(move || connect(&wrong, NETWORK, LONG));
-        let friend = std::thread::spawn(move || connect(&right, NETWORK, LONG));
+        let stranger = std::thread::spawn(move || reach(&wrong, LONG));
+        let friend = std::thread::spawn(move || reach(&right, LONG));
         let start = Instant::now();
         assert!(port.accept(LONG).expect("a port").is_some());
         assert!(friend.join().unwrap().is_ok());
@@ -329,14 +358,28 @@ mod tests {
     fn a_port_without_accept_and_a_closed_one_are_told_apart() {
         let port = port();
         let name = port.name();
-        let early = connect(&name, NETWORK, Duration::from_millis(50));
+        let early = reach(&name, Duration::from_millis(50));
         let Err(PortError::NoPort(early)) = early else { panic!("{early:?}") };
         assert!(early.to_string().contains("nobody accepted"), "{early}");
         drop(port);
-        let Err(PortError::NoPort(closed)) = connect(&name, NETWORK, LONG) else { panic!("connected") };
+        let Err(PortError::NoPort(closed)) = reach(&name, LONG) else { panic!("connected") };
         assert!(closed.to_string().contains("cannot be reached"), "{closed}");
         for name in ["", "verbena1", "tag#0$description#host", &"x".repeat(5000)] {
-            assert!(matches!(connect(name, NETWORK, LONG), Err(PortError::NoPort(_))), "{name}");
+            assert!(matches!(reach(name, LONG), Err(PortError::NoPort(_))), "{name}");
         }
+    }
+
+    #[test]
+    fn one_that_has_stopped_waiting_is_not_met() {
+        let mut port = port();
+        let (early, late) = (port.name(), port.name());
+        let start = Instant::now();
+        let unwanted = connect(&early, NETWORK, LONG, &|| start.elapsed() < Duration::from_millis(50));
+        assert!(matches!(unwanted, Err(PortError::NoPort(_))) && start.elapsed() < LONG);
+        assert!(reach(&early, Duration::from_millis(50)).is_err());
+        let other = std::thread::spawn(move || swap(&mut reach(&late, LONG).expect("connected"), b"late"));
+        let mut stream = port.accept(LONG).expect("a port").expect("a caller");
+        assert_eq!(swap(&mut stream, b"here"), b"late");
+        assert_eq!(other.join().unwrap(), b"here");
     }
 }

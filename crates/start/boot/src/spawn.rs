@@ -9,18 +9,25 @@
 //!
 //! | text | who says it | it means |
 //! | --- | --- | --- |
-//! | `started` | `mpiexec` | all processes run; the socket closes when the last of them has ended |
+//! | `started LOAD` | `mpiexec` | all processes run, and load processors so; the socket closes when the last of them has ended |
 //! | `refused RANK RANK ...`, and lines of text | `mpiexec` | these could not be started, nor were the others |
 //! | `parted` | the starter | the processes go on, whatever becomes of the starter |
 //!
 //! A starter that has left its `mpiexec` and closes the socket before it has said so was killed:
 //! then nobody wants the processes any more, and they are ended.
 
+mod order;
+mod path;
+mod soft;
+
+use crate::card;
 use crate::error::BootError;
+pub use order::{Order, Program, bits, join, marked, parts, ranks_of, split};
+pub use path::found_in;
+pub use soft::{SoftError, largest_allowed};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::AsRawFd;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -47,11 +54,10 @@ pub const PARENT: &str = "VERBENA_PARENT";
 
 /// The longest text that is taken from an `mpiexec`, in bytes.
 const TEXT_BYTES_MAX: usize = 1 << 20;
-/// The longest that words are on their way to `mpiexec`, in bytes.
-const WORDS_BYTES_MAX: usize = 256 << 10;
 
 /// Variables of a process that would mislead an `mpiexec` that it starts.
-const OWN: [&str; 14] = [
+const OWN: [&str; 15] = [
+    "VERBENA_PMI",
     "PMI_FD",
     "PMI_RANK",
     "PMI_SIZE",
@@ -68,103 +74,22 @@ const OWN: [&str; 14] = [
     PARENT,
 ];
 
-/// One program that is to be started.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Program {
-    /// The number of processes.
-    pub count: u32,
-    /// The program.
-    pub program: OsString,
-    /// The program's arguments.
-    pub arguments: Vec<OsString>,
-    /// Variables to set.
-    pub environment: Vec<(OsString, OsString)>,
-    /// The directory to run in.
-    pub directory: Option<OsString>,
-    /// Hosts, as the option `-host` takes them.
-    pub hosts: Option<OsString>,
-    /// Files with hosts.
-    pub host_file: Option<OsString>,
-    /// The way in which hosts get processes, as the option `-map-by` takes it.
-    pub map_by: Option<OsString>,
+/// The beginning of a text that holds values in the place of a port. No port's name is like it.
+const VALUES: &str = "values ";
+
+/// A text for the place of [`Order::parent`], with values that the new processes find at their
+/// launcher: processes of other MPIs find their parent by those.
+pub fn values_text(values: &[(String, String)]) -> String {
+    let words: Vec<OsString> = values.iter().flat_map(|(key, value)| [key.into(), value.into()]).collect();
+    format!("{VALUES}{}", card::encode(&join(&words)))
 }
 
-/// The programs to be started at once, and the port at which they find who started them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Order {
-    /// The programs; their processes are numbered through them in order.
-    pub programs: Vec<Program>,
-    /// The port.
-    pub parent: String,
-}
-
-impl Order {
-    /// The number of processes.
-    pub fn size(&self) -> u32 {
-        self.programs.iter().map(|program| program.count).sum()
-    }
-
-    /// The words of the order for `mpiexec`'s command line.
-    ///
-    /// # Errors
-    /// Says what such a line cannot carry.
-    pub fn words(&self) -> Result<Vec<OsString>, String> {
-        let mut words: Vec<OsString> = Vec::new();
-        for program in &self.programs {
-            if program.arguments.iter().any(|word| word == ":") {
-                return Err(
-                    "an argument of a spawned program is a single ':', which separates programs".into()
-                );
-            }
-            if !words.is_empty() {
-                words.push(":".into());
-            }
-            words.extend(program.words());
-        }
-        let bytes: usize = words.iter().map(|word| word.len() + 1).sum();
-        if bytes > WORDS_BYTES_MAX {
-            return Err(format!(
-                "the arguments of the spawned programs take {bytes} bytes, at most {WORDS_BYTES_MAX} go"
-            ));
-        }
-        Ok(words)
-    }
-}
-
-impl Program {
-    fn words(&self) -> Vec<OsString> {
-        let mut words: Vec<OsString> = vec!["-n".into(), self.count.to_string().into()];
-        let options = [
-            ("-wdir", &self.directory),
-            ("-host", &self.hosts),
-            ("-hostfile", &self.host_file),
-            ("-map-by", &self.map_by),
-        ];
-        for (name, value) in options {
-            words.extend(value.iter().flat_map(|value| [OsString::from(name), value.clone()]));
-        }
-        for (name, value) in &self.environment {
-            words.extend(["-env".into(), name.clone(), value.clone()]);
-        }
-        words.push("--".into());
-        words.push(self.program.clone());
-        words.extend(self.arguments.iter().cloned());
-        words
-    }
-}
-
-/// Joins words to one byte string; a zero byte ends each.
-pub fn join(words: &[OsString]) -> Vec<u8> {
-    words.iter().flat_map(|word| word.as_bytes().iter().copied().chain([0])).collect()
-}
-
-/// The words of such a byte string.
-pub fn split(bytes: &[u8]) -> Vec<OsString> {
-    let whole = bytes.strip_suffix(&[0]).unwrap_or(bytes);
-    match whole.is_empty() && bytes.is_empty() {
-        true => Vec::new(),
-        false => whole.split(|byte| *byte == 0).map(|word| OsString::from_vec(word.to_vec())).collect(),
-    }
+/// The values of such a text; `None` for a port.
+pub fn values_of(text: &str) -> Option<Vec<(String, String)>> {
+    let words = split(&card::decode(text.strip_prefix(VALUES)?).ok()?);
+    let texts: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let (pairs, _) = texts.as_chunks::<2>();
+    Some(pairs.iter().map(|[key, value]| (key.clone(), value.clone())).collect())
 }
 
 /// The state of a start of programs.
@@ -265,6 +190,14 @@ impl Spawned {
         }
     }
 
+    /// The load of processors that it has said with [`STARTED`], for its like to read; nothing
+    /// before that.
+    pub fn load(&self) -> String {
+        let text = String::from_utf8_lossy(&self.text);
+        let line = text.split_once('\n').and_then(|(line, _)| line.strip_prefix(STARTED));
+        line.unwrap_or("").trim_start_matches(' ').to_owned()
+    }
+
     fn known(&self) -> Status {
         let text = String::from_utf8_lossy(&self.text);
         let (line, rest) = text.split_once('\n').unwrap_or(("", ""));
@@ -312,6 +245,16 @@ pub enum Children {
     OfLauncher(u32),
     /// Started by another launcher, which does not tell when they end.
     Unwatched,
+}
+
+impl Children {
+    /// Their number at our launcher, by which any rank of the job can name them.
+    pub fn number(&self) -> Option<u32> {
+        match self {
+            Children::OfLauncher(number) => Some(*number),
+            Children::Own(_) | Children::Unwatched => None,
+        }
+    }
 }
 
 /// The reason why programs were not started.
@@ -365,37 +308,12 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(30);
 
-    fn program(count: u32, words: &[&str]) -> Program {
-        let arguments = words[1..].iter().map(OsString::from).collect();
-        Program { count, program: words[0].into(), arguments, ..Program::default() }
-    }
-
-    fn text(words: &[OsString]) -> String {
-        words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
-    }
-
     #[test]
-    fn an_order_becomes_a_command_line() {
-        let first = Program {
-            directory: Some("/tmp".into()),
-            hosts: Some("a,b".into()),
-            environment: vec![("A".into(), "-1".into())],
-            ..program(2, &["x", "-n", "5"])
-        };
-        let order = Order { programs: vec![first, program(1, &["y"])], parent: "port".into() };
-        let words = order.words().unwrap();
-        assert_eq!(text(&words), "-n 2 -wdir /tmp -host a,b -env A -1 -- x -n 5 : -n 1 -- y");
-        assert_eq!(split(&join(&words)), words);
-        assert_eq!(order.size(), 3);
-        let order = Order { programs: vec![program(1, &["x", ":"])], parent: String::new() };
-        assert!(order.words().is_err());
-    }
-
-    #[test]
-    fn words_survive_whatever_they_hold() {
-        for words in [vec![], vec![OsString::new()], vec!["a".into(), "".into(), "b c\n".into()]] {
-            assert_eq!(split(&join(&words)), words);
+    fn values_stand_in_the_place_of_a_port() {
+        for values in [vec![], vec![("a".to_owned(), "b c=d".to_owned()), ("e".to_owned(), String::new())]] {
+            assert_eq!(values_of(&values_text(&values)), Some(values));
         }
+        assert_eq!(values_of("port"), None);
     }
 
     fn says(script: &str) -> (Spawned, Child) {
@@ -418,8 +336,10 @@ mod tests {
 
     #[test]
     fn an_mpiexec_tells_how_it_went() {
-        let (mut spawned, mut child) = says("echo started >&3; sleep 0.1");
+        let (mut spawned, mut child) = says("sleep 0.1; echo 'started 0*1=a b' >&3; sleep 0.1");
+        assert_eq!(spawned.load(), "");
         assert_eq!(spawned.status(LONG), Status::Running);
+        assert_eq!(spawned.load(), "0*1=a b");
         while spawned.status(LONG) != Status::Over {}
         child.wait().unwrap();
         let (mut spawned, mut child) = says("echo refused 1 2 >&3; echo no such file >&3");

@@ -8,10 +8,12 @@
 //! | block | words |
 //! | --- | --- |
 //! | the first | a mark that tells our memory; the number of the launcher's last question; the number of ranks that have died, and of those whose death was acknowledged; whether all may leave; the number of such news; a bit for each dead rank, and for each that was acknowledged |
-//! | one for each rank | process id; beats; waits; version; length; the question answered; the signal of a crash; whether it tells its frames; the bytes; the frames; whether it wants to go on without others |
+//! | one for each rank | process id; beats; waits; version; length; the question answered; the signal of a crash; whether it tells its frames; the bytes; its lines in Python; the frames; whether it wants to go on without others |
 //!
 //! The bytes of a rank are behind a version that is odd while they are written. Nobody waits for
 //! anybody: a reader that meets a writer tries again a few times.
+
+mod whereabouts;
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -27,7 +29,7 @@ const BLOCK_BYTES: usize = 16 << 10;
 const WORD_BYTES: usize = size_of::<u64>();
 const BLOCK_WORDS: usize = BLOCK_BYTES / WORD_BYTES;
 /// The first word of the memory: it is ours, of this layout.
-const MARK: u64 = u64::from_le_bytes(*b"VBstat02");
+const MARK: u64 = u64::from_le_bytes(*b"VBstat03");
 const MARK_AT: usize = 0;
 const QUESTION_AT: usize = 8;
 const DEATHS_AT: usize = 16;
@@ -53,13 +55,19 @@ const CRASH_AT: usize = 6;
 const OFFERS_FRAMES_AT: usize = 7;
 /// The return addresses of a rank that computes: the question, their number, and they.
 const FRAMES_AT: usize = BLOCK_WORDS - 3 - FRAMES_MAX;
+/// The traceback of a rank that computes in Python: its length in bytes, and the text.
+const PYTHON_AT: usize = FRAMES_AT - 1 - PYTHON_BYTES_MAX / WORD_BYTES;
+/// The most bytes of such a text.
+pub const PYTHON_BYTES_MAX: usize = 1024;
 /// Set while the rank wants to go on when others die.
 const GOES_ON_AT: usize = BLOCK_WORDS - 1;
 /// The most return addresses that a rank tells.
 pub const FRAMES_MAX: usize = 48;
 const BYTES_AT: usize = 8;
 /// The most bytes that a rank can say.
-pub const BYTES_MAX: usize = (FRAMES_AT - BYTES_AT) * WORD_BYTES;
+pub const BYTES_MAX: usize = (PYTHON_AT - BYTES_AT) * WORD_BYTES;
+/// In place of the signal of a crash: an error of an MPI call has ended the rank.
+pub const ERROR: i32 = 0xffff;
 /// The longest sleep until there is news, in seconds.
 const LIMIT_SECONDS_MAX: u64 = 3600;
 /// The number of times that a reader tries again.
@@ -269,23 +277,6 @@ impl StatusMemory {
         Pulse { beats: word(BEATS_AT), waits: word(WAITS_AT), pid: word(PID_AT) }
     }
 
-    /// Returns whether the rank at this place tells where it is when a signal (SIGURG) asks.
-    pub fn offers_frames(&self, place: usize) -> bool {
-        self.words.word(block(place) + OFFERS_FRAMES_AT).load(Ordering::Relaxed) != 0
-    }
-
-    /// The return addresses that the rank at this place told since the last question, the innermost
-    /// first.
-    pub fn frames(&self, place: usize) -> Vec<u64> {
-        let word = |at: usize| self.words.word(block(place) + FRAMES_AT + at);
-        let question = self.words.word(QUESTION_AT).load(Ordering::Relaxed);
-        if question == 0 || word(0).load(Ordering::Acquire) != question {
-            return Vec::new();
-        }
-        let count = (word(1).load(Ordering::Relaxed) as usize).min(FRAMES_MAX);
-        (0..count).map(|n| word(2 + n).load(Ordering::Relaxed)).collect()
-    }
-
     /// The words of the rank at this place when it crashed, and the signal; `None` if it did not.
     pub fn crash(&self, place: usize) -> Option<(u64, Vec<u8>)> {
         let signal = self.words.word(block(place) + CRASH_AT).load(Ordering::Acquire);
@@ -428,22 +419,6 @@ impl StatusPlace {
         self.words.word(self.at + WAITS_AT).store(waits, Ordering::Relaxed);
     }
 
-    /// Says that this process tells where it is when SIGURG asks.
-    pub fn offer_frames(&self) {
-        self.words.word(self.at + OFFERS_FRAMES_AT).store(1, Ordering::Relaxed);
-    }
-
-    /// Tells where this process is, by return addresses. Safe in a handler.
-    pub fn write_frames(&self, frames: &[usize]) {
-        let word = |at: usize| self.words.word(self.at + FRAMES_AT + at);
-        let count = frames.len().min(FRAMES_MAX);
-        word(1).store(count as u64, Ordering::Relaxed);
-        for (n, frame) in frames[..count].iter().enumerate() {
-            word(2 + n).store(*frame as u64, Ordering::Relaxed);
-        }
-        word(0).store(self.question(), Ordering::Release);
-    }
-
     /// Says where this process crashed, by a signal. Safe in a handler of that signal.
     pub fn crash(&self, signal: u64, bytes: &[u8]) {
         self.write(bytes, self.question());
@@ -461,12 +436,17 @@ impl StatusPlace {
         word(LENGTH_AT).store(bytes.len() as u64, Ordering::Relaxed);
         word(ANSWER_AT).store(question, Ordering::Relaxed);
         for (n, piece) in bytes.chunks(WORD_BYTES).enumerate() {
-            let mut whole = [0; WORD_BYTES];
-            whole[..piece.len()].copy_from_slice(piece);
-            word(BYTES_AT + n).store(u64::from_le_bytes(whole), Ordering::Relaxed);
+            word(BYTES_AT + n).store(word_of(piece), Ordering::Relaxed);
         }
         word(VERSION_AT).store((version | 1).wrapping_add(1), Ordering::Release);
     }
+}
+
+/// A word of these bytes, and zeros.
+fn word_of(piece: &[u8]) -> u64 {
+    let mut whole = [0; WORD_BYTES];
+    whole[..piece.len()].copy_from_slice(piece);
+    u64::from_le_bytes(whole)
 }
 
 /// The first word of a rank's block.

@@ -12,10 +12,12 @@
 //!
 //! Our own `mpiexec` adds, in PMI-1 framing: `verbena_hello` and `verbena_bye` (no answer), and
 //! `verbena_exchange card=C`, answered to all when all have given theirs by
-//! `verbena_cards cards=C0,C1,...`; `verbena_spawn words=W parent=PORT`, answered by
+//! `verbena_cards cards=C0,C1,...`; `verbena_spawn words=W parent=PORT ranks=B`, answered by
 //! `verbena_spawned rc=0 number=N` or `rc=1 ranks=R,... text=T`; `verbena_spawn_state number=N`,
-//! answered by `verbena_spawn_state_is over=0` or `1`. W and T are base64. It also adds `call=C
-//! text=C` to `abort`, for a process that an error ended: `mpiexec` shows the text.
+//! answered by `verbena_spawn_state_is over=0` or `1`; `verbena_spawn_parted number=N` (no answer),
+//! which each of the ranks B says for itself. W, T and B are base64; B has a bit for each rank. It
+//! also adds `call=C text=C` to `abort`, for a process that an error ended: `mpiexec` shows the
+//! text.
 
 use thiserror::Error;
 

@@ -9,6 +9,7 @@ use std::thread;
 use verbena_boot::BootError;
 use verbena_boot::client::Client;
 use verbena_boot::environment::{Launched, Line, Process, Speech};
+use verbena_boot::spawn::{Order, Program, SpawnError};
 
 /// Starts a client against a launcher that gives these answers, one for each message, and then
 /// hangs up.
@@ -120,5 +121,24 @@ fn our_own_launcher_with_the_wrong_number_of_cards() {
         let (mut client, process) = against(vec![cards], speech()).unwrap();
         let error = client.exchange(&process, b"card").unwrap_err();
         assert!(matches!(error, BootError::Unexpected { .. }), "{error:?}");
+    }
+}
+
+#[test]
+fn a_refused_spawn_says_why_in_the_launchers_words() {
+    let why =
+        "mpiexec:_Could_not_start_the_program._On:_/no/such/place/where/a/program/could/be/found,_rank_0";
+    for (fields, wanted) in [
+        (format!("rc=-1 msg={why}"), why.replace('_', " ")),
+        ("rc=-1".to_owned(), "it gives no reason (rc=-1)".to_owned()),
+    ] {
+        let answer = format!("cmd=spawn_result {fields}\n").leak().as_bytes();
+        let (client, _) = good_start(&[answer]);
+        let Client::Pmi1(mut client) = client else { panic!("no PMI-1") };
+        let program = Program { count: 1, program: "x".into(), ..Program::default() };
+        let order = Order { programs: vec![program], parent: "port".into(), ..Order::default() };
+        let error = client.spawn(&order).unwrap_err();
+        let SpawnError::Refused(ranks, words) = error else { panic!("{error:?}") };
+        assert_eq!((ranks, words), (vec![], format!("the launcher refused: {wanted}")));
     }
 }

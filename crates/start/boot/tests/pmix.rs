@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use verbena_boot::BootError;
 use verbena_boot::client::Client;
-use verbena_boot::environment::{Place, Process};
+use verbena_boot::environment::{Place, Process, Proof};
 use verbena_boot::pmix::pack::Packer;
 use verbena_boot::pmix::{Dialect, HEADER_BYTES, Header, kind};
 
@@ -27,7 +27,8 @@ fn against(
         // A client that has seen an error hangs up.
         let _ = server(&mut stream);
     });
-    let place = Place { address, dialect: Dialect::V3, native: true, namespace: "job@1".into(), rank: 1 };
+    let place =
+        Place { address, dialect: Dialect::V3, proof: Proof::Native, namespace: "job@1".into(), rank: 1 };
     (Client::open_pmix(&place, LIMIT), serving)
 }
 
@@ -275,7 +276,7 @@ fn a_server_that_is_not_there() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
-    let place = Place { address, dialect: Dialect::V21, native: false, namespace: "n".into(), rank: 0 };
+    let place = Place { address, dialect: Dialect::V21, proof: Proof::None, namespace: "n".into(), rank: 0 };
     let text = Client::open_pmix(&place, LIMIT).unwrap_err().to_string();
     assert!(text.contains("PMIX_SERVER_URI at 127.0.0.1"), "{text}");
 }

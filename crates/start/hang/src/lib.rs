@@ -16,6 +16,7 @@
 //! | [`reason`] | the reason why nothing moves |
 //! | [`words`] | all of it in words |
 //! | [`report`] | the whole text |
+//! | [`traceback`] | lines of a program in Python |
 //! | [`top`] | what `verbena top` is told |
 //!
 //! What must never be here: a system call, a clock, and how ranks talk to each other.
@@ -29,6 +30,7 @@ pub mod snapshot;
 #[cfg(test)]
 mod testing;
 pub mod top;
+pub mod traceback;
 pub mod waits;
 pub mod words;
 

@@ -27,10 +27,10 @@ pub struct NearMiss {
     pub differs: Differs,
 }
 
-/// The near miss of a rank's wait, the nearest one.
+/// The near miss of a rank's wait, or of what it polls for, the nearest one.
 pub fn of_rank(scene: &Scene<'_>, receiver: u32) -> Option<NearMiss> {
-    let wait = scene.wait(receiver)?;
-    let mut receives = receives_of(wait).into_iter().filter(|(wanted, _)| wanted.is_the_programs());
+    let awaited = scene.wait(receiver).map(|wait| &wait.awaited).or_else(|| scene.polled(receiver))?;
+    let mut receives = receives_of(awaited).into_iter().filter(|(wanted, _)| wanted.is_the_programs());
     receives.find_map(|(wanted, _)| {
         let sent = messages_for(scene, receiver);
         let near = sent.iter().filter_map(|sent| Some((difference(&wanted, sent)?, *sent)));
@@ -82,6 +82,18 @@ mod tests {
         ] {
             assert_eq!(of(waits().arrived(0, sent)).map(|miss| miss.differs), differs, "{sent:?}");
         }
+    }
+
+    #[test]
+    fn what_is_polled_for_counts_while_the_rank_does_not_wait() {
+        let polls = || {
+            let mut cast = Cast::new(2).arrived(0, message(0, 1, 8));
+            cast.snapshot(0).polled = Some(crate::Awaited::Probe(message(0, 1, 7)));
+            cast
+        };
+        assert_eq!(of(polls()).map(|miss| (miss.receiver, miss.differs)), Some((0, Differs::Tag)));
+        assert_eq!(of(polls().waits(0, crate::testing::barrier(1))), None);
+        assert_eq!(of(polls().outside(0)), None, "it has not answered");
     }
 
     #[test]

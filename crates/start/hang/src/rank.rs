@@ -80,11 +80,30 @@ pub struct Rank {
     pub snapshot: Option<Snapshot>,
     /// True if the snapshot is from after the last question.
     pub is_answered: bool,
+    /// The system call in which it slept when it was asked, outside of waits in MPI: "nanosleep",
+    /// "read of FILE"; empty if it is not known in which. `None` if it did not sleep so.
+    pub asleep_in: Option<String>,
     /// The program's places of each of its waits, the innermost first.
     pub places: Vec<Vec<Place>>,
+    /// The lines in Python of a rank that does not wait in MPI, the innermost first; those of a
+    /// wait are in the snapshot.
+    pub python: Vec<String>,
 }
 
 impl Rank {
+    /// The MPI function in which the rank was when it was asked, outside of waits there.
+    pub fn call(&self) -> Option<&str> {
+        let function = self.places.first()?.first()?.function.as_str();
+        let call = function.strip_prefix('P').unwrap_or(function);
+        call.starts_with("MPI_").then_some(call)
+    }
+
+    /// The MPI function by which the rank polls, if it was in one when it was asked.
+    pub fn polls(&self) -> Option<&str> {
+        const POLLS: [&str; 4] = ["MPI_Test", "MPI_Iprobe", "MPI_Improbe", "MPI_Request_get_status"];
+        self.call().filter(|call| POLLS.iter().any(|poll| call.starts_with(poll)))
+    }
+
     /// A rank of which nothing is known but where it is.
     pub fn new(number: u32, host: &str, pid: i32) -> Rank {
         Rank {
@@ -99,7 +118,9 @@ impl Rank {
             now_ms: 0,
             snapshot: None,
             is_answered: false,
+            asleep_in: None,
             places: Vec::new(),
+            python: Vec::new(),
         }
     }
 }

@@ -3,8 +3,8 @@
 use crate::circle::{self, Circle};
 use crate::near_miss::{self, NearMiss};
 use crate::rank::Stage;
-use crate::snapshot::{Awaited, AwaitedLock, Message};
-use crate::waits::{Doing, Scene, Why, collective_of};
+use crate::snapshot::{Awaited, AwaitedLock, Message, Operation};
+use crate::waits::{Doing, Scene, Why, collective_of, receives_of};
 
 /// The reason why nothing moves in a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +17,13 @@ pub enum Reason {
     Gone(Vec<u32>),
     /// These ranks have not called `MPI_Init`, for which others wait.
     NotBegun(Vec<u32>),
+    /// A short send waits for room at its receiver, which waits in its turn for the sender.
+    NoRoom {
+        /// The rank that sends.
+        sender: u32,
+        /// The rank whose room is full.
+        receiver: u32,
+    },
     /// A message nearly fits a receive that waits.
     NearMiss(NearMiss),
     /// These ranks hold a lock for which this one waits.
@@ -39,6 +46,8 @@ pub enum Reason {
     },
     /// These ranks do not wait in MPI, and others wait for them.
     Outside(Vec<u32>),
+    /// No rank waits in MPI, and these poll there, or may.
+    Polling(Vec<u32>),
     /// This rank waits for processes of another job.
     Elsewhere(u32),
     /// This rank waits for a message that nobody has sent.
@@ -55,10 +64,13 @@ impl Reason {
             return false;
         }
         match self {
-            Reason::NearMiss(_) | Reason::Lock { .. } | Reason::Circle(_) | Reason::Gone(_) => true,
+            // A rank that polls may be about to ask for something else.
+            Reason::NearMiss(miss) => scene.polled(miss.receiver).is_none(),
+            Reason::NoRoom { .. } => true,
+            Reason::Lock { .. } | Reason::Circle(_) | Reason::Gone(_) => true,
             Reason::Missing { .. } | Reason::NoMessage(_) | Reason::Stopped(_) => true,
             Reason::Traced(_) | Reason::NotBegun(_) | Reason::Outside(_) => false,
-            Reason::Elsewhere(_) | Reason::Unknown => false,
+            Reason::Elsewhere(_) | Reason::Polling(_) | Reason::Unknown => false,
         }
     }
 }
@@ -91,6 +103,7 @@ pub fn find(scene: &Scene<'_>) -> Reason {
         .or_else(|| elsewhere(scene).map(Reason::Elsewhere))
         .or_else(|| missing(scene))
         .or_else(|| no_message(scene))
+        .or_else(|| (!scene.someone_waits()).then(|| Reason::Polling(scene.polling())))
         .unwrap_or(Reason::Unknown)
 }
 
@@ -98,6 +111,10 @@ pub fn find(scene: &Scene<'_>) -> Reason {
 /// wait.
 fn among_waiting(scene: &Scene<'_>, outside: &[u32]) -> Option<Reason> {
     let numbers = || scene.ranks().iter().map(|rank| rank.number);
+    let no_room = numbers().find_map(|rank| no_room_of(scene, rank, outside.is_empty()));
+    if no_room.is_some() {
+        return no_room;
+    }
     // What is to come from a rank that computes may be the right message.
     let may_come = |miss: &NearMiss| match miss.wanted.process {
         Some(sender) => outside.contains(&sender),
@@ -114,6 +131,32 @@ fn is_outside(scene: &Scene<'_>, rank: u32) -> bool {
     scene.doing(rank) == Doing::Outside
 }
 
+/// The receiver for whose room a rank waits, if it waits for that rank itself, through others or
+/// not. `counts_possible`: also as one of several that may send what it waits for.
+fn no_room_of(scene: &Scene<'_>, sender: u32, counts_possible: bool) -> Option<Reason> {
+    let Doing::Waiting(wait) = scene.doing(sender) else { return None };
+    let (Awaited::All(operations) | Awaited::Any(operations)) = &wait.awaited else { return None };
+    let receiver = operations.iter().find_map(|operation| match operation {
+        Operation::Held(message) if message.is_the_programs() => message.process,
+        _ => None,
+    })?;
+    let (mut seen, mut next) = (vec![receiver], vec![receiver]);
+    while let Some(rank) = next.pop() {
+        let must = scene.blockers(rank).into_iter().map(|blocker| blocker.rank);
+        let may = if counts_possible { possible_senders(scene, rank) } else { Vec::new() };
+        for other in must.chain(may) {
+            if other == sender {
+                return Some(Reason::NoRoom { sender, receiver });
+            }
+            if !seen.contains(&other) {
+                seen.push(other);
+                next.push(other);
+            }
+        }
+    }
+    None
+}
+
 /// The lock for which a rank waits, if its holders are known.
 fn lock_of(scene: &Scene<'_>, waiting: u32) -> Option<Reason> {
     let Doing::Waiting(wait) = scene.doing(waiting) else { return None };
@@ -123,17 +166,20 @@ fn lock_of(scene: &Scene<'_>, waiting: u32) -> Option<Reason> {
     (!holders.is_empty()).then(|| Reason::Lock { waiting, lock: lock.clone(), holders })
 }
 
-/// The ranks that others wait for, directly or not; and with a lock of unknown holders, all that do
-/// not wait.
+/// The ranks that others wait for, directly or not; and with a lock of unknown holders, or a
+/// collective of unknown members, all that do not wait.
 fn held_up_by(scene: &Scene<'_>) -> Vec<u32> {
     let mut found: Vec<u32> = Vec::new();
     for rank in scene.ranks() {
         let Doing::Waiting(wait) = scene.doing(rank.number) else { continue };
         found.extend(scene.blockers(rank.number).iter().map(|blocker| blocker.rank));
         found.extend(possible_senders(scene, rank.number));
-        if matches!(&wait.awaited, Awaited::Lock(lock) if scene.holders(lock.context, lock.owner).is_empty())
-            || matches!(wait.awaited, Awaited::Other)
-        {
+        let is_unknown = match &wait.awaited {
+            Awaited::Lock(lock) => scene.holders(lock.context, lock.owner).is_empty(),
+            Awaited::Collective(collective) => scene.members(collective.context).is_empty(),
+            other => *other == Awaited::Other,
+        };
+        if is_unknown {
             let others = scene.ranks().iter().map(|other| other.number);
             found.extend(others.filter(|&other| !matches!(scene.doing(other), Doing::Waiting(_))));
         }
@@ -145,7 +191,7 @@ fn held_up_by(scene: &Scene<'_>) -> Vec<u32> {
 
 /// The ranks of which any one may send what a rank waits for.
 fn possible_senders(scene: &Scene<'_>, rank: u32) -> Vec<u32> {
-    let receives = scene.wait(rank).map(crate::waits::receives_of).unwrap_or_default();
+    let receives = scene.wait(rank).map(|wait| receives_of(&wait.awaited)).unwrap_or_default();
     let any = receives.iter().filter(|(message, must)| message.process.is_none() || !must);
     let senders = any.flat_map(|(message, _)| match message.process {
         Some(process) => vec![process],
@@ -173,8 +219,9 @@ fn elsewhere(scene: &Scene<'_>) -> Option<u32> {
             None => scene.stranger(message.communicator()).is_some(),
         };
         scene.blockers(rank).iter().any(|blocker| is_elsewhere(blocker.rank))
-            || crate::waits::receives_of(wait).iter().any(from_any)
+            || receives_of(&wait.awaited).iter().any(from_any)
             || collective_of(wait).is_some_and(|own| scene.stranger(own.context).is_some())
+            || matches!(wait.awaited, Awaited::OtherJob(_))
     };
     scene.ranks().iter().map(|rank| rank.number).find(|&rank| waits_there(rank))
 }
@@ -193,8 +240,7 @@ fn missing(scene: &Scene<'_>) -> Option<Reason> {
 
 /// A rank that waits for a message which no rank has sent, and no rank will.
 fn no_message(scene: &Scene<'_>) -> Option<Reason> {
-    let waits =
-        |number: u32| scene.wait(number).is_some_and(|wait| !crate::waits::receives_of(wait).is_empty());
+    let waits = |number: u32| scene.wait(number).is_some_and(|wait| !receives_of(&wait.awaited).is_empty());
     let mut numbers = scene.ranks().iter().map(|rank| rank.number);
     numbers.find(|&number| waits(number)).map(Reason::NoMessage)
 }
@@ -204,7 +250,7 @@ mod tests {
     use super::*;
     use crate::near_miss::Differs;
     use crate::rank::RunState;
-    use crate::testing::{Cast, OTHER, WORLD, barrier, collective, lock, message, receive, send};
+    use crate::testing::{Cast, OTHER, WORLD, barrier, collective, held, lock, message, receive, send};
 
     fn reason(cast: &Cast) -> Reason {
         find(&Scene::new(cast.ranks()))
@@ -215,6 +261,12 @@ mod tests {
         let cast = Cast::new(3).waits(0, receive(1, 1)).waits(1, receive(2, 1)).outside(2);
         assert_eq!(reason(&cast), Reason::Outside(vec![2]));
         assert!(!reason(&cast).is_certain(&Scene::new(cast.ranks())));
+    }
+
+    #[test]
+    fn those_that_do_not_wait_hold_up_a_collective_of_unknown_members() {
+        let cast = Cast::new(3).waits(0, collective(99, "MPI_File_open", 1)).outside(2);
+        assert_eq!(reason(&cast), Reason::Outside(vec![1, 2]));
     }
 
     #[test]
@@ -229,6 +281,30 @@ mod tests {
         let cast = Cast::new(2).waits(0, receive(1, 7)).arrived(0, message(0, 1, 8)).waits(1, barrier(1));
         let Reason::NearMiss(miss) = reason(&cast) else { panic!("{:?}", reason(&cast)) };
         assert_eq!((miss.receiver, miss.differs), (0, Differs::Tag));
+    }
+
+    #[test]
+    fn full_room_comes_before_all_that_follows_from_it() {
+        let room = Reason::NoRoom { sender: 0, receiver: 1 };
+        let base = || Cast::new(2).waits(0, held(1, 4)).arrived(1, message(0, 0, 4));
+        for wait in [receive(0, 99), barrier(1), held(0, 4)] {
+            let cast = base().waits(1, wait);
+            assert_eq!(reason(&cast), room);
+            assert!(reason(&cast).is_certain(&Scene::new(cast.ranks())));
+        }
+        let mut any = base().waits(1, receive(0, 99));
+        let Awaited::All(all) = &mut any.wait(1).awaited else { unreachable!() };
+        all[0] = Operation::Receive(Message { process: None, ..message(0, 0, 99) });
+        assert_eq!(reason(&any), room);
+    }
+
+    #[test]
+    fn full_room_is_no_cause_while_its_receiver_waits_for_others() {
+        let cast = || Cast::new(3).waits(0, held(1, 4));
+        assert_eq!(reason(&cast().waits(1, receive(2, 1)).outside(2)), Reason::Outside(vec![2]));
+        assert_eq!(reason(&cast().outside(1).outside(2)), Reason::Outside(vec![1]));
+        let circle = cast().waits(1, send(2, 1)).waits(2, send(1, 1));
+        assert!(matches!(reason(&circle), Reason::Circle(_)));
     }
 
     #[test]

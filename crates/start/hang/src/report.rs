@@ -2,9 +2,9 @@
 
 use crate::circle::Circle;
 use crate::near_miss::{Differs, NearMiss};
-use crate::rank::Rank;
+use crate::rank::{Rank, Stage};
 use crate::reason::{self, Reason};
-use crate::waits::{Scene, Why};
+use crate::waits::{Doing, Scene, Why};
 use crate::words;
 use std::fmt;
 
@@ -40,20 +40,36 @@ impl fmt::Display for Report {
 /// moved, if that is known.
 pub fn explain(ranks: &[Rank], still_ms: Option<u64>) -> Option<Report> {
     let scene = Scene::new(ranks);
-    if !scene.someone_waits() {
+    if !scene.someone_waits() && scene.polling().is_empty() {
         return None;
     }
     let reason = reason::find(&scene);
     let (cause, remedy) = judgement(&scene, &reason);
-    let still = still_ms.map_or("These ranks wait".into(), |still| {
-        format!("No rank has got any further in MPI for {}", words::duration(still))
-    });
-    let what = format!("{still} ({} ranks):", ranks.len());
+    let still = match still_ms {
+        _ if !scene.someone_waits() => "No rank waits in MPI".into(),
+        Some(still) => {
+            let still = waited_ms(&scene).map_or(still, |waited| waited.max(still));
+            format!("No rank has got any further in MPI for {}", words::duration(still))
+        }
+        None => "These ranks wait".into(),
+    };
+    let what = format!("{still} ({}):", words::count(ranks.len(), "rank"));
     // Names come from the ranks.
     let clean = |text: String| text.replace(char::is_control, " ");
     let lines = lines(&scene).into_iter().map(clean).collect();
     let is_certain = reason.is_certain(&scene);
     Some(Report { what, lines, cause: clean(cause), remedy: clean(remedy), reason, is_certain })
+}
+
+/// The time for which all ranks have waited that have not ended; `None` if any does something else.
+/// Who looks at them now and then notices later that nothing moves.
+fn waited_ms(scene: &Scene<'_>) -> Option<u64> {
+    let waited = scene.ranks().iter().filter_map(|rank| match scene.doing(rank.number) {
+        Doing::Ended | Doing::Left => None,
+        Doing::Waiting(wait) => Some(rank.now_ms.checked_sub(wait.began_ms)),
+        _ => Some(None),
+    });
+    waited.collect::<Option<Vec<u64>>>()?.into_iter().min()
 }
 
 /// The sentences about all ranks; those who do the same share one.
@@ -79,16 +95,21 @@ pub fn lines(scene: &Scene<'_>) -> Vec<String> {
     };
     let mut lines: Vec<String> = groups.iter().take(LINES_MAX).map(line).collect();
     if left > 0 {
-        lines.push(format!("and {unsaid} more ranks, in {left} other places"));
+        let (unsaid, left) = (words::count(unsaid, "more rank"), words::count(left, "other place"));
+        lines.push(format!("and {unsaid}, in {left}"));
     }
     lines
 }
 
 /// The sentence about one rank as one about several.
 fn of_several(text: &str) -> String {
-    for (one, several) in
-        [("waits in", "wait in"), ("is ", "are "), ("has ", "have "), ("does not wait", "do not wait")]
-    {
+    for (one, several) in [
+        ("waits in", "wait in"),
+        ("is ", "are "),
+        ("has ", "have "),
+        ("does not wait", "do not wait"),
+        ("polls", "poll"),
+    ] {
         if let Some(rest) = text.strip_prefix(one) {
             return format!("{several}{rest}").replace(": it computes", ": they compute");
         }
@@ -121,6 +142,7 @@ fn judgement(scene: &Scene<'_>, reason: &Reason) -> (String, String) {
             ),
             "see what these ranks do before it; start only programs that are built for this library".into(),
         ),
+        Reason::NoRoom { sender, receiver } => no_room(scene, *sender, *receiver),
         Reason::NearMiss(miss) => near_miss(scene, miss),
         Reason::Lock { waiting, lock, holders } => (
             format!(
@@ -138,7 +160,8 @@ fn judgement(scene: &Scene<'_>, reason: &Reason) -> (String, String) {
         ),
         Reason::Circle(circle) => circle_of(scene, circle),
         Reason::Missing { waiting, missing } => missing_in(scene, *waiting, missing),
-        Reason::Outside(those) => outside(those),
+        Reason::Outside(those) => outside(scene, those),
+        Reason::Polling(those) => polling(scene, those),
         Reason::Elsewhere(rank) => (
             format!("rank {rank} waits for processes of another job, of which nothing is known here"),
             "look at that job: its mpiexec tells what its ranks wait for".into(),
@@ -149,7 +172,10 @@ fn judgement(scene: &Scene<'_>, reason: &Reason) -> (String, String) {
         ),
         Reason::Unknown => (
             "the ranks wait for each other in a way that the report cannot name".into(),
-            "look at the places above; attach a debugger to one of the ranks (gdb -p PID)".into(),
+            format!(
+                "look at the places above; attach a debugger to one of the ranks ({})",
+                debugger(scene, &scene.ranks().iter().map(|rank| rank.number).collect::<Vec<_>>())
+            ),
         ),
     }
 }
@@ -172,7 +198,65 @@ fn stopped(scene: &Scene<'_>, those: &[u32]) -> (String, String) {
     )
 }
 
-fn outside(those: &[u32]) -> (String, String) {
+/// The command that attaches a debugger to the first of these ranks that still runs.
+fn debugger(scene: &Scene<'_>, those: &[u32]) -> String {
+    let runs = |rank: &&Rank| rank.stage != Stage::Ended;
+    let rank = those.iter().filter_map(|&rank| scene.rank(rank)).find(runs);
+    rank.map_or("gdb -p PID".into(), |rank| format!("gdb -p {} on {}", rank.pid, rank.host))
+}
+
+fn polling(scene: &Scene<'_>, those: &[u32]) -> (String, String) {
+    (
+        format!(
+            "{} {} MPI again and again without a wait there: what {} by MPI_Test or MPI_Iprobe does not come, or \
+             the program is only slow",
+            words::ranks(those),
+            words::by_number(those, "calls", "call"),
+            words::by_number(those, "it asks for", "they ask for"),
+        ),
+        format!(
+            "compare source, tag and communicator of what is polled for with those of the send; look at what the \
+             ranks do ({}, py-spy dump)",
+            debugger(scene, those)
+        ),
+    )
+}
+
+fn outside(scene: &Scene<'_>, those: &[u32]) -> (String, String) {
+    let call = |&rank: &u32| scene.rank(rank).and_then(Rank::polls);
+    if those.iter().all(|rank| call(rank).is_some() || scene.polled(*rank).is_some()) {
+        return (
+            format!(
+                "the others wait for {}, which {}{}: what {} does not come",
+                words::ranks(those),
+                words::by_number(those, "polls", "poll"),
+                those.iter().find_map(call).map_or(String::new(), |call| format!(" by {call}")),
+                words::by_number(those, "it polls for", "they poll for"),
+            ),
+            format!(
+                "compare source, tag and communicator of what is polled for with those of the send ({})",
+                debugger(scene, those)
+            ),
+        );
+    }
+    let sleeps = |&rank: &u32| scene.rank(rank).and_then(words::asleep).is_some();
+    if those.iter().all(sleeps) {
+        return (
+            format!(
+                "the others wait for {}, which {} in the kernel: {} for input, a lock, a time or another process",
+                words::ranks(those),
+                words::by_number(those, "sleeps", "sleep"),
+                words::by_number(those, "it waits", "they wait"),
+            ),
+            format!(
+                "if that is meant to take so long, nothing; else give {} what {} for, or let no rank wait for it \
+                 between calls of MPI ({}, py-spy dump)",
+                words::by_number(those, "it", "them"),
+                words::by_number(those, "it waits", "they wait"),
+                debugger(scene, those)
+            ),
+        );
+    }
     (
         format!(
             "the others wait for {}, which {} no MPI function that would let them go on: {} or {} outside MPI",
@@ -181,9 +265,27 @@ fn outside(those: &[u32]) -> (String, String) {
             words::by_number(those, "it computes", "they compute"),
             words::by_number(those, "waits", "wait"),
         ),
-        "if that is meant to take so long, nothing; else look at what it does (gdb -p PID, py-spy dump), \
-         and whether it calls MPI at all on its way"
-            .into(),
+        format!(
+            "if that is meant to take so long, nothing; else look at what it does ({}, py-spy dump), \
+             and whether it calls MPI at all on its way",
+            debugger(scene, those)
+        ),
+    )
+}
+
+fn no_room(scene: &Scene<'_>, sender: u32, receiver: u32) -> (String, String) {
+    let snapshot = scene.rank(receiver).and_then(|rank| rank.snapshot.as_ref());
+    let room = snapshot.map_or(0, |snapshot| snapshot.unexpected_bytes_max);
+    (
+        format!(
+            "rank {receiver} has its room for messages of rank {sender} that no receive asked for full \
+             (VERBENA_UNEXPECTED_BYTES_MAX, {}): there short sends wait for their receive too",
+            words::length(room)
+        ),
+        format!(
+            "let rank {receiver} receive these messages earlier, or raise VERBENA_UNEXPECTED_BYTES_MAX above \
+             the bytes that rank {sender} sends ahead"
+        ),
     )
 }
 
@@ -193,10 +295,11 @@ fn near_miss(scene: &Scene<'_>, miss: &NearMiss) -> (String, String) {
     let tag = |tag: Option<i32>| tag.map_or("any tag".into(), |tag| format!("tag {tag}"));
     let on = |message: &crate::Message| words::communicator(scene, message.communicator());
     let wanted_sender = wanted.process.map_or("any rank".into(), |rank| format!("rank {rank}"));
+    let waits = if scene.polled(receiver).is_some() { "polls" } else { "waits" };
     match miss.differs {
         Differs::Tag => (
             format!(
-                "rank {receiver} waits for {} from {wanted_sender}, which sent {}",
+                "rank {receiver} {waits} for {} from {wanted_sender}, which sent {}",
                 tag(wanted.tag),
                 tag(sent.tag)
             ),
@@ -204,7 +307,7 @@ fn near_miss(scene: &Scene<'_>, miss: &NearMiss) -> (String, String) {
         ),
         Differs::Communicator => (
             format!(
-                "rank {receiver} waits for {} from {wanted_sender} on {}; {sender} sent it on {}",
+                "rank {receiver} {waits} for {} from {wanted_sender} on {}; {sender} sent it on {}",
                 tag(wanted.tag),
                 on(wanted),
                 on(sent)
@@ -213,7 +316,7 @@ fn near_miss(scene: &Scene<'_>, miss: &NearMiss) -> (String, String) {
         ),
         Differs::Sender => (
             format!(
-                "rank {receiver} waits for {} from {wanted_sender}; {sender} sent one with that tag",
+                "rank {receiver} {waits} for {} from {wanted_sender}; {sender} sent one with that tag",
                 tag(wanted.tag)
             ),
             "name the rank that sends as the source of the receive, or MPI_ANY_SOURCE".into(),
@@ -245,15 +348,16 @@ fn circle_of(scene: &Scene<'_>, circle: &Circle) -> (String, String) {
                 "{those} are in different collectives ({}), and each waits for the others in its own",
                 collectives(scene, &circle.ranks)
             ),
-            "make all ranks of a communicator call the same collectives in the same order (MPI-5.0, 6.14)"
+            "make all ranks of a communicator, window or file call the same collectives in the same order (MPI-5.0, 6.14)"
                 .into(),
         );
     }
     let at = circle.whys.iter().position(|why| *why == Why::Collective);
     if let Some(at) = at {
-        let missing = circle.ranks[at];
         let before = circle.ranks[(at + circle.ranks.len() - 1) % circle.ranks.len()];
-        return missing_in(scene, before, &[missing]);
+        let blockers = scene.blockers(before).into_iter();
+        let missing = blockers.filter(|blocker| blocker.why == Why::Collective).map(|blocker| blocker.rank);
+        return missing_in(scene, before, &missing.collect::<Vec<_>>());
     }
     (
         format!("{those} wait for each other in a circle"),
@@ -266,7 +370,7 @@ fn circle_of(scene: &Scene<'_>, circle: &Circle) -> (String, String) {
 fn collectives(scene: &Scene<'_>, ranks: &[u32]) -> String {
     let waits = ranks.iter().filter_map(|&rank| scene.wait(rank));
     let mut names: Vec<String> = waits
-        .filter_map(crate::waits::collective_of)
+        .filter_map(words::awaited_collective)
         .map(|own| format!("{} on {}", own.call, words::communicator(scene, own.context)))
         .collect();
     names.dedup();
@@ -274,173 +378,28 @@ fn collectives(scene: &Scene<'_>, ranks: &[u32]) -> String {
 }
 
 fn missing_in(scene: &Scene<'_>, waiting: u32, missing: &[u32]) -> (String, String) {
-    let collective = scene.wait(waiting).and_then(crate::waits::collective_of);
-    let name = collective.map_or("the collective".into(), |own| words::collective(scene, own));
+    let collective = scene.wait(waiting).and_then(words::awaited_collective);
+    let name = collective.map_or("the collective".into(), |own| words::collective(scene, &own));
     let elsewhere = missing.iter().find_map(|&rank| Some((rank, scene.wait(rank)?)));
-    let there =
-        elsewhere.map_or(String::new(), |(rank, wait)| format!("; it {}", words::wait(scene, rank, wait)));
+    let there = elsewhere.map_or(String::new(), |(rank, wait)| {
+        let who = if missing.len() == 1 { "it".into() } else { words::ranks(&[rank]) };
+        format!("; {who} {}", words::wait(scene, rank, wait))
+    });
     (
         format!(
-            "{} {} not in {name}, in which the others are{there}",
+            "{} {} not in {name}, in which {}{there}",
             words::ranks(missing),
             words::by_number(missing, "is", "are"),
+            if missing.len() + 1 == scene.ranks().len() {
+                format!("rank {waiting} is")
+            } else {
+                "the others are".into()
+            },
         ),
-        "make every rank of the communicator call each collective, and finish before it what it waits for"
+        "make every rank of the communicator, window or file call each collective, and finish before it what it waits for"
             .into(),
     )
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::rank::{RunState, Stage};
-    use crate::testing::{Cast, OTHER, WORLD, barrier, collective, lock, message, receive, send};
-
-    fn report(cast: &Cast) -> Report {
-        explain(cast.ranks(), Some(60_000)).expect("a report")
-    }
-
-    #[track_caller]
-    fn says(cast: &Cast, words: &[&str]) {
-        let text = report(cast).to_string();
-        for word in words {
-            assert!(text.contains(word), "no {word:?} in\n{text}");
-        }
-    }
-
-    #[test]
-    fn two_blocking_sends() {
-        let cast = Cast::new(2).waits(0, send(1, 5)).waits(1, send(0, 5));
-        let text = "No rank has got any further in MPI for 60 s (2 ranks):\n    \
-            rank 0 waits in MPI_Send for rank 1 to receive 1 MiB with tag 5 on MPI_COMM_WORLD, since 60 s\n    \
-            rank 1 waits in MPI_Send for rank 0 to receive 1 MiB with tag 5 on MPI_COMM_WORLD, since 60 s\n  \
-            likely cause: ranks 0, 1 send to each other first, and each would receive only afterwards\n  \
-            what to do: let one of them receive first, or use MPI_Sendrecv, or MPI_Isend and MPI_Wait: a long \
-            send waits for its receive (MPI-5.0, 3.5)";
-        assert_eq!(report(&cast).to_string(), text);
-    }
-
-    #[test]
-    fn two_blocking_receives() {
-        let cast = Cast::new(2).waits(0, receive(1, 5)).waits(1, receive(0, 6));
-        says(&cast, &["ranks 0, 1 each wait for a message from the next"]);
-    }
-
-    #[test]
-    fn a_wrong_tag() {
-        let cast = Cast::new(4).waits(3, receive(2, 7)).arrived(3, message(0, 2, 8)).waits(2, barrier(1));
-        let cast = cast.waits(0, barrier(1)).waits(1, barrier(1));
-        says(
-            &cast,
-            &[
-                "ranks 0-2 wait in MPI_Barrier (collective 1 on MPI_COMM_WORLD) for rank 3, since 60 s",
-                "likely cause: rank 3 waits for tag 7 from rank 2, which sent tag 8\n",
-            ],
-        );
-    }
-
-    #[test]
-    fn a_wrong_communicator_and_a_wrong_sender() {
-        let waits = || Cast::new(3).waits(0, receive(1, 7)).waits(1, barrier(1)).waits(2, barrier(1));
-        let cast = waits().arrived(0, message(OTHER - WORLD, 1, 7));
-        says(&cast, &["rank 0 waits for tag 7 from rank 1 on MPI_COMM_WORLD; rank 1 sent it on mine"]);
-        let cast = waits().arrived(0, message(0, 2, 7));
-        says(&cast, &["rank 0 waits for tag 7 from rank 1; rank 2 sent one with that tag"]);
-    }
-
-    #[test]
-    fn a_rank_missing_in_a_collective() {
-        let cast = Cast::new(3).waits(0, barrier(4)).waits(1, barrier(4)).waits(2, receive(0, 9));
-        says(
-            &cast,
-            &[
-                "likely cause: rank 2 is not in MPI_Barrier (collective 4 on MPI_COMM_WORLD), in which the others \
-             are; it waits in MPI_Recv for a message from rank 0 with tag 9",
-            ],
-        );
-    }
-
-    #[test]
-    fn different_collectives() {
-        let cast = Cast::new(2)
-            .waits(0, collective(WORLD, "MPI_Barrier", 1))
-            .waits(1, collective(OTHER, "MPI_Allreduce", 1));
-        says(&cast, &["are in different collectives (MPI_Barrier on MPI_COMM_WORLD; MPI_Allreduce on mine)"]);
-    }
-
-    #[test]
-    fn a_lock_never_freed() {
-        let cast = Cast::new(3).waits(0, lock(1)).holds(2, 1).waits(2, barrier(1)).waits(1, barrier(1));
-        says(&cast, &["rank 2 holds it and has not called MPI_Win_unlock", "MPI_Win_unlock_all"]);
-    }
-
-    #[test]
-    fn a_rank_that_computes_and_one_that_is_stopped() {
-        let mut cast = Cast::new(3).waits(0, barrier(1)).waits(1, barrier(1)).outside(2);
-        cast.rank(2).processor_percent = Some(99);
-        says(
-            &cast,
-            &[
-                "rank 2 does not wait in MPI: it computes (99% of a processor)",
-                "the others wait for rank 2, which calls no MPI function",
-            ],
-        );
-        cast.rank(2).state = RunState::Stopped;
-        says(&cast, &["rank 2 is stopped by a signal (SIGSTOP", "kill -CONT 102 on node"]);
-    }
-
-    #[test]
-    fn a_job_in_which_nobody_waits_has_no_report() {
-        assert_eq!(explain(Cast::new(2).outside(0).outside(1).ranks(), None), None);
-        assert_eq!(explain(&[], None), None);
-    }
-
-    #[test]
-    fn many_ranks_take_few_lines() {
-        let mut cast = Cast::new(200);
-        for rank in 0..200 {
-            cast = cast.waits(rank, receive((rank + 1) % 200, rank as i32));
-        }
-        let report = report(&cast);
-        assert_eq!(report.lines.len(), LINES_MAX + 1);
-        assert_eq!(report.lines[LINES_MAX], "and 176 more ranks, in 176 other places");
-    }
-
-    #[test]
-    fn a_name_does_not_break_the_lines() {
-        let mut cast = Cast::new(2).waits(0, barrier(1)).outside(1);
-        cast.snapshot(0).communicators[0].name = "evil\n\x1b[2J".into();
-        assert!(report(&cast).lines.iter().all(|line| !line.contains(char::is_control)));
-    }
-
-    #[test]
-    fn thousands_of_ranks_are_explained_in_a_moment() {
-        let size = 3000;
-        let cast = (0..size - 1).fold(Cast::new(size), |cast, rank| cast.waits(rank, barrier(1)));
-        says(&cast.outside(size - 1), &["ranks 0-2998 wait in MPI_Barrier", "wait for rank 2999"]);
-    }
-
-    #[test]
-    fn a_rank_that_never_begins() {
-        let mut cast = Cast::new(3);
-        cast.rank(0).stage = Stage::Starting;
-        cast.rank(1).stage = Stage::Starting;
-        cast.rank(2).stage = Stage::Fresh;
-        says(
-            &cast,
-            &[
-                "ranks 0, 1 wait in MPI_Init for all others",
-                "rank 2 has not called MPI_Init, for which the others wait",
-            ],
-        );
-    }
-
-    #[test]
-    fn every_report_has_a_cause_and_a_remedy() {
-        let calls = [send(1, 1), receive(1, 1), barrier(1), lock(1), ("MPI_Wait", crate::Awaited::Other)];
-        for (call, awaited) in calls {
-            let report = report(&Cast::new(2).waits(0, (call, awaited)).outside(1));
-            assert!(!report.cause.is_empty() && !report.remedy.is_empty(), "{report}");
-        }
-    }
-}
+mod tests;

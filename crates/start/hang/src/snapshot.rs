@@ -15,6 +15,9 @@ const TRAFFIC: u64 = 3;
 pub struct Snapshot {
     /// The waits of its threads that have lasted for more than a moment.
     pub waits: Vec<Wait>,
+    /// The operations that a rank asks for without waiting, by `MPI_Test` or `MPI_Iprobe`, as it
+    /// did when it was asked.
+    pub polled: Option<Awaited>,
     /// Receives that wait for a message.
     pub posted: Queue,
     /// Sends that have not ended.
@@ -27,6 +30,9 @@ pub struct Snapshot {
     pub locks: Vec<HeldLock>,
     /// The traffic over each channel.
     pub channels: Vec<Traffic>,
+    /// The room for messages of one process that no receive asked for, in bytes:
+    /// `VERBENA_UNEXPECTED_BYTES_MAX`.
+    pub unexpected_bytes_max: u64,
 }
 
 /// A wait of one thread.
@@ -71,6 +77,8 @@ pub enum Awaited {
         /// The processes.
         processes: Vec<u32>,
     },
+    /// Another job, as yet unknown, has to do this.
+    OtherJob(String),
     /// Something else.
     Other,
 }
@@ -104,6 +112,8 @@ pub struct HeldLock {
 pub enum Operation {
     /// A send.
     Send(Message),
+    /// A short send that waits for room at its receiver, as a long one waits for its receive.
+    Held(Message),
     /// A receive.
     Receive(Message),
     /// A nonblocking collective.
@@ -241,7 +251,9 @@ impl Snapshot {
         }
         for wait in &mut self.waits {
             shorter |= halve(&mut wait.frames) | halve(&mut wait.python);
-            if let Awaited::All(operations) | Awaited::Any(operations) = &mut wait.awaited
+        }
+        for awaited in self.waits.iter_mut().map(|wait| &mut wait.awaited).chain(&mut self.polled) {
+            if let Awaited::All(operations) | Awaited::Any(operations) = awaited
                 && operations.len() > 1
             {
                 shorter |= halve(operations);
@@ -269,7 +281,8 @@ mod tests {
             python: vec!["a.py:3".into()],
         };
         let queue = Queue { total: 7, first: vec![message(4)] };
-        let snapshot = Snapshot { waits: vec![wait], arrived: queue, ..Snapshot::default() };
+        let polled = Some(Awaited::Probe(message(5)));
+        let snapshot = Snapshot { waits: vec![wait], polled, arrived: queue, ..Snapshot::default() };
         assert_eq!(Snapshot::decode(&snapshot.encode()), Some(snapshot));
     }
 

@@ -98,6 +98,11 @@ pub(crate) fn send(to: u32, tag: i32) -> (&'static str, Awaited) {
     ("MPI_Send", Awaited::All(vec![Operation::Send(message(0, to, tag))]))
 }
 
+pub(crate) fn held(to: u32, tag: i32) -> (&'static str, Awaited) {
+    let short = Message { bytes: 4000, ..message(0, to, tag) };
+    ("MPI_Send", Awaited::All(vec![Operation::Held(short)]))
+}
+
 pub(crate) fn receive(from: u32, tag: i32) -> (&'static str, Awaited) {
     ("MPI_Recv", Awaited::All(vec![Operation::Receive(message(0, from, tag))]))
 }

@@ -5,9 +5,9 @@ use crate::snapshot::{Awaited, Collective, Communicator, Message, Operation, Wai
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// A rank that waits in MPI sleeps nearly all the time. One that uses so much of a processor has
-/// a thread that computes.
-const COMPUTES_PERCENT: u32 = 10;
+/// A rank that waits in MPI or in the system sleeps nearly all the time. One that uses so much of a
+/// processor, in percent, has a thread that computes.
+pub const COMPUTES_PERCENT: u32 = 10;
 
 /// A rank's doings, as far as others need to know.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -149,10 +149,26 @@ impl<'a> Scene<'a> {
         self.rank(number)?.snapshot.as_ref()?.waits.first()
     }
 
+    /// The operations that a rank polls for, if it does not wait in MPI.
+    pub fn polled(&self, number: u32) -> Option<&'a Awaited> {
+        let rank = self.rank(number).filter(|rank| rank.is_answered)?;
+        let polled = rank.snapshot.as_ref()?.polled.as_ref();
+        polled.filter(|_| self.doing(number) == Doing::Outside)
+    }
+
     /// Returns whether any rank waits in MPI.
     pub fn someone_waits(&self) -> bool {
         let waits = |rank: &Rank| matches!(self.doing(rank.number), Doing::Waiting(_) | Doing::Starting);
         self.ranks.iter().any(waits)
+    }
+
+    /// The ranks that poll, or may: those between `MPI_Init` and `MPI_Finalize` that do not wait
+    /// there, but are in MPI again and again.
+    pub fn polling(&self) -> Vec<u32> {
+        let may_poll = |rank: &&Rank| {
+            self.doing(rank.number) == Doing::Outside && (rank.polls().is_some() || rank.is_answered)
+        };
+        self.ranks.iter().filter(may_poll).map(|rank| rank.number).collect()
     }
 
     /// The ranks that must all do something before this one goes on.
@@ -196,13 +212,15 @@ impl<'a> Scene<'a> {
                 let away = processes.iter().filter(|&&rank| rank != number && is_away(rank));
                 away.map(|&rank| Blocker { rank, why: Why::OneSided }).collect()
             }
-            Awaited::Other => Vec::new(),
+            Awaited::OtherJob(_) | Awaited::Other => Vec::new(),
         }
     }
 
     fn blockers_of_one(&self, operation: &Operation) -> Vec<Blocker> {
         match operation {
-            Operation::Send(message) => blocker(message, Why::Receive).into_iter().collect(),
+            Operation::Send(message) | Operation::Held(message) => {
+                blocker(message, Why::Receive).into_iter().collect()
+            }
             Operation::Receive(message) => blocker(message, Why::Send).into_iter().collect(),
             Operation::Collective(collective) => self.absent(collective),
             Operation::Other => Vec::new(),
@@ -227,7 +245,9 @@ impl<'a> Scene<'a> {
             && own.context == collective.context
             && own.nonblocking == collective.nonblocking
         {
-            let same = own.number == collective.number && own.call == collective.call;
+            // Who learns of the communicator's board does not say from which call.
+            let is_call = own.call == collective.call || own.call.is_empty() || collective.call.is_empty();
+            let same = own.number == collective.number && is_call;
             return same || own.number > collective.number;
         }
         let snapshot = self.rank(number).and_then(|rank| rank.snapshot.as_ref());
@@ -280,8 +300,8 @@ pub fn collective_of(wait: &Wait) -> Option<&Collective> {
     }
 }
 
-/// The receives that a wait is for, each with whether it must end.
-pub fn receives_of(wait: &Wait) -> Vec<(Message, bool)> {
+/// The receives that are waited for, each with whether it must end.
+pub fn receives_of(awaited: &Awaited) -> Vec<(Message, bool)> {
     let of = |operations: &[Operation], must| -> Vec<(Message, bool)> {
         let receives = operations.iter().filter_map(|operation| match operation {
             Operation::Receive(message) => Some((*message, must)),
@@ -289,7 +309,7 @@ pub fn receives_of(wait: &Wait) -> Vec<(Message, bool)> {
         });
         receives.collect()
     };
-    match &wait.awaited {
+    match awaited {
         Awaited::All(operations) => of(operations, true),
         Awaited::Any(operations) => of(operations, operations.len() == 1),
         Awaited::Probe(message) => vec![(*message, true)],
@@ -335,6 +355,17 @@ mod tests {
         other.call = "MPI_Bcast".into();
         let scene = Scene::new(cast.ranks());
         assert_eq!(scene.blockers(0), [Blocker { rank: 1, why: Why::Collective }]);
+    }
+
+    #[test]
+    fn a_collective_without_a_name_is_that_of_its_number() {
+        let mut cast = Cast::new(3).waits(0, barrier(4)).waits(1, barrier(4)).waits(2, receive(0, 1));
+        let Awaited::Collective(other) = &mut cast.wait(1).awaited else { unreachable!() };
+        other.call = String::new();
+        let scene = Scene::new(cast.ranks());
+        for rank in [0, 1] {
+            assert_eq!(scene.blockers(rank), [Blocker { rank: 2, why: Why::Collective }]);
+        }
     }
 
     #[test]

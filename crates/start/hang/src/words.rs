@@ -2,12 +2,16 @@
 
 use crate::rank::{Place, Rank, RunState};
 use crate::snapshot::{Awaited, AwaitedLock, Collective, Message, Operation, Wait};
-use crate::waits::{Doing, Scene};
+use crate::waits::{COMPUTES_PERCENT, Doing, Scene, collective_of};
 
+/// The end of a path of which more is not known, of a function that calls itself.
+pub const AND_MORE: &str = " and more";
 /// The most operations of a wait that are told one by one.
 const OPERATIONS_MAX: usize = 3;
 /// The most places of a rank that are told.
 const PLACES_MAX: usize = 2;
+/// Fewer places of one function on end are told one by one.
+const REPEATS_MIN: usize = 4;
 
 /// The numbers as a person writes them: `0-2, 5`.
 pub fn numbers(ranks: &[u32]) -> String {
@@ -35,6 +39,11 @@ pub fn ranks(ranks: &[u32]) -> String {
         [one] => format!("rank {one}"),
         several => format!("ranks {}", numbers(several)),
     }
+}
+
+/// A number with its noun.
+pub fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 /// One of two words, by whether there is one rank or several.
@@ -68,7 +77,7 @@ pub fn communicator(scene: &Scene<'_>, context: u64) -> String {
     match scene.communicator(context) {
         Some(known) if !known.name.is_empty() => known.name.clone(),
         Some(_) => "a communicator without a name".into(),
-        None => "a communicator of MPI's own, or a freed one".into(),
+        None => "an object of which more is not known, or a freed one".into(),
     }
 }
 
@@ -117,16 +126,30 @@ fn sent(scene: &Scene<'_>, message: &Message) -> String {
 /// A collective with its number, after "in".
 pub fn collective(scene: &Scene<'_>, collective: &Collective) -> String {
     let call = if collective.call.is_empty() { "a collective" } else { &collective.call };
-    let sort = if collective.nonblocking { "nonblocking collective" } else { "collective" };
+    // Accesses to a file are counted with the nonblocking ones, whether they are or not.
+    let is_access = collective.call.starts_with("MPI_File_");
+    let sort = if collective.nonblocking && !is_access { "nonblocking collective" } else { "collective" };
     let on = communicator(scene, collective.context);
     format!("{call} ({sort} {} on {on})", collective.number)
+}
+
+/// The collective that a wait is for. If it is not known of which call it is, it is that of the
+/// call that waits.
+pub fn awaited_collective(wait: &Wait) -> Option<Collective> {
+    let own = collective_of(wait)?.clone();
+    let is_of_call = own.call.is_empty() && matches!(wait.awaited, Awaited::Collective(_));
+    Some(if is_of_call { Collective { call: wait.call.clone(), ..own } } else { own })
 }
 
 fn operation(scene: &Scene<'_>, operation: &Operation) -> String {
     match operation {
         Operation::Send(message) if message.is_the_programs() => sent(scene, message),
         Operation::Receive(message) if message.is_the_programs() => awaited_message(scene, message),
-        Operation::Send(message) | Operation::Receive(message) => {
+        Operation::Held(message) if message.is_the_programs() => {
+            let to = peer(scene, message.process);
+            format!("room at {to}, which has not received {}", sent_message(scene, message))
+        }
+        Operation::Send(message) | Operation::Held(message) | Operation::Receive(message) => {
             format!("{}, in a message of MPI's own", peer(scene, message.process))
         }
         Operation::Collective(own) => format!("the others in {}", collective(scene, own)),
@@ -163,29 +186,39 @@ fn awaited_lock(scene: &Scene<'_>, number: u32, lock: &AwaitedLock) -> String {
 /// The wait of a rank: "waits in ... for ...".
 pub fn wait(scene: &Scene<'_>, number: u32, wait: &Wait) -> String {
     let call = if wait.call.is_empty() { "an MPI call" } else { &wait.call };
-    let what = match &wait.awaited {
-        Awaited::All(operations) if operations.is_empty() => return format!("waits in {call}"),
+    if let Awaited::Collective(own) = &wait.awaited {
+        return format!("waits in {}", in_collective(scene, number, call, own));
+    }
+    format!("waits in {call}{}", awaited(scene, number, &wait.awaited))
+}
+
+/// The things that a rank waits or polls for: " for ..."; empty if more is not known.
+fn awaited(scene: &Scene<'_>, number: u32, awaited: &Awaited) -> String {
+    let what = match awaited {
+        Awaited::All(operations) | Awaited::Any(operations) if operations.is_empty() => return String::new(),
         Awaited::All(all) => operations(scene, all, "and for"),
-        Awaited::Any(all) if all.is_empty() => return format!("waits in {call}"),
         Awaited::Any(all) => operations(scene, all, "or for"),
-        Awaited::Collective(own) => return format!("waits in {}", in_collective(scene, number, call, own)),
+        Awaited::Collective(own) => format!("the others in {}", collective(scene, own)),
         Awaited::Probe(message) => awaited_message(scene, message),
         Awaited::Lock(lock) => awaited_lock(scene, number, lock),
         Awaited::Epoch { window: name, processes } => {
             format!("{} at {}", peers(scene, processes), window(name))
         }
-        Awaited::OneSided { processes, .. } if processes.is_empty() => return format!("waits in {call}"),
+        Awaited::OneSided { processes, .. } if processes.is_empty() => return String::new(),
         Awaited::OneSided { window: name, processes } => {
             format!("one-sided operations on {} at {}", window(name), peers(scene, processes))
         }
-        Awaited::Other => return format!("waits in {call}"),
+        Awaited::OtherJob(what) => what.clone(),
+        Awaited::Other => return String::new(),
     };
-    format!("waits in {call} for {what}")
+    format!(" for {what}")
 }
 
 fn in_collective(scene: &Scene<'_>, number: u32, call: &str, own: &Collective) -> String {
     // The function that the program called may be made of a collective of another name.
-    let within = if own.call.is_empty() || own.call == call || call == "an MPI call" {
+    let within = if own.call.is_empty() && call != "an MPI call" {
+        collective(scene, &Collective { call: call.into(), ..own.clone() })
+    } else if own.call.is_empty() || own.call == call || call == "an MPI call" {
         collective(scene, own)
     } else {
         format!("{call}, there in {}", collective(scene, own))
@@ -215,39 +248,83 @@ pub fn doing(scene: &Scene<'_>, rank: &Rank) -> String {
             format!("{own}, while another of its threads computes ({percent}% of a processor)")
         }
         Doing::Waiting(own) => wait(scene, rank.number, own),
-        Doing::Outside => format!("does not wait in MPI{}", processor(rank)),
+        Doing::Outside => match (rank.polls(), scene.polled(rank.number)) {
+            (None, None) => match asleep(rank) {
+                Some(asleep) => {
+                    let within = rank.call().map_or("outside MPI".into(), |call| format!("in {call}"));
+                    format!("is {within}, {asleep}")
+                }
+                None => format!("does not wait in MPI{}", processor(rank)),
+            },
+            // A look may find it between two polls.
+            (call, polled) => {
+                let call = call.map_or(String::new(), |call| format!(" by {call}"));
+                let what = polled.map_or(String::new(), |polled| awaited(scene, rank.number, polled));
+                let percent = rank.processor_percent;
+                let share = percent.map_or(String::new(), |percent| format!(" ({percent}% of a processor)"));
+                format!("polls{call}{what}{share}")
+            }
+        },
     }
 }
 
 /// The doings of a rank that does not wait in MPI.
 fn processor(rank: &Rank) -> String {
     match (rank.processor_percent, rank.state) {
-        (Some(percent), _) if percent >= 10 => format!(": it computes ({percent}% of a processor)"),
+        (Some(percent), _) if percent >= COMPUTES_PERCENT => {
+            format!(": it computes ({percent}% of a processor)")
+        }
         (None, RunState::Running) => ": it computes".into(),
-        (_, RunState::Sleeping) => ": it sleeps in a system call".into(),
-        _ => String::new(),
+        _ => asleep(rank).map_or(String::new(), |asleep| format!(", {asleep}")),
     }
+}
+
+/// The sleep of a rank that uses no processor: "sleeping in the kernel (read of FILE)".
+pub fn asleep(rank: &Rank) -> Option<String> {
+    let is_idle = rank.processor_percent.is_none_or(|percent| percent < COMPUTES_PERCENT);
+    (rank.state == RunState::Sleeping && is_idle).then(|| match rank.asleep_in.as_deref() {
+        None | Some("") => "sleeping in the kernel".into(),
+        Some(call) => format!("sleeping in the kernel ({call})"),
+    })
 }
 
 /// The places of the program in a rank's first wait; empty if none is known.
 pub fn places(rank: &Rank) -> String {
-    let python = rank.snapshot.as_ref().and_then(|snapshot| snapshot.waits.first()).map(|wait| &wait.python);
-    if let Some(lines) = python.filter(|lines| !lines.is_empty()) {
+    let waits = rank.snapshot.as_ref().and_then(|snapshot| snapshot.waits.first());
+    let lines = waits.map_or(&rank.python, |wait| &wait.python);
+    if !lines.is_empty() {
         let told: Vec<&str> = lines.iter().take(PLACES_MAX).map(String::as_str).collect();
         return format!(", at {}", told.join(", called from "));
     }
     let known = rank.places.first().map_or(&[][..], |places| places);
+    // The call in which it polls or sleeps is told before.
+    let is_told = rank.polls().is_some() || rank.call().is_some() && rank.asleep_in.is_some();
+    let known = if is_told { &known[1..] } else { known };
     let told: Vec<String> = known.iter().take(PLACES_MAX).map(place).collect();
     if told.is_empty() { String::new() } else { format!(", at {}", told.join(", called from ")) }
 }
 
 /// All places of a thread, the innermost first: "at f (a.c:3), called from main (a.c:9)". Of places
-/// without a name that follow each other in a file, the innermost stands for all.
+/// without a name that follow each other in a file, the innermost stands for all; a place that
+/// comes several times on end is told once.
 pub fn path(places: &[Place]) -> String {
     let mut told: Vec<&Place> = places.iter().collect();
     told.dedup_by(|outer, inner| nameless_in(outer).is_some_and(|file| nameless_in(inner) == Some(file)));
-    let told: Vec<String> = told.into_iter().map(place).collect();
+    let groups =
+        told.chunk_by(|inner, outer| inner.function == outer.function && nameless_in(inner).is_none());
+    let group = |same: &[&Place]| match same.len() {
+        1..REPEATS_MIN => same.iter().map(|one| place(one)).collect(),
+        times => vec![format!("{}, {times} times{}", place(same[0]), and_more(same, places))],
+    };
+    let told: Vec<String> = groups.flat_map(group).collect();
     if told.is_empty() { String::new() } else { format!("at {}", told.join(", called from ")) }
+}
+
+/// The words behind the number of repeats of a place with which all that is known ends: there may
+/// be more.
+fn and_more(same: &[&Place], all: &[Place]) -> &'static str {
+    let is_last = all.last().is_some_and(|last| std::ptr::eq(last, same[same.len() - 1]));
+    if is_last { AND_MORE } else { "" }
 }
 
 /// The file of a place in it of which no name is known.
@@ -335,10 +412,59 @@ mod tests {
     }
 
     #[test]
+    fn a_collective_without_a_name_has_that_of_the_call() {
+        let mut cast = Cast::new(1).waits(0, called(crate::testing::WORLD, "", 4));
+        cast.wait(0).call = "MPI_Bcast".into();
+        assert_eq!(said(&cast, 0), "waits in MPI_Bcast (collective 4 on MPI_COMM_WORLD)");
+    }
+
+    #[test]
     fn a_lock_is_told_with_its_holder() {
         let cast = Cast::new(3).waits(0, lock(1)).holds(2, 1);
         let text = "waits in MPI_Win_lock for the exclusive lock of rank 1's part of window table, which rank 2 holds";
         assert_eq!(said(&cast, 0), text);
+    }
+
+    #[test]
+    fn a_rank_that_polls_does_not_compute() {
+        let mut cast = Cast::new(1).outside(0);
+        let at = |function: &str| Place { function: function.into(), line: None };
+        cast.rank(0).places = vec![vec![at("PMPI_Iprobe"), at("main")]];
+        assert_eq!(said(&cast, 0), "polls by MPI_Iprobe");
+        cast.rank(0).processor_percent = Some(97);
+        assert_eq!(said(&cast, 0), "polls by MPI_Iprobe (97% of a processor)");
+        assert_eq!(places(&cast.ranks()[0]), ", at main");
+        cast.snapshot(0).polled = Some(Awaited::Probe(crate::testing::message(0, 1, 7)));
+        cast.rank(0).is_answered = true;
+        let what =
+            "for a message from a process of another job with tag 7 on MPI_COMM_WORLD (97% of a processor)";
+        assert_eq!(said(&cast, 0), format!("polls by MPI_Iprobe {what}"));
+        cast.rank(0).places[0][0] = at("step");
+        assert_eq!(said(&cast, 0), format!("polls {what}"));
+        cast.rank(0).places[0][0] = at("MPI_Testall");
+        assert_eq!(cast.ranks()[0].polls(), Some("MPI_Testall"));
+        cast.rank(0).places[0][0] = at("MPI_Send");
+        assert_eq!(cast.ranks()[0].polls(), None);
+    }
+
+    #[test]
+    fn a_rank_that_sleeps_is_told_with_its_system_call() {
+        let mut cast = Cast::new(1);
+        assert_eq!(said(&cast, 0), "is outside MPI, sleeping in the kernel");
+        let at = |function: &str| Place { function: function.into(), line: None };
+        let rank = cast.rank(0);
+        (rank.asleep_in, rank.processor_percent) = (Some("read of /a".into()), Some(3));
+        rank.places = vec![vec![at("main")]];
+        assert_eq!(said(&cast, 0), "is outside MPI, sleeping in the kernel (read of /a)");
+        assert_eq!(places(&cast.ranks()[0]), ", at main");
+        cast.rank(0).places[0].insert(0, at("PMPI_File_read"));
+        assert_eq!(said(&cast, 0), "is in MPI_File_read, sleeping in the kernel (read of /a)");
+        assert_eq!(places(&cast.ranks()[0]), ", at main");
+        cast.rank(0).processor_percent = Some(50);
+        assert_eq!(said(&cast, 0), "does not wait in MPI: it computes (50% of a processor)");
+        cast.rank(0).stage = crate::rank::Stage::Fresh;
+        cast.rank(0).processor_percent = None;
+        assert_eq!(said(&cast, 0), "has not called MPI_Init, sleeping in the kernel (read of /a)");
     }
 
     #[test]
@@ -352,6 +478,16 @@ mod tests {
         assert_eq!(places(&cast.ranks()[0]), ", at swap (ring.c:12), called from main (ring.c:30)");
         cast.wait(0).python = vec!["ring.py:3 in main".into()];
         assert_eq!(places(&cast.ranks()[0]), ", at ring.py:3 in main");
+    }
+
+    #[test]
+    fn a_function_that_calls_itself_is_told_once() {
+        let at = |function: &str| Place { function: function.into(), line: None };
+        let mut all = vec![at("rec"); 12];
+        assert_eq!(path(&all), "at rec, 12 times and more");
+        all.push(at("main"));
+        assert_eq!(path(&all), "at rec, 12 times, called from main");
+        assert_eq!(path(&all[11..]), "at rec, called from main");
     }
 
     #[test]

@@ -1,13 +1,18 @@
 //! The processors that each rank of a host may run on. No I/O.
 //!
 //! The ranks of a host are seated on areas: in turns, each area filled before the next, or a fixed
-//! number on each. Within its area each rank takes the next free objects of the sort that it is
-//! bound to, and again from the first when there are no more. An object that is larger than the
-//! area is taken whole.
+//! number on each. Within its area each rank takes the first objects, of the sort that it is bound
+//! to, that have the fewest ranks, those of other jobs too. A rank for which its area has no room
+//! goes to the one with the fewest, unless a fixed number is ordered. An object that is larger than
+//! the area is taken whole.
 
+use crate::load::Load;
 use crate::topology::{Object, Topology};
 use serde::{Deserialize, Serialize};
 use verbena_fault::Fault;
+
+/// The load of a processor above one that comes of rounding: thirds do not add up to one exactly.
+const ROUNDING: f64 = 1e-6;
 
 /// The binding of a job's ranks, as the command line orders it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,24 +44,25 @@ pub enum Seating {
 }
 
 impl Seating {
-    /// The area of each rank.
-    fn areas(self, ranks: usize, areas: usize) -> Vec<usize> {
-        let (share, rest) = (ranks / areas, ranks % areas);
-        let filled = || (0..areas).flat_map(|area| vec![area; share + usize::from(area < rest)]);
-        match self {
-            Seating::Turns => (0..ranks).map(|rank| rank % areas).collect(),
-            Seating::Filled => filled().collect(),
-            Seating::Fixed(number) => (0..ranks).map(|rank| rank / number.max(1) as usize % areas).collect(),
-        }
+    /// The area of the next rank, if the areas have these numbers of ranks by now, those of other
+    /// jobs too.
+    fn area(self, seated: &[f64]) -> usize {
+        let number = match self {
+            Seating::Turns | Seating::Filled => 1,
+            Seating::Fixed(number) => number.max(1),
+        };
+        let rounds = seated.iter().map(|seated| ((seated + ROUNDING) / f64::from(number)) as u64);
+        rounds.zip(0..).min().map_or(0, |(_, area)| area)
     }
 }
 
 impl Binding {
-    /// The processors of each of a host's ranks; nothing for a rank that is not bound.
+    /// The processors of each of a host's ranks, where other jobs load it so; nothing for a rank
+    /// that is not bound.
     ///
     /// # Errors
     /// The host does not tell of the objects.
-    pub fn processors(&self, host: &Topology, ranks: usize) -> Result<Vec<Vec<u32>>, Fault> {
+    pub fn processors(&self, host: &Topology, ranks: usize, others: &Load) -> Result<Vec<Vec<u32>>, Fault> {
         let Some(to) = self.to else { return Ok(vec![Vec::new(); ranks]) };
         let told = |object| {
             let groups = host.groups(object).filter(|groups| !groups.is_empty());
@@ -67,40 +73,92 @@ impl Binding {
         let by = self.by.filter(|&by| by != to || matches!(self.seating, Seating::Fixed(_)));
         let areas = by.map_or_else(|| Ok(vec![host.all()]), told)?;
         let inside: Vec<Vec<&[u32]>> = areas.iter().map(|area| meeting(area, &objects)).collect();
-        let mut taken = vec![0; areas.len()];
-        let seat = |area: usize| {
-            let each = self.each.unwrap_or(1).max(1) as usize;
-            let first = taken[area];
-            taken[area] += each;
-            take(&inside[area], first, each)
+        let units = self.units(host);
+        let held = |area: &Vec<u32>| meeting(area, &units).iter().map(|unit| others.mean(unit)).sum::<f64>();
+        let mut seated: Vec<f64> = areas.iter().map(|area| held(area) / self.promised()).collect();
+        let mut load = others.clone();
+        let seat = |_| {
+            let (area, seat) = self.seat(&inside, self.seating.area(&seated), &units, &load);
+            seated[area] += 1.0;
+            load.add(&seat, self.part(&units, &seat));
+            (area, seat)
         };
-        Ok(self.seating.areas(ranks, areas.len()).into_iter().map(seat).collect())
-    }
-}
-
-impl Binding {
-    /// Tells for each of a host's ranks, bound to these processors, whether it shares a core (or a
-    /// hardware thread, if ranks are bound to those) with so many others that it does not have to
-    /// itself what it was promised: the number of cores that was asked for, or one.
-    pub fn crowded(&self, host: &Topology, seats: &[Vec<u32>]) -> Vec<bool> {
-        let (unit, each) = match self.to {
-            Some(Object::HardwareThread) => (Object::HardwareThread, self.each),
-            Some(Object::Core) => (Object::Core, self.each),
-            _ => (Object::Core, None),
-        };
-        let promised = f64::from(each.unwrap_or(1).max(1));
-        let units = host.groups(unit).unwrap_or_default();
-        let on = |seat: &Vec<u32>| -> Vec<usize> {
-            let met = units.iter().enumerate().filter(|(_, unit)| unit.iter().any(|one| seat.contains(one)));
-            met.map(|(number, _)| number).collect()
-        };
-        let places: Vec<Vec<usize>> = seats.iter().map(on).collect();
-        let mut load = vec![0.0; units.len()];
-        for place in &places {
-            place.iter().for_each(|&number| load[number] += promised / place.len() as f64);
+        let mut seats: Vec<(usize, Vec<u32>)> = (0..ranks).map(seat).collect();
+        if self.seating == Seating::Filled {
+            seats.sort_by_key(|(area, _)| *area);
         }
-        // Shares of a third do not add up to one exactly.
-        places.iter().map(|place| place.iter().any(|&number| load[number] > 1.0 + 1e-6)).collect()
+        Ok(seats.into_iter().map(|(_, seat)| seat).collect())
+    }
+
+    /// The load that ranks bound to these processors are.
+    pub fn load(&self, host: &Topology, seats: &[Vec<u32>]) -> Load {
+        let (units, mut load) = (self.units(host), Load::default());
+        seats.iter().for_each(|seat| load.add(seat, self.part(&units, seat)));
+        load
+    }
+
+    /// Tells for each of a host's ranks, bound to these processors, whether others take from it
+    /// what it was promised: the number of cores (or of hardware threads, if ranks are bound to
+    /// those) that was asked for, or one. Ranks of other jobs count. Those that may run on several
+    /// cores leave it one of those, unless they need all.
+    pub fn crowded(&self, host: &Topology, seats: &[Vec<u32>], others: &Load) -> Vec<bool> {
+        let is_narrow = matches!(self.to, Some(Object::HardwareThread | Object::Core));
+        let mut load = if is_narrow { others.whole(ROUNDING) } else { others.clone() };
+        load.add_all(&self.load(host, seats));
+        seats.iter().map(|seat| load.mean(seat) > 1.0 + ROUNDING).collect()
+    }
+
+    /// The place of a rank, with the number of its area: the planned one if it has room.
+    fn seat(
+        &self,
+        inside: &[Vec<&[u32]>],
+        planned: usize,
+        units: &[Vec<u32>],
+        load: &Load,
+    ) -> (usize, Vec<u32>) {
+        let has_room = |seat: &[u32]| load.mean(seat) + self.part(units, seat) <= 1.0 + ROUNDING;
+        let seat = |area: usize| (area, self.emptiest(&inside[area], load));
+        let own = seat(planned);
+        if matches!(self.seating, Seating::Fixed(_)) || has_room(&own.1) {
+            return own;
+        }
+        let others = (planned + 1..planned + inside.len()).map(|area| seat(area % inside.len()));
+        let lower = |one: (usize, Vec<u32>), other: (usize, Vec<u32>)| {
+            if load.mean(&other.1) < load.mean(&one.1) { other } else { one }
+        };
+        others.fold(own, lower)
+    }
+
+    /// The processors of those objects that have the fewest ranks.
+    fn emptiest(&self, objects: &[&[u32]], load: &Load) -> Vec<u32> {
+        let mut by_load: Vec<(f64, &[u32])> =
+            objects.iter().map(|object| (load.mean(object), *object)).collect();
+        by_load.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        let taken = by_load.iter().take(self.each.unwrap_or(1).max(1) as usize);
+        let mut processors: Vec<u32> = taken.flat_map(|(_, object)| *object).copied().collect();
+        processors.sort_unstable();
+        processors
+    }
+
+    /// The processors of each core, or of each hardware thread if ranks are bound to those. Where
+    /// the host does not tell of cores, each processor is one.
+    fn units(&self, host: &Topology) -> Vec<Vec<u32>> {
+        let cores = host.groups(Object::Core).filter(|_| self.to != Some(Object::HardwareThread));
+        cores.or_else(|| host.groups(Object::HardwareThread)).unwrap_or_default()
+    }
+
+    /// The number of cores, or of hardware threads, that a rank shall have to itself.
+    fn promised(&self) -> f64 {
+        let each = match self.to {
+            Some(Object::HardwareThread | Object::Core) => self.each,
+            _ => None,
+        };
+        f64::from(each.unwrap_or(1).max(1))
+    }
+
+    /// The part of a rank, bound to these processors, that each of them is for.
+    fn part(&self, units: &[Vec<u32>], seat: &[u32]) -> f64 {
+        self.promised() / meeting(seat, units).len().max(1) as f64
     }
 }
 
@@ -108,14 +166,6 @@ impl Binding {
 fn meeting<'a>(area: &[u32], objects: &'a [Vec<u32>]) -> Vec<&'a [u32]> {
     let meets = |object: &&Vec<u32>| object.iter().any(|processor| area.contains(processor));
     objects.iter().filter(meets).map(Vec::as_slice).collect()
-}
-
-/// The processors of `count` objects from number `first` on.
-fn take(objects: &[&[u32]], first: usize, count: usize) -> Vec<u32> {
-    let numbers = (first..first + count.min(objects.len())).map(|number| number % objects.len());
-    let mut processors: Vec<u32> = numbers.flat_map(|number| objects[number]).copied().collect();
-    processors.sort_unstable();
-    processors
 }
 
 fn unknown(object: Object) -> Fault {
@@ -131,15 +181,43 @@ fn unknown(object: Object) -> Fault {
 mod tests {
     use super::*;
     use crate::topology::tests::machine;
+    use std::sync::atomic::AtomicU32;
+    use std::sync::atomic::Ordering::Relaxed;
     use verbena_testing::files::Folder;
 
-    /// The first processors of all ranks on the machine of two packages, eight cores and sixteen
-    /// processors.
-    fn seats(binding: Binding, ranks: usize) -> Vec<Vec<u32>> {
-        let name = format!("binding-{binding:?}-{ranks}").replace(|c: char| !c.is_alphanumeric(), "");
-        let root = Folder::new(&name, &[]);
+    /// A machine of two packages, eight cores and sixteen processors. These may be used.
+    fn host_with(allowed: &[u32]) -> Topology {
+        static LAST: AtomicU32 = AtomicU32::new(0);
+        let root = Folder::new(&format!("binding-{}", LAST.fetch_add(1, Relaxed)), &[]);
         machine(&root.0);
-        binding.processors(&Topology::read(&root.0, &(0..16).collect::<Vec<_>>()), ranks).unwrap()
+        Topology::read(&root.0, allowed)
+    }
+
+    fn host() -> Topology {
+        host_with(&(0..16).collect::<Vec<_>>())
+    }
+
+    /// The processors of all ranks.
+    fn seats(binding: Binding, ranks: usize) -> Vec<Vec<u32>> {
+        binding.processors(&host(), ranks, &Load::default()).unwrap()
+    }
+
+    /// The first processors of all ranks.
+    fn first(binding: Binding, ranks: usize) -> Vec<u32> {
+        seats(binding, ranks).iter().map(|seat| seat[0]).collect()
+    }
+
+    /// The first processors of jobs with these bindings and numbers of ranks, each spawned by the
+    /// one before, and the number of ranks of the last that share a core.
+    fn spawned(jobs: &[(Binding, usize)]) -> (Vec<Vec<u32>>, usize) {
+        let (host, mut load, mut crowded) = (host(), Load::default(), 0);
+        let seat = |(binding, ranks): &(Binding, usize)| {
+            let seats = binding.processors(&host, *ranks, &load).unwrap();
+            crowded = binding.crowded(&host, &seats, &load).iter().filter(|crowded| **crowded).count();
+            load.add_all(&binding.load(&host, &seats));
+            seats.iter().map(|seat| seat[0]).collect()
+        };
+        (jobs.iter().map(seat).collect(), crowded)
     }
 
     fn to(object: Object) -> Binding {
@@ -172,7 +250,6 @@ mod tests {
     #[test]
     fn areas_in_turns_filled_or_with_a_fixed_number() {
         let by = Binding { by: Some(Object::Package), ..to(Object::Core) };
-        let first = |binding, ranks| seats(binding, ranks).iter().map(|seat| seat[0]).collect::<Vec<_>>();
         assert_eq!(first(by, 5), [0, 4, 1, 5, 2]);
         assert_eq!(first(Binding { seating: Seating::Filled, ..by }, 5), [0, 1, 2, 4, 5]);
         assert_eq!(first(Binding { seating: Seating::Fixed(2), ..by }, 5), [0, 1, 4, 5, 2]);
@@ -183,12 +260,9 @@ mod tests {
     #[test]
     fn ranks_that_share_a_core_are_known() {
         let crowded = |binding: Binding, ranks: usize| {
-            let name = format!("crowded-{binding:?}-{ranks}").replace(|c: char| !c.is_alphanumeric(), "");
-            let root = Folder::new(&name, &[]);
-            machine(&root.0);
-            let host = Topology::read(&root.0, &(0..16).collect::<Vec<_>>());
-            let seats = binding.processors(&host, ranks).unwrap();
-            binding.crowded(&host, &seats).iter().filter(|crowded| **crowded).count()
+            let (host, none) = (host(), Load::default());
+            let seats = binding.processors(&host, ranks, &none).unwrap();
+            binding.crowded(&host, &seats, &none).iter().filter(|crowded| **crowded).count()
         };
         assert_eq!(crowded(to(Object::Core), 8), 0);
         assert_eq!(crowded(to(Object::Core), 9), 2);
@@ -203,6 +277,72 @@ mod tests {
     }
 
     #[test]
+    fn the_spawned_get_cores_that_their_parents_do_not_have() {
+        let core = to(Object::Core);
+        let turns = Binding { by: Some(Object::Package), ..core };
+        let fill = Binding { seating: Seating::Filled, ..turns };
+        let fixed = Binding { seating: Seating::Fixed(2), ..turns };
+        let two = Binding { each: Some(2), ..core };
+        let thread = to(Object::HardwareThread);
+        let package = to(Object::Package);
+        for (jobs, last) in [
+            // By the same order they go on where the parents end.
+            ([(core, 3), (core, 2)], vec![3, 4]),
+            ([(turns, 3), (turns, 3)], vec![5, 2, 6]),
+            ([(fixed, 2), (fixed, 3)], vec![4, 5, 2]),
+            ([(package, 1), (package, 2)], vec![4, 0]),
+            // The first cores of each area are taken.
+            ([(fill, 2), (fill, 4)], vec![1, 2, 5, 6]),
+            ([(fill, 5), (fill, 3)], vec![3, 6, 7]),
+            // By another order they take what is left.
+            ([(turns, 4), (core, 4)], vec![2, 3, 6, 7]),
+            ([(core, 4), (turns, 4)], vec![4, 5, 6, 7]),
+            ([(core, 3), (turns, 4)], vec![4, 5, 6, 3]),
+            ([(two, 2), (core, 4)], vec![4, 5, 6, 7]),
+            ([(turns, 2), (two, 3)], vec![1, 3, 6]),
+            ([(thread, 3), (core, 6)], vec![2, 3, 4, 5, 6, 7]),
+            ([(core, 7), (thread, 2)], vec![7, 15]),
+            ([(core, 1), (package, 1)], vec![4]),
+            ([(package, 1), (core, 4)], vec![4, 5, 6, 7]),
+        ] {
+            let (first, crowded) = spawned(&jobs);
+            assert_eq!((&first[1], crowded), (&last, 0), "{jobs:?}: {first:?}");
+        }
+    }
+
+    #[test]
+    fn the_spawned_share_the_cores_with_the_fewest_ranks_if_none_is_free() {
+        let core = to(Object::Core);
+        let (first, crowded) = spawned(&[(core, 6), (core, 4)]);
+        assert_eq!((&first[1][..], crowded), (&[6, 7, 0, 1][..], 2));
+        let (first, crowded) = spawned(&[(core, 8), (core, 3), (core, 6)]);
+        assert_eq!((&first[2][..], crowded), (&[3, 4, 5, 6, 7, 0][..], 6));
+        // Ranks that may run on a whole package leave it all but one core.
+        let (_, crowded) = spawned(&[(to(Object::Package), 3), (core, 2)]);
+        assert_eq!(crowded, 0);
+        let (_, crowded) = spawned(&[(to(Object::Package), 8), (core, 1)]);
+        assert_eq!(crowded, 1);
+        // Two on each core are what was ordered.
+        let pairs = Binding { by: Some(Object::Core), seating: Seating::Fixed(2), ..core };
+        let (first, crowded) = spawned(&[(core, 1), (pairs, 2)]);
+        assert_eq!((&first[1][..], crowded), (&[0, 1][..], 1));
+    }
+
+    /// One core of the first package may be used, and all of the second.
+    #[test]
+    fn no_rank_shares_while_another_area_has_room() {
+        let host = host_with(&[0, 4, 5, 6, 7]);
+        let turns = Binding { by: Some(Object::Package), ..to(Object::Core) };
+        let first = |binding: Binding, ranks| {
+            let seats = binding.processors(&host, ranks, &Load::default()).unwrap();
+            seats.iter().map(|seat| seat[0]).collect::<Vec<_>>()
+        };
+        assert_eq!(first(turns, 6), [0, 4, 5, 6, 7, 0]);
+        assert_eq!(first(Binding { seating: Seating::Filled, ..turns }, 4), [0, 4, 5, 6]);
+        assert_eq!(first(Binding { seating: Seating::Fixed(2), ..turns }, 4), [0, 0, 4, 5]);
+    }
+
+    #[test]
     fn an_object_larger_than_the_area_is_taken_whole() {
         let wide = Binding { by: Some(Object::Core), ..to(Object::Package) };
         let seats = seats(wide, 6);
@@ -214,9 +354,10 @@ mod tests {
     fn a_host_that_tells_nothing_is_refused_in_four_parts() {
         let root = Folder::new("binding-bare", &[]);
         let bare = Topology::read(&root.0, &[0, 1]);
-        let fault = to(Object::L3Cache).processors(&bare, 1).unwrap_err();
+        let none = Load::default();
+        let fault = to(Object::L3Cache).processors(&bare, 1, &none).unwrap_err();
         assert_eq!(fault.to_string().lines().count(), 4, "{fault}");
-        assert!(to(Object::Core).processors(&Topology::read(&root.0, &[]), 1).is_err());
-        assert_eq!(to(Object::HardwareThread).processors(&bare, 2), Ok(vec![vec![0], vec![1]]));
+        assert!(to(Object::Core).processors(&Topology::read(&root.0, &[]), 1, &none).is_err());
+        assert_eq!(to(Object::HardwareThread).processors(&bare, 2, &none), Ok(vec![vec![0], vec![1]]));
     }
 }

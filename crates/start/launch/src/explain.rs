@@ -2,7 +2,9 @@
 
 use crate::job::Failure;
 use std::ffi::OsStr;
+use std::time::Duration;
 use verbena_fault::Fault;
+use verbena_hang::words;
 
 /// The facts about a rank, besides its number, that a message gives.
 #[derive(Debug, Clone)]
@@ -19,6 +21,9 @@ pub struct Place<'a> {
     pub core: Option<&'a str>,
 }
 
+/// The cause of a crash in a function that calls itself over and over.
+const OVERFLOW: &str = "a stack overflow: the function calls itself too often, or has large arrays";
+
 /// The message for a failure. `place` returns the facts about a rank.
 pub fn explain<'a>(failure: &Failure, place: impl Fn(u32) -> Place<'a>) -> Fault {
     let on = |rank| {
@@ -29,8 +34,11 @@ pub fn explain<'a>(failure: &Failure, place: impl Fn(u32) -> Place<'a>) -> Fault
         Failure::Killed { rank, signal } => {
             let Place { crash, core, .. } = place(*rank);
             let is_of_buffer = crash.is_some_and(is_in_library);
+            let is_overflow =
+                *signal == libc::SIGSEGV && crash.is_some_and(|crash| crash.ends_with(words::AND_MORE));
             let crash = crash.map_or(String::new(), |crash| format!(", {crash}"));
-            killed(*rank, *signal, is_of_buffer, on(*rank) + &crash, core)
+            let fault = killed(*rank, *signal, is_of_buffer, on(*rank) + &crash, core);
+            if is_overflow { Fault { cause: OVERFLOW.into(), ..fault } } else { fault }
         }
         Failure::Unnoticed { rank, signal } => unnoticed(*rank, *signal, on(*rank)),
         Failure::Aborted { rank, code } => Fault::new(
@@ -79,7 +87,7 @@ pub fn explain<'a>(failure: &Failure, place: impl Fn(u32) -> Place<'a>) -> Fault
                 "The time given with --timeout or MPIEXEC_TIMEOUT is over ({} s); the job is ended.",
                 after.as_secs_f64()
             ),
-            format!("{running} ranks still ran"),
+            format!("{} still ran", words::count(*running as usize, "rank")),
             "the program takes longer than that, or its ranks wait for each other",
             "give a longer --timeout, or attach a debugger to a rank before the time is over; if a rank waits in \
              MPI_Send for others to receive, try a higher VERBENA_UNEXPECTED_BYTES_MAX",
@@ -109,9 +117,27 @@ pub fn unwritable(stream: &str, error: &std::io::Error) -> Fault {
     Fault::new("Output could not be written, and is lost.", on, cause, advice)
 }
 
-fn unnoticed(rank: u32, signal: i32, on: String) -> Fault {
+/// The note that ranks have not ended after the user's signal, and how to kill them.
+pub fn reminder(running: u32, signal: i32, left: Option<Duration>) -> String {
+    let (ranks, them) = match running {
+        1 => ("1 rank still runs".to_owned(), "it"),
+        _ => (format!("{running} ranks still run"), "them"),
+    };
+    let signal = signal_name(signal);
+    let again = if signal == "SIGINT" { "Ctrl-C" } else { &signal };
+    let left = left.map_or_else(String::new, |left| {
+        format!(" at once, and VERBENA_TERM_GRACE_SECONDS does in {} s", left.as_secs())
+    });
+    format!("{ranks} after {signal}; another {again} kills {them}{left}.")
+}
+
+fn unnoticed(rank: u32, signal: Option<i32>, on: String) -> Fault {
+    let how = match signal {
+        Some(signal) => format!("killed by signal {signal} ({})", signal_name(signal)),
+        None => "lost with its host".into(),
+    };
     Fault::new(
-        format!("Rank {rank} was killed by signal {signal} ({}).", signal_name(signal)),
+        format!("Rank {rank} was {how}."),
         on,
         "no other rank has taken notice of it, by MPIX_Comm_ack_failed, MPIX_Comm_failure_ack or \
          MPIX_Comm_shrink: its work may be missing in the results",
@@ -233,7 +259,33 @@ pub fn signal_name(signal: i32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
+
+    #[test]
+    fn a_function_that_calls_itself_for_ever_overflows_the_stack() {
+        let (host, program) = ("here", OsStr::new("prog"));
+        let cause = |crash| {
+            let place = |_| Place { pid: 77, host, program, crash: Some(crash), core: None };
+            explain(&Failure::Killed { rank: 3, signal: libc::SIGSEGV }, place).cause
+        };
+        assert_eq!(cause("at rec (a.c:3), 12 times and more"), OVERFLOW);
+        assert_ne!(cause("at rec (a.c:3), 5 times, called from main"), OVERFLOW);
+    }
+
+    #[test]
+    fn a_user_hears_how_to_kill_ranks() {
+        let text = reminder(2, libc::SIGINT, None);
+        assert_eq!(text, "2 ranks still run after SIGINT; another Ctrl-C kills them.");
+        let text = reminder(1, libc::SIGTERM, Some(Duration::from_millis(9000)));
+        let left = "at once, and VERBENA_TERM_GRACE_SECONDS does in 9 s.";
+        assert_eq!(text, format!("1 rank still runs after SIGTERM; another SIGTERM kills it {left}"));
+    }
+
+    #[test]
+    fn one_rank_that_still_ran_is_one() {
+        let late = Failure::TimedOut { after: Duration::from_secs(1), running: 1 };
+        let place = |_| Place { pid: 1, host: "h", program: OsStr::new("p"), crash: None, core: None };
+        assert_eq!(explain(&late, place).on, "1 rank still ran");
+    }
 
     #[test]
     fn every_failure_has_four_parts_and_names_the_rank() {
@@ -242,7 +294,8 @@ mod tests {
         for failure in [
             Failure::Killed { rank: 3, signal: 11 },
             Failure::Killed { rank: 3, signal: 34 },
-            Failure::Unnoticed { rank: 3, signal: 9 },
+            Failure::Unnoticed { rank: 3, signal: Some(9) },
+            Failure::Unnoticed { rank: 3, signal: None },
             Failure::Aborted { rank: 3, code: 5 },
             Failure::Failed { rank: 3, code: 5 },
             Failure::Failed { rank: 3, code: 127 },

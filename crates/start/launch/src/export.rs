@@ -89,6 +89,7 @@ mod tests {
             arguments: vec![],
             environment: vec![],
             directory: directory.map(OsString::from),
+            path: None,
         };
         let all = with_directories(&[part(None), part(Some("sub")), part(Some("/usr"))]);
         let here = working_directory();

@@ -23,9 +23,14 @@ pub const GRACE_AFTER_USER_SIGNAL: Duration = Duration::from_secs(1);
 
 /// The time that ranks have to end after a SIGTERM to `mpiexec`, unless the user says otherwise.
 pub const GRACE_AFTER_TERM: Duration = Duration::from_secs(10);
+/// The time after a signal to end when the user hears that ranks have not ended.
+pub const REMINDER_AFTER: Duration = Duration::from_secs(1);
 /// A signal that comes again within this time is the same request: `timeout` sends it to its child
 /// and then to the group.
 const ECHO_TIME_MAX: Duration = Duration::from_millis(200);
+
+/// The end of a rank that is lost with its host.
+const LOST: Exit = Exit::Signal(libc::SIGKILL);
 
 /// An action that the supervisor must carry out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +39,14 @@ pub enum Action {
     Signal(i32),
     /// Stop this process, as the shell expects after Ctrl-Z.
     StopSelf,
+    /// Tell the user that ranks still run after this signal, and how to kill them; they are killed
+    /// in any case in the time that is left, if any is given.
+    Remind {
+        /// The signal.
+        signal: i32,
+        /// The time until they are killed.
+        left: Option<Duration>,
+    },
     /// Tell the user what the ranks wait for, and then call [`Job::handle_explained`]: the time
     /// limit is over.
     Explain,
@@ -70,6 +83,8 @@ pub struct Job {
     user_signal: Option<i32>,
     /// The user's last request to end: the signal, and when it came.
     asked: Option<(i32, Duration)>,
+    /// The time to tell the user that ranks have not ended.
+    remind_at: Option<Duration>,
     term_grace: Option<Duration>,
     kill_at: Option<Duration>,
     time_limit: Option<Duration>,
@@ -92,6 +107,7 @@ impl Job {
             loss: None,
             user_signal: None,
             asked: None,
+            remind_at: None,
             term_grace: Some(GRACE_AFTER_TERM),
             kill_at: None,
             time_limit,
@@ -142,6 +158,12 @@ impl Job {
         self.cause.as_ref()
     }
 
+    /// Returns whether the job ends for a reason of its own: the user has not asked for that.
+    pub fn is_failing(&self) -> bool {
+        let is_own = |cause: &Failure| !matches!(cause, Failure::TimedOut { .. });
+        self.user_signal.is_none() && self.cause.as_ref().is_some_and(is_own)
+    }
+
     /// The terminating signal that the user sent to the whole job.
     pub fn user_signal(&self) -> Option<i32> {
         self.user_signal
@@ -154,7 +176,7 @@ impl Job {
         } else {
             let judge_at = self.judge_at.filter(|_| !self.losing);
             let time_limit = self.time_limit.filter(|_| self.explanation != Explanation::UnderWay);
-            [self.kill_at, time_limit, judge_at].into_iter().flatten().min()
+            [self.kill_at, time_limit, judge_at, self.remind_at].into_iter().flatten().min()
         }
     }
 
@@ -210,7 +232,7 @@ impl Job {
 
     fn handle_gone(&mut self, ranks: &[u32]) {
         for &rank in ranks {
-            self.strike_off(rank, Exit::Signal(libc::SIGKILL), Stage::Fresh);
+            self.strike_off(rank, LOST, Stage::Fresh);
         }
     }
 
@@ -267,6 +289,7 @@ impl Job {
             self.kill_at = self.kill_at.or(self.term_grace.map(|grace| now + grace));
         }
         let hard = before.is_some();
+        self.remind_at = (can_kill && !hard).then_some(now + REMINDER_AFTER);
         self.actions.push_back(Action::Signal(if hard { libc::SIGKILL } else { signal }));
     }
 
@@ -276,6 +299,7 @@ impl Job {
         self.look_for_absent(someone_waits);
         self.look_at_the_time(now);
         self.judge(now);
+        self.remind(now);
         if self.kill_at.is_some_and(|at| now >= at) {
             self.kill_at = None;
             self.actions.push_back(Action::Signal(libc::SIGKILL));
@@ -340,6 +364,18 @@ impl Job {
                 self.end(worst, now);
             }
         }
+    }
+
+    fn remind(&mut self, now: Duration) {
+        if self.cause.is_some() || self.is_over() {
+            self.remind_at = None;
+        }
+        let Some((signal, _)) = self.asked.filter(|_| self.remind_at.is_some_and(|at| now >= at)) else {
+            return;
+        };
+        self.remind_at = None;
+        let left = self.kill_at.map(|at| at.saturating_sub(now));
+        self.actions.push_back(Action::Remind { signal, left });
     }
 
     fn look_at_the_time(&mut self, now: Duration) {

@@ -49,7 +49,12 @@ impl JobHosts {
 
     /// The name of a rank's host.
     pub fn host(&self, rank: u32) -> &str {
-        self.remote_of_rank[rank as usize].map_or(&self.here, |remote| &self.remotes[remote].name)
+        self.other_host(rank).unwrap_or(&self.here)
+    }
+
+    /// The name of a rank's host; `None` for this one.
+    pub fn other_host(&self, rank: u32) -> Option<&str> {
+        self.remote_of_rank[rank as usize].map(|remote| self.remotes[remote].name.as_str())
     }
 
     /// Returns whether no other host takes part.

@@ -12,6 +12,7 @@
 //! | [`plan`] | which programs run as which ranks, and how a process can end | no |
 //! | [`topology`] | the processors of a host, and what they share | files below a folder |
 //! | [`binding`] | which processors each rank may use | no |
+//! | [`load`] | how many ranks each processor is for, and its text for spawned jobs | no |
 //! | [`hosts`] | lists of hosts, host files, allocations | no |
 //! | [`layout`] | which rank runs on which host | no |
 //! | [`launcher`] | the command that starts an agent on a host | no |
@@ -20,7 +21,7 @@
 //! | `preparation` | the name, the files and the means of a job | a little |
 //! | [`pmi`] | the launcher's side of PMI-1, PMI-2 and our extension | no |
 //! | [`job`] | when the job ends, why, and with which exit code | no |
-//! | [`lines`] | the ranks' output in whole lines | no |
+//! | [`lines`] | the ranks' output, line by line where they share a place | no |
 //! | [`explain`] | the four-part messages about dead ranks | no |
 //! | [`rank_errors`] | errors that ended ranks, each told once | no |
 //! | [`wire`] | what `mpiexec` and its agents say to each other | no |
@@ -35,6 +36,9 @@
 //! | [`screen`] | what the ranks write, on ours | yes |
 //! | [`stillness`] | whether the ranks get any further | no |
 //! | [`top`] | the socket on which `verbena top` asks | yes |
+//! | [`asleep`] | a rank that sleeps in a system call: which one, its registers and its stack | yes |
+//! | [`unwind`] | the return addresses of a thread of another process | files |
+//! | `mappings` | the files that a process has mapped | files |
 //! | [`symbols`] | the functions and lines of addresses in a process | files |
 //! | [`process_facts`] | what the system tells of a process | files |
 //! | [`keyboard`] | our standard input on its way to rank 0 | yes |
@@ -49,6 +53,7 @@
 //! What must never be here: knowledge of how ranks talk to each other.
 
 pub mod agent;
+pub mod asleep;
 pub mod binding;
 pub mod children;
 pub mod cli;
@@ -64,7 +69,9 @@ pub mod keyboard;
 pub mod launcher;
 pub mod layout;
 pub mod lines;
+pub mod load;
 pub mod local_ranks;
+mod mappings;
 pub mod mpir;
 pub mod output;
 pub mod pages;
@@ -83,5 +90,6 @@ pub mod symbols;
 pub mod sys;
 pub mod top;
 pub mod topology;
+pub mod unwind;
 pub mod wire;
 pub mod wrapper;

@@ -23,6 +23,7 @@ pub mod start;
 pub mod status;
 pub mod stdin_pipe;
 
+use crate::asleep;
 use crate::plan::Exit;
 use crate::symbols::Symbols;
 use crate::sys::{self, Inherited, Poll, Reaped, SignalMask};
@@ -143,13 +144,28 @@ impl LocalRanks {
                 self.ranks.iter_mut().for_each(|rank| rank.streams[stream.min(1)] = None)
             }
             Command::Pulse => self.tell_pulse(),
-            Command::Ask => self.ranks.iter_mut().for_each(Rank::ask),
+            Command::Ask => self.ask(),
             Command::Look => self.tell_all(),
             Command::Bury(rank) => self.bury(rank),
             Command::Part => self.memory().into_iter().for_each(StatusMemory::part),
             Command::Finish => {
                 descendants::sweep(&self.watcher, self.children_before, &self.mark, &self.groups);
                 self.drain_until = Some(Instant::now() + DRAIN_TIME_MAX);
+            }
+        }
+    }
+
+    /// Asks the ranks what they do.
+    fn ask(&mut self) {
+        let LocalRanks { ranks, symbols, .. } = self;
+        let run = |rank: &mut Rank| rank.ask(symbols);
+        let asked: Vec<Option<i32>> = ranks.iter_mut().map(run).collect();
+        let processes: Vec<i32> = asked.iter().copied().flatten().collect();
+        let sleepers = asleep::signal_running(&processes, libc::SIGURG);
+        let running = ranks.iter_mut().zip(asked).filter_map(|(rank, process)| Some((rank, process?)));
+        for ((rank, process), sleeper) in running.zip(sleepers) {
+            if let Some(sleeper) = sleeper {
+                rank.note_sleep(process, sleeper, symbols);
             }
         }
     }
@@ -200,7 +216,7 @@ impl LocalRanks {
         rank.running = false;
         rank.pmi = None;
         if let Exit::Signal(signal) = reaped.exit {
-            let places = rank.crash_places(signal);
+            let places = rank.crash_places(signal, &mut self.symbols);
             if !places.is_empty() {
                 self.reports.push_back(Report::Crashed { rank: rank.number, places });
             }
@@ -306,15 +322,19 @@ impl LocalRanks {
         reports.extend(seen.map(|seen| Report::Seen(Box::new(seen))));
     }
 
-    /// The processors of each rank, reported if the user wishes to know.
+    /// The processors of each rank. The job hears of their load, and the user if that is wished.
     fn seats(&mut self, work: &Work) -> Result<Vec<Vec<u32>>, Fault> {
         let ranks = work.assignments.len();
         if work.binding.to.is_none() && !work.binding.reported {
             return Ok(vec![Vec::new(); ranks]);
         }
         let host = Topology::read(Path::new(topology::ROOT), &sys::affinity());
-        let seats = work.binding.processors(&host, ranks)?;
-        let crowded = work.binding.crowded(&host, &seats);
+        let seats = work.binding.processors(&host, ranks, &work.others)?;
+        let crowded = work.binding.crowded(&host, &seats, &work.others);
+        if let Some(first) = work.assignments.first().filter(|_| work.binding.to.is_some()) {
+            let load = work.binding.load(&host, &seats);
+            self.reports.push_back(Report::Loaded { rank: first.rank, load });
+        }
         let count = crowded.iter().filter(|crowded| **crowded).count();
         // Who did not ask for the list hears of the first such rank.
         let first = crowded.iter().position(|crowded| *crowded).filter(|_| !work.binding.crowded);
@@ -370,9 +390,15 @@ impl LocalRanks {
 
     fn hear(&mut self, place: usize) {
         self.tell_acknowledged();
-        let LocalRanks { ranks, reports, .. } = self;
+        let LocalRanks { ranks, symbols, reports, .. } = self;
         let number = ranks[place].number;
-        ranks[place].hear(|bytes| reports.push_back(Report::Said { rank: number, bytes: bytes.to_vec() }));
+        let mut said = Vec::new();
+        ranks[place].hear(|bytes| said.push(Report::Said { rank: number, bytes: bytes.to_vec() }));
+        // The places of an error come before the error, which the rank says last of all.
+        if let Some(places) = ranks[place].error_places(symbols).filter(|_| !said.is_empty()) {
+            reports.push_back(Report::Crashed { rank: number, places });
+        }
+        reports.extend(said);
     }
 
     fn read(&mut self, place: usize, stream: usize) {

@@ -23,7 +23,8 @@ fn main() {
         std::process::exit(code);
     }
     let starter = spawned::take(&mut arguments);
-    let code = match (cli::read(arguments), starter) {
+    let read = if starter.is_some() { cli::read_spawned(&arguments) } else { cli::read(arguments) };
+    let code = match (read, starter) {
         (Ok(order), starter) => supervise::run(order, starter),
         (Err(stop), None) => stop.print(),
         (Err(stop), Some(starter)) => {

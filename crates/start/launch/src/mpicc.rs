@@ -18,6 +18,10 @@ fn main() {
     match task(language, &prefix, env::var_os(language.variable()), &arguments) {
         Task::Print(line) => println!("{line}"),
         Task::Run(command) => stop(&run(&command, language)),
+        Task::SayAndRun(text, command) => {
+            eprintln!("{text}");
+            stop(&run(&command, language))
+        }
     }
 }
 

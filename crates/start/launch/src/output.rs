@@ -23,9 +23,9 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// The stream of a descriptor.
-    pub fn new(fd: RawFd) -> Stream {
-        Stream { fd, is_file: sys::is_file(fd), open: true, error: None, sink: Sink::default() }
+    /// The stream of a descriptor; with `labels`, each line begins with the number of its rank.
+    pub fn new(fd: RawFd, labels: bool) -> Stream {
+        Stream { fd, is_file: sys::is_file(fd), open: true, error: None, sink: Sink::new(labels) }
     }
 
     /// The descriptor.

@@ -1,23 +1,34 @@
 //! The manual page of `mpiexec` and its completions, which `packaging/install` puts in their place:
-//! `mpiexec --manual`, `mpiexec --completions bash`; `mpiexec --completions bash mpirun` for its
-//! other name.
+//! `mpiexec --manual`, `mpiexec --completions bash mpiexec`. Without a name, the completions are
+//! those of `mpirun` too.
 
 use crate::{cli, sys};
 use std::ffi::OsString;
 use std::str::FromStr;
 use verbena_fault::Fault;
-use verbena_manual::{Shell, completions, page};
+use verbena_manual::{Shell, completions, page, with_one_dash};
 
 /// The date of the page: that of the last change of what it describes.
-const DATE: &str = "November 26, 2026";
+const DATE: &str = "November 27, 2026";
+/// The names of the command.
+const NAMES: [&str; 2] = ["mpiexec", "mpirun"];
 
 /// Sections behind the options.
-const SECTIONS: [(&str, &str); 4] = [
+const SECTIONS: [(&str, &str); 5] = [
+    (
+        "Spelling of options",
+        "A long option may have one dash, and its value may stand behind a =: -genv, --genv, -timeout 5 and \
+         --timeout=5 are all understood. Options stand before the program; what is behind it belongs to the \
+         program.\n\nOptions of other MPIs are understood too, or refused with advice; those that only tune the \
+         other library are ignored with a note.",
+    ),
     (
         "Environment",
         "Variables whose names begin with VERBENA_ are settings of the library: verbena info --settings lists \
          them. They go to all hosts, and so does LD_LIBRARY_PATH. MPIEXEC_TIMEOUT is the default of --timeout, MPIEXEC_PORT_RANGE=LOW:HIGH \
-         limits the TCP ports of the ranks, HYDRA_HOST_FILE is the default of --hostfile.\n\nEach rank has \
+         limits the TCP ports of the ranks, HYDRA_HOST_FILE is the default of --hostfile. \
+         VERBENA_TERM_GRACE_SECONDS is the time that ranks have to end after a SIGTERM to mpiexec, before they \
+         are killed (default: 10; 0: as long as they like).\n\nEach rank has \
          VERBENA_LOCAL_RANK and VERBENA_LOCAL_SIZE, its place among the ranks of its host, and the same under \
          the names MPI_LOCALRANKID and MPI_LOCALNRANKS.",
     ),
@@ -29,7 +40,8 @@ const SECTIONS: [(&str, &str); 4] = [
     (
         "Signals",
         "SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to all ranks, and a second SIGINT or SIGTERM kills \
-         them. SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are passed on as well. If mpiexec itself is killed, its \
+         them; so does VERBENA_TERM_GRACE_SECONDS after the first SIGTERM. mpiexec says so where ranks do not \
+         end. SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are passed on as well. If mpiexec itself is killed, its \
          ranks die with it.",
     ),
     (
@@ -44,24 +56,28 @@ pub fn run(arguments: &[OsString]) -> Option<i32> {
     let words: Vec<&str> = arguments.iter().filter_map(|word| word.to_str()).collect();
     let text = match words[..] {
         ["--manual"] => page(&cli::description(), &SECTIONS, DATE),
-        ["--completions", shell, ref name @ ..] if name.is_empty() || name == ["mpirun"] => {
-            match Shell::from_str(shell) {
-                Ok(shell) => completions(&named(name.first()), shell),
-                Err(_) => return Some(no_shell(shell)),
-            }
-        }
+        ["--completions", shell] => match of_all(shell, &NAMES) {
+            Some(text) => text,
+            None => return Some(no_shell(shell)),
+        },
+        ["--completions", shell, name] if NAMES.contains(&name) => match of_all(shell, &[name]) {
+            Some(text) => text,
+            None => return Some(no_shell(shell)),
+        },
         ["--completions"] => return Some(no_shell("of no name")),
         _ => return None,
     };
     Some(cli::Stop::with_text(text).print())
 }
 
-/// The options, under this name of the command.
-fn named(name: Option<&&str>) -> clap::Command {
-    match name {
-        Some(name) => cli::description().name((*name).to_owned()),
-        None => cli::description(),
-    }
+/// The completions for a shell of the command under these names; `None` for no shell.
+fn of_all(shell: &str, names: &[&str]) -> Option<String> {
+    let shell = Shell::from_str(shell).ok()?;
+    let text = |name: &&str| {
+        let text = completions(&cli::for_completions().name((*name).to_owned()), shell);
+        if shell == Shell::Bash { with_one_dash(&text) } else { text }
+    };
+    Some(names.iter().map(text).collect())
 }
 
 fn no_shell(shell: &str) -> i32 {
@@ -86,8 +102,13 @@ mod tests {
         assert_eq!(run(&words("--completions nonsense")), Some(2));
         assert_eq!(run(&words("--completions")), Some(2));
         assert_eq!(run(&words("--completions bash other")), None);
-        let text = completions(&named(Some(&"mpirun")), Shell::Fish);
+        let text = of_all("fish", &["mpirun"]).unwrap();
         assert!(text.contains("complete -c mpirun ") && !text.contains("-c mpiexec"), "{text}");
+        let text = of_all("bash", &NAMES).unwrap();
+        for name in NAMES {
+            assert!(text.contains(&format!("default {name}\n")), "{name}: {text}");
+        }
+        assert_eq!(text.matches("opts//--/-").count(), 2, "one dash for both");
     }
 
     #[test]
@@ -97,5 +118,6 @@ mod tests {
             assert!(page.contains(option), "{option}\n{page}");
         }
         assert!(page.contains(".Sh EXIT STATUS") && !page.contains("pmixmca"), "{page}");
+        assert!(page.contains("may have one dash") && page.contains("VERBENA_TERM_GRACE_SECONDS"), "{page}");
     }
 }

@@ -17,6 +17,8 @@ pub struct Part {
     pub environment: Vec<(OsString, OsString)>,
     /// The directory to run in.
     pub directory: Option<OsString>,
+    /// Directories to look for the program in, before those of `PATH`.
+    pub path: Option<OsString>,
 }
 
 /// A rank and what it runs.

@@ -6,6 +6,7 @@
 
 mod commands1;
 mod commands2;
+mod spawn1;
 
 use crate::layout::process_mapping;
 use std::collections::{HashMap, VecDeque};
@@ -45,8 +46,8 @@ pub enum Event {
         rank: u32,
         /// The exit code.
         code: i32,
-        /// The error that ended it, if it was one.
-        error: Option<RankError>,
+        /// The reason, if it says one.
+        reason: Option<Reason>,
     },
     /// A rank sent something that is not PMI; its line is of no use any more.
     Garbled {
@@ -61,8 +62,18 @@ pub enum Event {
         rank: u32,
         /// The words of a command line.
         words: Vec<OsString>,
-        /// The port at which the new processes find the rank.
+        /// The port at which the new processes find the rank, or values for them
+        /// ([`verbena_boot::spawn::values_of`]).
         parent: String,
+        /// The ranks that will be connected with them, if that is known.
+        ranks: Vec<u32>,
+    },
+    /// No communicator of a rank leads to programs any more.
+    SpawnParted {
+        /// The rank.
+        rank: u32,
+        /// The number of the programs.
+        number: u32,
     },
     /// A rank asks about such programs; it waits for [`Server::answer_spawn_state`].
     SpawnState {
@@ -73,24 +84,24 @@ pub enum Event {
     },
 }
 
-/// An error that ended a rank.
+/// The reason for which a rank ended the job.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RankError {
-    /// The MPI function.
-    pub call: String,
+pub struct Reason {
+    /// The MPI function that failed; `None` if the program called the job off.
+    pub call: Option<String>,
     /// The text for the user.
     pub text: String,
 }
 
-impl RankError {
-    /// The error in a message of a rank.
-    fn of(message: &Message) -> Option<RankError> {
+impl Reason {
+    /// The reason in a message of a rank.
+    fn of(message: &Message) -> Option<Reason> {
         let decoded = |key| {
             let bytes = card::decode(message.get(key)?).ok()?;
             Some(String::from_utf8_lossy(&bytes).into_owned())
         };
-        let call = decoded("call")?.replace(char::is_control, " ");
-        Some(RankError { call, text: decoded("text")? })
+        let call = decoded("call").map(|call| call.replace(char::is_control, " "));
+        Some(Reason { call, text: decoded("text")? })
     }
 }
 
@@ -103,6 +114,8 @@ pub struct About {
     pub appnums: Vec<u32>,
     /// The number of the host of each rank, counted from 0 in the order of their lowest ranks.
     pub nodes: Vec<u32>,
+    /// Values that the ranks find from the start.
+    pub values: Vec<(String, String)>,
 }
 
 /// The call in which a rank waits for all others.
@@ -120,8 +133,10 @@ struct Peer {
     stage: Stage,
     waiting: Option<Waiting>,
     card: String,
-    /// Set inside a multi-line PMI-1 command, which ends with `endcmd`.
+    /// Set inside a block of lines of a PMI-1 command, which ends with `endcmd`.
     in_block: bool,
+    /// The programs that it orders by such blocks, until it is answered.
+    spawn: Option<spawn1::Spawn>,
 }
 
 /// The launcher's side of all ranks' lines.
@@ -130,7 +145,8 @@ pub struct Server {
     about: About,
     peers: Vec<Peer>,
     values: HashMap<String, String>,
-    names: HashMap<String, String>,
+    /// The ports of published names, and the ranks that published them.
+    names: HashMap<String, (String, u32)>,
     /// The length of all keys and values in `values` and `names`.
     stored_bytes: usize,
     /// The number of ranks that have left MPI.
@@ -149,10 +165,12 @@ impl Server {
             waiting: None,
             card: String::new(),
             in_block: false,
+            spawn: None,
         };
         let peers = about.appnums.iter().map(peer).collect::<Vec<_>>();
         let mapping = process_mapping(&about.nodes);
-        let values = HashMap::from([("PMI_process_mapping".to_owned(), mapping)]);
+        let mut values = HashMap::from([("PMI_process_mapping".to_owned(), mapping)]);
+        values.extend(about.values.iter().cloned());
         let (outputs, events, names) = Default::default();
         Server { about, peers, values, names, stored_bytes: 0, finalised: 0, outputs, events }
     }
@@ -185,6 +203,15 @@ impl Server {
     fn finalise(&mut self, rank: u32) {
         let stage = std::mem::replace(&mut self.peers[rank as usize].stage, Stage::Finalised);
         self.finalised += usize::from(stage != Stage::Finalised);
+        self.forget_names(rank);
+    }
+
+    /// Removes the names that a rank has published: it has ended, or left MPI.
+    pub fn forget_names(&mut self, rank: u32) {
+        let own = self.names.iter().filter(|(_, (_, owner))| *owner == rank);
+        for name in own.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
+            self.unpublish(&name);
+        }
     }
 
     /// Returns whether some rank waits for all others; it waits for ever if one of them has ended.
@@ -237,31 +264,47 @@ impl Server {
         self.outputs.push_back((rank, bytes.into()));
     }
 
-    /// Stores a value, or a name's port if `named`; returns whether there was room.
-    fn store(&mut self, named: bool, key: &str, value: &str) -> bool {
+    /// Stores a value; returns whether there was room.
+    fn store(&mut self, key: &str, value: &str) -> bool {
+        let before = self.values.get(key).map_or(0, |old| key.len() + old.len());
+        let fits = self.has_room(before, key.len() + value.len());
+        if fits {
+            self.values.insert(key.to_owned(), value.to_owned());
+        }
+        fits
+    }
+
+    /// Stores the port of a name; returns whether there was room.
+    fn publish(&mut self, rank: u32, name: &str, port: &str) -> bool {
+        let fits = self.has_room(0, name.len() + port.len());
+        if fits {
+            self.names.insert(name.to_owned(), (port.to_owned(), rank));
+        }
+        fits
+    }
+
+    /// Takes room for so much in the place of what was there, in bytes; returns whether there is.
+    fn has_room(&mut self, before: usize, bytes: usize) -> bool {
         let room = STORE_BYTES_MAX + self.peers.len() * STORE_BYTES_MAX_EACH;
-        let map = if named { &mut self.names } else { &mut self.values };
-        let before = map.get(key).map_or(0, |old| key.len() + old.len());
-        let stored = (self.stored_bytes + key.len() + value.len()).saturating_sub(before);
+        let stored = (self.stored_bytes + bytes).saturating_sub(before);
         let fits = stored <= room;
         if fits {
             self.stored_bytes = stored;
-            map.insert(key.to_owned(), value.to_owned());
         }
         fits
     }
 
     /// Removes a name's port.
     fn unpublish(&mut self, name: &str) -> bool {
-        let port = self.names.remove(name);
-        self.stored_bytes =
-            self.stored_bytes.saturating_sub(port.as_ref().map_or(0, |port| name.len() + port.len()));
-        port.is_some()
+        let found = self.names.remove(name);
+        let bytes = found.as_ref().map_or(0, |(port, _)| name.len() + port.len());
+        self.stored_bytes = self.stored_bytes.saturating_sub(bytes);
+        found.is_some()
     }
 
     fn abort(&mut self, rank: u32, message: &Message) {
         let code = message.number("exitcode").unwrap_or(1);
-        self.events.push_back(Event::Abort { rank, code, error: RankError::of(message) });
+        self.events.push_back(Event::Abort { rank, code, reason: Reason::of(message) });
     }
 
     /// Lets a rank wait; when all ranks wait, all go on.

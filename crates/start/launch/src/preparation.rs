@@ -6,10 +6,12 @@ use crate::cli::{Order, hostname};
 use crate::files::Files;
 use crate::layout::host_of_rank;
 use crate::remote::Means;
+use crate::spawned::Starter;
 use crate::sys;
 use crate::wire::Key;
 use std::io;
 use std::time::Duration;
+use verbena_boot::spawn::values_of;
 use verbena_fault::Fault;
 
 /// Creates the files for the ranks' output.
@@ -37,6 +39,18 @@ pub(crate) fn means(order: &Order) -> Result<Means, Fault> {
 /// A name that no other job has and nobody can guess: it also marks the job's processes.
 pub(crate) fn job_name() -> io::Result<String> {
     Ok(format!("verbena-{}", Key::new(sys::random_bytes()?)))
+}
+
+/// The values that ranks find at their launcher from the start: what spawned them gives some, and
+/// MPICH's programs look for the kinds of memory that they ask for.
+pub(crate) fn values(order: &Order, starter: Option<&Starter>) -> Vec<(String, String)> {
+    let mut values = starter.and_then(|starter| values_of(&starter.port)).unwrap_or_default();
+    let name = verbena_settings::MEMORY_KINDS.about.name;
+    let mut variables = order.parts.iter().flat_map(|part| &part.environment);
+    if let Some((_, kinds)) = variables.find(|(variable, _)| variable == name) {
+        values.push(("PMI_mpi_memory_alloc_kinds".into(), kinds.to_string_lossy().into_owned()));
+    }
+    values
 }
 
 /// The time without progress after which the user is told; `None`: never.

@@ -48,6 +48,9 @@ enum Stage {
     Gone,
 }
 
+/// The end of the words for a fault that ends the job.
+pub const JOB_ENDS: &str = "; the job is ended.";
+
 /// News of an agent.
 #[derive(Debug)]
 pub enum News {
@@ -378,7 +381,7 @@ impl Remote {
     fn closed(&self) -> Fault {
         if self.stage == Stage::Talking {
             return Fault::new(
-                format!("Lost the connection to host {}; the job is ended.", self.name),
+                format!("Lost the connection to host {}{JOB_ENDS}", self.name),
                 self.on(),
                 "the host or its network went down, or somebody killed the launcher or mpiexec's agent there",
                 "see whether the host still answers, and its log; start the job anew, without that host if need be",
@@ -415,7 +418,7 @@ impl Remote {
         let noise =
             String::from_utf8_lossy(&self.noise[..self.noise.len().min(100)]).replace(char::is_control, " ");
         Fault::new(
-            format!("The agent on host {} does not answer as it should; the job is ended.", self.name),
+            format!("The agent on host {} does not answer as it should{JOB_ENDS}", self.name),
             format!("{}: {error} {noise}", self.on()),
             "something else writes to the launcher's standard output, or the launcher changes bytes",
             "see what the shell's start-up files on that host print; use a launcher that passes bytes as they are",

@@ -4,18 +4,19 @@
 use crate::explain::unwritable;
 use crate::files::{Files, Outputs};
 use crate::job::Loss;
-use crate::lines::Lines;
+use crate::lines::Source;
 use crate::output::Stream;
 use crate::sys::{self, Poll};
 use std::os::fd::RawFd;
+use std::time::Instant;
 
-/// Our standard streams, and the unfinished lines of all ranks.
+/// Our standard streams, and the files of all ranks.
 #[derive(Debug)]
 pub struct Screen {
     /// Standard output and standard error; only the first if both lead to the same place.
     outputs: Vec<Stream>,
-    /// The streams of each rank.
-    lines: Vec<[Lines; 2]>,
+    /// The number of ranks.
+    size: u32,
     /// The outputs' places in the poll set.
     places: Vec<Option<usize>>,
     files: Files,
@@ -26,17 +27,11 @@ pub struct Screen {
 impl Screen {
     /// The screen of a job, with the files for its output.
     pub fn new(size: u32, wish: &Outputs, files: Files) -> Screen {
-        let labels = wish.labels;
         let merged = sys::are_same(1, 2);
         let outputs: &[RawFd] = if merged { &[1] } else { &[1, 2] };
-        let lines = |rank: u32, stream| match (2 * rank as usize + stream, labels, size) {
-            (id, true, _) => Lines::labelled(id, format!("[{rank}] ")),
-            (id, false, 1) => Lines::raw(id),
-            (id, false, _) => Lines::new(id),
-        };
         Screen {
-            outputs: outputs.iter().map(|&fd| Stream::new(fd)).collect(),
-            lines: (0..size).map(|rank| [lines(rank, 0), lines(rank, 1)]).collect(),
+            outputs: outputs.iter().map(|&fd| Stream::new(fd, wish.labels)).collect(),
+            size,
             places: Vec::new(),
             files,
             copied: wish.copied,
@@ -45,32 +40,48 @@ impl Screen {
 
     /// Writes a rank's bytes to a stream, or to the file that takes them.
     pub fn write(&mut self, rank: u32, stream: usize, bytes: &[u8]) {
-        if self.files.write(rank, stream, bytes) && !self.copied {
+        let (source, now) = (Source { rank, stream: stream.min(1) }, Instant::now());
+        if self.files.write(source, bytes, now) && !self.copied {
             return;
         }
         let target = self.target(stream);
-        self.lines[rank as usize][stream.min(1)].push(bytes, &mut self.outputs[target].sink);
+        self.outputs[target].sink.push(source, bytes, now);
     }
 
     /// Ends a rank's stream.
     pub fn close(&mut self, rank: u32, stream: usize) {
-        self.files.close(rank, stream);
+        let source = Source { rank, stream: stream.min(1) };
+        self.files.close(source);
         let target = self.target(stream);
-        self.lines[rank as usize][stream.min(1)].finish(&mut self.outputs[target].sink);
+        self.outputs[target].sink.finish(source);
     }
 
-    /// Writes the unfinished lines of ranks whose streams were never closed.
+    /// Writes what is kept back of ranks whose streams were never closed.
     pub fn close_all(&mut self) {
-        for rank in 0..self.lines.len() as u32 {
+        for rank in 0..self.size {
             (0..2).for_each(|stream| self.close(rank, stream));
+        }
+    }
+
+    /// The time when [`Screen::handle_time`] must be called.
+    pub fn deadline(&self) -> Option<Instant> {
+        let outputs = self.outputs.iter().filter_map(|output| output.sink.deadline());
+        outputs.chain(self.files.deadline()).min()
+    }
+
+    /// Lets go what was kept back for the end of another rank's line for long enough.
+    pub fn handle_time(&mut self) {
+        if self.deadline().is_some() {
+            let now = Instant::now();
+            self.outputs.iter_mut().for_each(|output| output.sink.handle_time(now));
+            self.files.handle_time(now);
         }
     }
 
     /// Writes a line of `mpiexec` itself to standard error.
     pub fn say(&mut self, text: &str) {
         if let Some(output) = self.outputs.last_mut() {
-            output.sink.start_line();
-            output.sink.write(format!("{text}\n").as_bytes(), None);
+            output.sink.say(text);
         }
     }
 

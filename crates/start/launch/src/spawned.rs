@@ -2,6 +2,7 @@
 //! See [`verbena_boot::spawn`].
 
 use crate::cli::Stop;
+use crate::load::Loads;
 use crate::sys;
 use std::ffi::OsString;
 use std::os::fd::RawFd;
@@ -40,9 +41,9 @@ pub fn take(arguments: &mut Vec<OsString>) -> Option<Starter> {
 }
 
 impl Starter {
-    /// Says that all processes run.
-    pub fn say_started(&self) {
-        self.say(&format!("{STARTED}\n"));
+    /// Says that all processes run, and what load they are on each host.
+    pub fn say_started(&self, load: &Loads) {
+        self.say(&format!("{STARTED} {load}\n"));
     }
 
     /// Says that these could not be started, and why.

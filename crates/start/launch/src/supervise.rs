@@ -5,19 +5,20 @@ mod deaths;
 mod debugging;
 mod ending;
 mod inquiry;
+mod starting;
 
-use crate::children::ChildJobs;
+use crate::children::{ChildJobs, name_of};
 use crate::cli::{Order, hostname};
-use crate::export;
+use crate::explain;
 use crate::files::Files;
 use crate::job::{Action, Job};
 use crate::job_hosts::JobHosts;
 use crate::keyboard::Keyboard;
-use crate::layout::{HostRanks, host_of_rank};
+use crate::layout::host_of_rank;
 use crate::local_ranks::LocalRanks;
-use crate::plan::{Assignment, Exit};
-use crate::pmi::{About, Event, RankError, Server, Stage};
-use crate::preparation::{files, hang_limit, job_name, means, term_grace};
+use crate::plan::Exit;
+use crate::pmi::{About, Event, Server, Stage};
+use crate::preparation::{files, hang_limit, job_name, term_grace, values};
 use crate::rank_errors::RankErrors;
 use crate::remote::News;
 use crate::screen::Screen;
@@ -25,7 +26,7 @@ use crate::spawned::Starter;
 use crate::stillness::Stillness;
 use crate::sys::{self, Poll, Signals};
 use crate::top::TopSocket;
-use crate::wire::{Command, Report, Stdin, Work};
+use crate::wire::{Command, Report, Stdin};
 use debugging::Debugging;
 use inquiry::{Inquiries, Purpose};
 use std::collections::HashMap;
@@ -121,7 +122,8 @@ impl Supervisor {
         let size = order.size();
         let appnums =
             order.parts.iter().zip(0..).flat_map(|(part, n)| vec![n; part.count as usize]).collect();
-        let about = About { job: job_name()?, appnums, nodes: host_of_rank(&order.hosts) };
+        let values = values(&order, starter.as_ref());
+        let about = About { job: job_name()?, appnums, nodes: host_of_rank(&order.hosts), values };
         let far = order.hosts.iter().any(|host| host.name.is_some());
         let delay = if far { DEATH_NEWS_DELAY_FAR } else { DEATH_NEWS_DELAY };
         let local = LocalRanks::new(&about.job, signals.before())?;
@@ -139,7 +141,7 @@ impl Supervisor {
             pids: vec![0; size as usize],
             cores: HashMap::new(),
             debugging: Debugging::default(),
-            keyboard: Keyboard::new(false),
+            keyboard: Keyboard::closed(),
             stdin: Stdin::Inherited,
             screen: Screen::new(size, &order.outputs, files),
             held: [false; 2],
@@ -165,61 +167,6 @@ impl Supervisor {
             0 => self.children.exit_code(),
             code => code,
         }
-    }
-
-    /// Starts the agents, since they take longer, and then the ranks of this host.
-    fn start_all(&mut self) {
-        let hosts = std::mem::take(&mut self.order.hosts);
-        if let Err(fault) = self.prepare_debuggers(&hosts) {
-            let ranks: Vec<u32> = (0..self.order.size()).collect();
-            return self.not_started(&ranks, fault);
-        }
-        let (near, far): (Vec<_>, Vec<_>) = hosts.into_iter().partition(|host| host.name.is_none());
-        if let Err((fault, ranks)) = self.start_agents(&far) {
-            let near = near.iter().flat_map(|host| &host.assignments).map(|assignment| assignment.rank);
-            return self.not_started(&ranks.into_iter().chain(near).collect::<Vec<_>>(), fault);
-        }
-        for host in near {
-            let stdin = match sys::is_terminal(0) || self.gives_terminal_away() {
-                true => Stdin::Piped,
-                false => Stdin::Inherited,
-            };
-            let work = self.work(host.assignments, stdin);
-            self.hosts.local.handle(Command::Start(work));
-        }
-    }
-
-    /// # Errors
-    /// The message for the user, and the ranks that will never start.
-    fn start_agents(&mut self, far: &[HostRanks]) -> Result<(), (Fault, Vec<u32>)> {
-        if far.is_empty() {
-            return Ok(());
-        }
-        let ranks = |hosts: &[HostRanks]| {
-            hosts.iter().flat_map(|host| &host.assignments).map(|assignment| assignment.rank).collect()
-        };
-        let means = means(&self.order).map_err(|fault| (fault, ranks(far)))?;
-        let environment = export::variables(&self.order.exports, std::env::vars_os());
-        let parts = export::with_directories(&self.order.parts);
-        for (i, host) in far.iter().enumerate() {
-            let mut work = self.work(host.assignments.clone(), Stdin::Piped);
-            (work.parts, work.environment) = (parts.clone(), environment.clone());
-            let name = host.name.as_deref().unwrap_or_default();
-            self.hosts.launch(name, &means, work).map_err(|fault| (fault, ranks(&far[i..])))?;
-        }
-        Ok(())
-    }
-
-    fn work(&mut self, assignments: Vec<Assignment>, stdin: Stdin) -> Work {
-        if assignments.first().is_some_and(|assignment| assignment.rank == 0) {
-            self.stdin = stdin;
-        }
-        let (job, size) = (self.server.job().to_owned(), self.order.size());
-        let (parts, binding) = (self.order.parts.clone(), self.order.binding);
-        let parent = self.starter.as_ref().map(|starter| starter.port.clone());
-        let universe_size = size.max(sys::affinity().len() as u32);
-        let (held, environment) = (self.held_ranks().to_vec(), Vec::new());
-        Work { job, size, parts, assignments, environment, stdin, binding, universe_size, parent, held }
     }
 
     /// Serves the ranks until all have ended.
@@ -270,7 +217,8 @@ impl Supervisor {
         let starter = starter.map(|socket| self.poll.add(socket, true, false));
         let signals = self.poll.add(self.signals.fd(), true, false);
         let top = self.top.fd().map(|fd| self.poll.add(fd, true, false));
-        let until = [self.hosts.deadline(), self.patience].into_iter().flatten().min();
+        let until = [self.hosts.deadline(), self.patience, self.screen.deadline()];
+        let until = until.into_iter().flatten().min();
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         self.poll.wait([timeout, left].into_iter().flatten().min());
         if keyboard.is_some_and(|place| self.poll.is_ready(place)) {
@@ -281,6 +229,8 @@ impl Supervisor {
         // Signals come last: a rank's last messages are handled before its death.
         self.hosts.serve(&self.poll);
         self.hear();
+        // The end of a line may have come just now.
+        self.screen.handle_time();
         self.tell_of_children();
         if starter.is_some_and(|place| self.poll.is_ready(place)) {
             self.hear_starter();
@@ -328,7 +278,7 @@ impl Supervisor {
                 News::Report(report) => self.note(report),
                 News::Words(words) => self.screen.say(&words),
                 News::Lost { fault, started: false } => self.not_started(&ranks, fault),
-                News::Lost { fault, started: true } => self.job.handle_lost(&ranks, fault),
+                News::Lost { fault, started: true } => self.note_lost(&ranks, fault),
             }
         }
         self.hosts.send_mail();
@@ -339,19 +289,22 @@ impl Supervisor {
             Report::Started { rank, pid } => {
                 self.pids[rank as usize] = pid;
                 self.started += 1;
-                if let Some(starter) = self.starter.as_ref().filter(|_| self.started == self.order.size()) {
-                    starter.say_started();
+                if self.started == self.order.size() {
+                    self.note_all_run();
                 }
                 if rank == 0 && self.gives_terminal_away() {
                     self.hosts.tell(0, Command::Input(Vec::new()));
-                } else if rank == 0 {
-                    self.keyboard = Keyboard::new(self.stdin == Stdin::Piped);
+                } else if rank == 0 && self.stdin == Stdin::Piped {
+                    self.keyboard = Keyboard::stdin();
                 }
                 self.open_gdb(rank);
             }
             Report::Bound { rank, text } => {
                 let host = self.hosts.host(rank);
                 self.screen.say(&format!("mpiexec: rank {rank} on {host}: {text}"));
+            }
+            Report::Loaded { rank, load } => {
+                self.children.add_load(name_of(self.hosts.other_host(rank)), &load);
             }
             Report::NotStarted { ranks, why } => {
                 let fault = self.on_its_host(ranks[0], why.into());
@@ -372,6 +325,15 @@ impl Supervisor {
             Report::Seen(rank) => self.inquiries.handle_seen(*rank),
             Report::Done => {}
         }
+    }
+
+    /// All ranks run: where they are bound is known, and goes to who must know it.
+    fn note_all_run(&mut self) {
+        if let Some(starter) = &self.starter {
+            starter.say_started(self.children.load());
+        }
+        self.children.note_all_run();
+        self.tell_of_children();
     }
 
     /// Ranks will never start; the program that wanted them hears of it.
@@ -420,20 +382,17 @@ impl Supervisor {
         }
         while let Some(event) = self.server.poll_event() {
             match event {
-                Event::Abort { rank, code, error: None } => self.job.handle_abort(rank, code),
-                Event::Abort { rank, code, error: Some(RankError { call, text }) } => {
-                    self.errors.add(rank, text);
-                    self.job.handle_error(rank, code, call);
-                }
+                Event::Abort { rank, code, reason } => self.note_abort(rank, code, reason),
                 Event::Garbled { rank, error } => {
                     self.hosts.tell(rank, Command::HangUp(rank));
                     self.job.handle_garbled(rank, error.to_string());
                 }
-                Event::Spawn { rank, words, parent } => {
-                    if let Some(answer) = self.children.start(rank, &words, &parent) {
-                        self.server.answer_spawn(rank, &answer.outcome);
-                    }
+                Event::Spawn { rank, words, parent, mut ranks } => {
+                    ranks.retain(|rank| !self.job.has_ended(*rank));
+                    self.children.order(rank, words, parent, ranks);
+                    self.tell_of_children();
                 }
+                Event::SpawnParted { rank, number } => self.children.part(rank, number),
                 Event::SpawnState { rank, number } => {
                     let is_over = self.children.is_over(number);
                     self.server.answer_spawn_state(rank, is_over);
@@ -470,16 +429,23 @@ impl Supervisor {
         match action {
             Action::Explain => {}
             Action::StopSelf => sys::stop_self(),
+            // For a job that was spawned, the user hears it of the one that spawned it.
+            Action::Remind { signal, left } if self.starter.is_none() => {
+                let text = explain::reminder(self.job.running(), signal, left);
+                self.screen.say(&format!("mpiexec: {text}"));
+            }
+            Action::Remind { .. } => {}
             Action::Signal(signal) => {
                 if [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGKILL].contains(&signal)
                 {
                     self.strike_off(signal, JobHosts::abandon_the_late);
+                    self.children.forget_waiting();
                 }
                 if signal == libc::SIGKILL {
                     self.patience = Some(Instant::now() + KILL_TIME_MAX);
                 }
                 self.hosts.tell_all(&Command::Signal(signal));
-                self.children.signal(signal);
+                self.children.signal(signal, self.job.is_failing());
             }
         }
     }

@@ -1,5 +1,8 @@
 //! The functions and lines of addresses in a process: from the files that it has mapped.
 
+use crate::asleep::Sleeper;
+use crate::mappings::{self, Mapping, inside, linked_at, mappings, of_process};
+use crate::unwind::Unwinder;
 use addr2line::Loader;
 use std::collections::HashMap;
 use verbena_hang::Place;
@@ -8,6 +11,10 @@ use verbena_hang::Place;
 const PLACES_MAX: usize = 24;
 /// The most places of a crash.
 const CRASH_PLACES_MAX: usize = 12;
+/// The most return addresses of a thread that sleeps.
+const FRAMES_MAX: usize = 48;
+/// The beginnings of the names of the C library's files.
+const C_LIBRARY: [&str; 4] = ["libc.so", "libc-2", "libpthread", "ld-"];
 /// Functions behind which nothing of the program comes.
 const ENDS: [&str; 2] = ["main", "MAIN__"];
 
@@ -15,6 +22,7 @@ const ENDS: [&str; 2] = ["main", "MAIN__"];
 #[derive(Default)]
 pub struct Symbols {
     files: HashMap<String, Option<Module>>,
+    unwinder: Unwinder,
 }
 
 impl std::fmt::Debug for Symbols {
@@ -30,22 +38,13 @@ struct Module {
     linked_at: u64,
 }
 
-/// A mapped file.
-#[derive(Debug, PartialEq, Eq)]
-struct Mapping {
-    start: u64,
-    end: u64,
-    path: String,
-}
-
 impl Symbols {
     /// The places of these return addresses in a process, the innermost first.
     pub fn places(&mut self, pid: i32, addresses: &[u64]) -> Vec<Place> {
         if addresses.is_empty() {
             return Vec::new();
         }
-        let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
-        let mappings = mappings(&maps);
+        let mappings = of_process(pid);
         let mut found = Vec::new();
         for &address in addresses {
             // A return address may lie behind the end of its function.
@@ -77,13 +76,21 @@ impl Symbols {
         found
     }
 
+    /// The return addresses of a thread that sleeps, from the function on that called the C
+    /// library, the innermost first.
+    pub fn addresses_of_sleeper(&mut self, pid: i32, sleeper: &Sleeper) -> Vec<u64> {
+        let Some(thread) = &sleeper.thread else { return Vec::new() };
+        let mappings = of_process(pid);
+        behind_c_library(&mappings, self.unwinder.addresses(pid, &mappings, thread, FRAMES_MAX))
+    }
+
+    /// These return addresses from the function on that called the C library, if all begin there.
+    pub fn behind_c_library(pid: i32, found: Vec<u64>) -> Vec<u64> {
+        if found.is_empty() { found } else { behind_c_library(&of_process(pid), found) }
+    }
+
     fn of_address(&mut self, pid: i32, mappings: &[Mapping], address: u64) -> Vec<Place> {
-        let within = |mapping: &&Mapping| (mapping.start..mapping.end).contains(&address);
-        let Some(mapping) = mappings.iter().find(within) else { return Vec::new() };
-        let path = mapping.path.as_str();
-        // The first mapping of a file holds its beginning.
-        let Some(first) = mappings.iter().find(|one| one.path == path) else { return Vec::new() };
-        let offset = address - first.start;
+        let Some((path, offset)) = Mapping::offset(mappings, address) else { return Vec::new() };
         let module = self.files.entry(path.to_owned()).or_insert_with(|| Module::open(pid, path));
         let places = module.as_ref().map_or(Vec::new(), |module| module.places(offset));
         if !places.is_empty() {
@@ -97,8 +104,7 @@ impl Symbols {
 impl Module {
     /// Opens a file as the process sees it, which may be in a container.
     fn open(pid: i32, path: &str) -> Option<Module> {
-        let inside = format!("/proc/{pid}/root{path}");
-        let path = if std::fs::metadata(&inside).is_ok() { inside } else { path.to_owned() };
+        let path = inside(pid, path);
         let linked_at = linked_at(&read_start(&path)?)?;
         Some(Module { loader: Loader::new(&path).ok()?, linked_at })
     }
@@ -131,60 +137,42 @@ impl Module {
     }
 }
 
+/// These return addresses without those in the C library that come first.
+fn behind_c_library(mappings: &[Mapping], mut found: Vec<u64>) -> Vec<u64> {
+    let is_c_library = |address: &u64| {
+        let name = path_at(mappings, *address).rsplit('/').next().unwrap_or_default();
+        C_LIBRARY.iter().any(|start| name.starts_with(start))
+    };
+    let first = found.iter().position(|address| !is_c_library(address));
+    found.drain(..first.unwrap_or(0));
+    found
+}
+
+/// Returns whether a return address lies in an interpreter of Python, or in a module that comes
+/// with it. These go on with a sleep after a signal (PEP 475), unless they wait for one.
+pub(crate) fn is_in_python(pid: i32, address: u64) -> bool {
+    let mappings = of_process(pid);
+    let path = path_at(&mappings, address);
+    let name = path.rsplit('/').next().unwrap_or(path);
+    ["python3", "libpython3"].iter().any(|start| name.starts_with(start)) || path.contains("/lib-dynload/")
+}
+
+/// The file at a return address; empty if there is none.
+fn path_at(mappings: &[Mapping], address: u64) -> &str {
+    Mapping::offset(mappings, address.wrapping_sub(1)).map_or("", |(path, _)| path)
+}
+
 /// The beginning of a file: its header and the table of its segments.
 fn read_start(path: &str) -> Option<Vec<u8>> {
     use std::io::Read;
     let mut start = Vec::new();
-    std::fs::File::open(path).ok()?.take(4096).read_to_end(&mut start).ok()?;
+    mappings::open(path)?.take(4096).read_to_end(&mut start).ok()?;
     Some(start)
-}
-
-/// The lowest address for which an ELF file of 64 bits was linked.
-fn linked_at(file: &[u8]) -> Option<u64> {
-    const LOAD: u32 = 1;
-    let word = |at: usize| Some(u64::from_le_bytes(file.get(at..at + 8)?.try_into().ok()?));
-    let half = |at: usize| Some(u16::from_le_bytes(file.get(at..at + 2)?.try_into().ok()?));
-    if file.get(..5)? != b"\x7fELF\x02" {
-        return None;
-    }
-    let (table, size, count) = (word(32)? as usize, usize::from(half(54)?), usize::from(half(56)?));
-    let segments = (0..count).map(|n| table.saturating_add(n.saturating_mul(size)));
-    let is_load = |at: &usize| {
-        let sort = file.get(*at..at.saturating_add(4)).and_then(|bytes| bytes.try_into().ok());
-        sort.map(u32::from_le_bytes) == Some(LOAD)
-    };
-    segments.filter(is_load).filter_map(|at| word(at + 16)).min().map(|address| address & !0xfff)
-}
-
-/// The files in `/proc/PID/maps`.
-fn mappings(maps: &str) -> Vec<Mapping> {
-    let mapping = |line: &str| {
-        let (range, rest) = line.split_once(' ')?;
-        let (start, end) = range.split_once('-')?;
-        let path = &rest[rest.find('/')?..];
-        let number = |text| u64::from_str_radix(text, 16).ok();
-        Some(Mapping { start: number(start)?, end: number(end)?, path: path.to_owned() })
-    };
-    maps.lines().filter_map(mapping).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn mapped_files_are_read() {
-        let maps = "00400000-00452000 r-xp 00000000 08:02 173521      /usr/bin/a b\n\
-                    7ffc0000-7ffc1000 rw-p 00000000 00:00 0           [stack]\n";
-        let expected = Mapping { start: 0x40_0000, end: 0x45_2000, path: "/usr/bin/a b".into() };
-        assert_eq!(mappings(maps), [expected]);
-    }
-
-    #[test]
-    fn garbage_is_no_program() {
-        assert_eq!(linked_at(b"#!/bin/sh"), None);
-        assert_eq!(linked_at(b"\x7fELF\x02"), None);
-    }
 
     /// A function whose return address is known.
     #[inline(never)]

@@ -32,12 +32,15 @@ pub struct Signals {
 
 impl Signals {
     /// Blocks the signals and yields them from now on. A signal that was ignored when this process
-    /// started (`nohup`) stays ignored. A read of the terminal from the background fails instead of
+    /// started (`nohup`) stays ignored, but for `SIGCHLD`: ignored, it would never come, and no end
+    /// of a child would be seen. A read of the terminal from the background fails instead of
     /// stopping us.
     ///
     /// # Errors
     /// No descriptor is free.
     pub fn take() -> io::Result<Signals> {
+        // SAFETY: the default action runs no code of ours.
+        unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
         let mut set = empty_set();
         for signal in SIGNALS.into_iter().filter(|&signal| signal == libc::SIGCHLD || !is_ignored(signal)) {
             // SAFETY: `set` is an initialised signal set and the number is a valid signal.
@@ -184,12 +187,18 @@ pub struct Reaped {
 /// Takes one child that has ended, if there is one.
 pub fn reap() -> Option<Reaped> {
     let mut status = 0;
-    // SAFETY: the pointer leads to a live integer.
-    let pid = unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) };
-    let exit = match () {
-        () if pid <= 0 => return None,
-        () if libc::WIFSIGNALED(status) => crate::plan::Exit::Signal(libc::WTERMSIG(status)),
-        () => crate::plan::Exit::Code(libc::WEXITSTATUS(status)),
+    let (pid, exit) = loop {
+        // SAFETY: the pointer leads to a live integer.
+        let pid = unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) };
+        match () {
+            () if pid <= 0 => return None,
+            () if libc::WIFSIGNALED(status) => {
+                break (pid, crate::plan::Exit::Signal(libc::WTERMSIG(status)));
+            }
+            () if libc::WIFEXITED(status) => break (pid, crate::plan::Exit::Code(libc::WEXITSTATUS(status))),
+            // A child that a thread of ours has stopped for a look.
+            () => {}
+        }
     };
     Some(Reaped { pid, exit, has_core: libc::WIFSIGNALED(status) && libc::WCOREDUMP(status) })
 }
@@ -307,6 +316,16 @@ pub fn complain(text: &str) {
 pub fn read(fd: RawFd, bytes: &mut [u8]) -> io::Result<usize> {
     // SAFETY: the pointer and the length are those of a live, writable slice.
     let count = unsafe { libc::read(fd, bytes.as_mut_ptr().cast(), bytes.len()) };
+    usize::try_from(count).map_err(|_| io::Error::last_os_error())
+}
+
+/// Takes bytes from a socket that we do not own, without waiting.
+///
+/// # Errors
+/// Those of recv(2).
+pub fn receive(fd: RawFd, bytes: &mut [u8]) -> io::Result<usize> {
+    // SAFETY: the pointer and the length are those of a live, writable slice.
+    let count = unsafe { libc::recv(fd, bytes.as_mut_ptr().cast(), bytes.len(), libc::MSG_DONTWAIT) };
     usize::try_from(count).map_err(|_| io::Error::last_os_error())
 }
 

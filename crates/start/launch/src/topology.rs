@@ -11,7 +11,7 @@ use std::path::Path;
 pub const ROOT: &str = "/sys/devices/system";
 
 /// The highest number that a processor may have in a list of the kernel.
-const PROCESSORS_MAX: u32 = 1 << 16;
+pub(crate) const PROCESSORS_MAX: u32 = 1 << 16;
 
 /// A sort of hardware that processors belong to, from the smallest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -194,12 +194,12 @@ fn list_in(path: &Path) -> Option<Vec<u32>> {
 }
 
 /// Reads a list as the kernel writes it: `0-3,8`. `None` if it is none, or empty.
-fn parse_list(text: &str) -> Option<Vec<u32>> {
+pub(crate) fn parse_list(text: &str) -> Option<Vec<u32>> {
     let mut numbers = Vec::new();
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-        if last >= PROCESSORS_MAX || first > last {
+        if last >= PROCESSORS_MAX || first > last || numbers.len() > PROCESSORS_MAX as usize {
             return None;
         }
         numbers.extend(first..=last);
@@ -208,7 +208,7 @@ fn parse_list(text: &str) -> Option<Vec<u32>> {
 }
 
 /// Writes numbers in the same form.
-fn list(numbers: &[u32]) -> String {
+pub(crate) fn list(numbers: &[u32]) -> String {
     let mut sorted = numbers.to_vec();
     sorted.sort_unstable();
     let runs = sorted.chunk_by(|a, b| a + 1 == *b).map(|run| match run {

@@ -9,6 +9,7 @@
 //! launchers that pass on their input line by line.
 
 use crate::binding::Binding;
+use crate::load::Load;
 use crate::plan::{Assignment, Exit, Part};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,7 @@ use std::rc::Rc;
 use verbena_fault::Fault;
 
 /// The version of this protocol. Raise it with every change of the types below.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 5;
 
 /// The longest command that an agent accepts, in bytes: all cards of a large job fit.
 pub const COMMAND_BYTES_MAX: usize = 1 << 30;
@@ -88,6 +89,13 @@ pub enum Report {
         rank: u32,
         /// The processors, for a person.
         text: String,
+    },
+    /// The host's ranks are bound so that its processors have this load.
+    Loaded {
+        /// The first rank of the host.
+        rank: u32,
+        /// The load that they are.
+        load: Load,
     },
     /// Ranks do not run: the first one could not be started, the others were not tried.
     NotStarted {
@@ -164,7 +172,7 @@ pub enum Report {
         /// The number of them that wait in MPI.
         waiting: u32,
     },
-    /// A rank crashed. Its end is reported next.
+    /// A rank crashed, or an error of an MPI call ends it. That is reported next.
     Crashed {
         /// The rank.
         rank: u32,
@@ -186,6 +194,7 @@ impl Report {
             Report::NotStarted { ranks, .. } => !ranks.is_empty() && ranks.iter().all(is_own),
             Report::Ended { rank, exit, .. } => is_own(rank) && exit.is_possible(),
             Report::Started { rank, .. } | Report::Said { rank, .. } => is_own(rank),
+            Report::Loaded { rank, .. } => is_own(rank),
             Report::Pulse { rank, .. } | Report::Crashed { rank, .. } => is_own(rank),
             Report::Acknowledged { rank, .. } | Report::Refused { rank, .. } => is_own(rank),
             Report::Seen(rank) => is_own(&rank.number),
@@ -239,7 +248,9 @@ pub struct Work {
     pub stdin: Stdin,
     /// The processors that the ranks are bound to.
     pub binding: Binding,
-    /// The cores of this host, at least the number of ranks (`MPI_UNIVERSE_SIZE`).
+    /// The ranks of other jobs that the host's processors are for.
+    pub others: Load,
+    /// The processes for which there is room, at least the number of ranks (`MPI_UNIVERSE_SIZE`).
     pub universe_size: u32,
     /// The port of the program that this job was started for.
     pub parent: Option<String>,

@@ -2,10 +2,13 @@
 //! I/O.
 //!
 //! Questions on the command line are those of MPICH (`-show`, `-compile-info`, `-link-info`) and
-//! Open MPI (`-showme`, `-showme:compile`, `-showme:link`, ...): CMake's `FindMPI` asks both.
+//! Open MPI (`-showme`, `-showme:compile`, `-showme:link`, ...): CMake's `FindMPI` asks both. Of
+//! MPICH's further options `-echo` is obeyed, and those that have no meaning here are ignored with
+//! a note.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use verbena_fault::Fault;
 
 /// The language that a wrapper compiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,6 +125,27 @@ pub enum Task {
     Print(String),
     /// Run this command.
     Run(Vec<OsString>),
+    /// Write this to standard error, then run the command.
+    SayAndRun(String, Vec<OsString>),
+}
+
+/// Options of MPICH's and Intel MPI's wrappers that mean nothing here; those that end in `=` have a
+/// value.
+const IGNORED: [&str; 5] = ["-profile=", "-config=", "-static-mpi", "-static_mpi", "-nativelinking"];
+
+fn is_ignored(word: &str) -> bool {
+    let is = |option: &&str| if option.ends_with('=') { word.starts_with(*option) } else { word == *option };
+    IGNORED.iter().any(is)
+}
+
+/// The note about words that were ignored.
+fn note(ignored: &[&str]) -> Fault {
+    Fault::new(
+        "Note: options of another MPI's wrapper are ignored.",
+        ignored.join(", "),
+        "the command line was written for MPICH or Intel MPI",
+        "nothing, unless a static library or another configuration is needed: there is none",
+    )
 }
 
 /// A question asked instead of a compilation.
@@ -159,11 +183,15 @@ fn question(word: &str) -> Option<Question> {
 /// [variable](Language::variable), if it is set.
 pub fn task(language: Language, prefix: &Prefix, compiler: Option<OsString>, arguments: &[OsString]) -> Task {
     let mut compiler = compiler.filter(|name| !name.is_empty()).unwrap_or_else(|| language.compiler().into());
-    let (mut asked, mut rest) = (None, Vec::new());
+    let (mut asked, mut rest, mut ignored, mut aloud) = (None, Vec::new(), Vec::new(), false);
     for word in arguments {
         let text = word.to_str().unwrap_or("");
         if let Some(question) = question(text) {
             asked = Some(question);
+        } else if text == "-echo" {
+            aloud = true;
+        } else if is_ignored(text) {
+            ignored.push(text);
         } else if let Some(name) =
             text.strip_prefix('-').and_then(|text| text.strip_prefix(language.option()))
         {
@@ -174,7 +202,12 @@ pub fn task(language: Language, prefix: &Prefix, compiler: Option<OsString>, arg
     }
     let call = Call { language, prefix, compiler };
     match asked {
-        None => Task::Run(call.command(&rest)),
+        None => {
+            let command = call.command(&rest);
+            let note = (!ignored.is_empty()).then(|| format!("mpicc: {}", note(&ignored)));
+            let said: Vec<String> = note.into_iter().chain(aloud.then(|| shell_line(&command))).collect();
+            if said.is_empty() { Task::Run(command) } else { Task::SayAndRun(said.join("\n"), command) }
+        }
         Some(question) => Task::Print(call.answer(question, &rest)),
     }
 }
@@ -252,6 +285,7 @@ impl Call<'_> {
              \x20 --showme:link, -link-info             print what is needed to link\n\
              \x20 --showme:incdirs, libdirs, libs       print folders and libraries by themselves\n\
              \x20 --showme:version                      print the version of Verbena\n\
+             \x20 -echo                                 print the whole command line, and run it\n\
              \x20 -{option:<36} use this compiler ({variable} does so too)\n\
              \n\
              Example: {name} -O2 -o hello {source}, then mpiexec -n 4 ./hello\n\
@@ -293,14 +327,14 @@ mod tests {
     fn run(line: &str) -> String {
         match of(Language::C, None, line) {
             Task::Run(words) => shell_line(&words),
-            Task::Print(text) => panic!("printed {text}"),
+            other => panic!("{other:?}"),
         }
     }
 
     fn print(line: &str) -> String {
         match of(Language::C, None, line) {
             Task::Print(text) => text,
-            Task::Run(words) => panic!("ran {words:?}"),
+            other => panic!("{other:?}"),
         }
     }
 
@@ -341,6 +375,22 @@ mod tests {
     }
 
     #[test]
+    fn further_options_of_mpich_do_not_reach_the_compiler() {
+        let command = "cc -c x.c -I/p/include";
+        let Task::SayAndRun(said, words) = of(Language::C, None, "-echo -c x.c") else { panic!("silent") };
+        assert_eq!((said.as_str(), shell_line(&words).as_str()), (command, command));
+        let line = "-profile=x -static-mpi -config=y -c x.c";
+        let Task::SayAndRun(said, words) = of(Language::C, None, line) else { panic!("silent") };
+        assert_eq!(shell_line(&words), command);
+        assert!(
+            said.contains("on: -profile=x, -static-mpi, -config=y") && said.lines().count() == 4,
+            "{said}"
+        );
+        assert_eq!(print("-echo -profile=x -show -c x.c"), command);
+        assert_eq!(run("-static -c x.c"), "cc -static -c x.c -I/p/include", "the compiler's own");
+    }
+
+    #[test]
     fn fortran_has_two_libraries() {
         let Task::Run(words) = of(Language::Fortran, None, "x.f90") else { panic!("printed") };
         let library = LINK.replace("-lmpi_abi", "-lmpifort_abi -lmpi_abi");
@@ -356,7 +406,7 @@ mod tests {
     fn another_compiler_by_variable_or_option() {
         let first = |task| match task {
             Task::Run(words) => words[0].to_str().unwrap().to_owned(),
-            Task::Print(text) => text,
+            Task::Print(text) | Task::SayAndRun(text, _) => text,
         };
         assert_eq!(first(of(Language::C, Some("clang -v"), "x.c")), "clang");
         assert_eq!(first(of(Language::C, Some("clang"), "-cc=gcc x.c")), "gcc");

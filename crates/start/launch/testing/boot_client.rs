@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 use verbena_boot::Boot;
+use verbena_boot::spawn::{Order, Program};
 
 fn main() {
     verbena_launch::defect::install("boot-client".into());
@@ -44,6 +45,8 @@ fn take_step(boot: &mut Boot, step: &str, detail: &str) {
         "sleep" => std::thread::sleep(Duration::from_millis(detail.parse().unwrap_or(0))),
         "abort" => boot.abort(detail.parse().unwrap_or(1), "aborted as told"),
         "exit" => std::process::exit(detail.parse().unwrap_or(0)),
+        "spawn" => spawn(boot, detail),
+        "run" => assert!(shell(detail).status().is_ok_and(|status| status.success()), "{detail}"),
         "kill" => kill_self(detail.parse().unwrap_or(9)),
         "env" => println!("{detail}={}", std::env::var(detail).unwrap_or_default()),
         other => panic!("no such step: {other}"),
@@ -65,9 +68,31 @@ fn exchange(boot: &mut Boot, length: usize) {
     println!("exchanged {}", cards.len());
 }
 
+/// Spawns a shell script; `OBJECT:SCRIPT` says to which sort of object it is bound.
+fn spawn(boot: &mut Boot, detail: &str) {
+    let (object, script) = detail.split_once(':').unwrap_or(("none", detail));
+    let program = Program {
+        count: 1,
+        program: "sh".into(),
+        arguments: vec!["-c".into(), script.into()],
+        bind_to: Some(object.into()),
+        ..Program::default()
+    };
+    let order = Order { programs: vec![program], ..Order::default() };
+    if let Err(error) = boot.spawn(&order, None) {
+        panic!("{error:?}");
+    }
+}
+
+fn shell(script: &str) -> std::process::Command {
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", script]);
+    shell
+}
+
 fn kill_self(signal: i32) {
     let kill = format!("kill -{signal} $PPID");
-    let _ = std::process::Command::new("sh").args(["-c", &kill]).status();
+    let _ = shell(&kill).status();
     std::thread::sleep(Duration::from_secs(10));
 }
 

@@ -12,6 +12,12 @@ pub(crate) fn write(table: &Table, note: &str) -> Result<String> {
             writeln!(text, "pub const {}: usize = {:#x};", constant.name, constant.value)?;
         }
     }
+    text += "/// The name of each predefined handle, whatever its type.\n#[rustfmt::skip]\n";
+    text += "pub const HANDLES: &[(usize, &str)] = &[\n";
+    for constant in table.predefined.iter().flat_map(|group| &group.constants) {
+        writeln!(text, "    ({0}, \"{0}\"),", constant.name)?;
+    }
+    text += "];\n";
     for group in table.pointers.iter().chain(&table.integers) {
         for constant in &group.constants {
             writeln!(

@@ -40,12 +40,18 @@ pub(crate) fn convert(function: &Function, parameter: &Parameter, large: bool) -
     let Some(value) = value(function, parameter, large) else {
         return Conversion { statement: String::new(), argument: name.clone(), rank: 0 };
     };
+    let condition = condition(function, parameter);
     if function.together && is_checked_together(parameter) {
         let outcome = value.strip_suffix('?').unwrap_or(&value);
+        let outcome = match condition {
+            Some(condition) => {
+                format!("if {condition} {{ {outcome} }} else {{ Ok({}) }}", insignificant(parameter))
+            }
+            None => outcome.into(),
+        };
         let statement = format!("let {name} = {outcome};");
         return Conversion { statement, argument: name.clone(), rank: rank(parameter) };
     }
-    let condition = condition(function, parameter);
     let (value, argument) = match (&condition, parameter.kind.base.as_str()) {
         (Some(_), "transfer" | "op") => (format!("Some({value})"), format!("{name}.as_deref()")),
         // Hints for a persistent collective: checked, but not used.
@@ -78,7 +84,10 @@ pub(crate) fn convert(function: &Function, parameter: &Parameter, large: bool) -
 /// all processes take part, rather than ending the call there.
 fn is_checked_together(parameter: &Parameter) -> bool {
     parameter.kind.direction == In
-        && matches!(parameter.kind.base.as_str(), "count" | "transfer" | "info" | "string")
+        && matches!(
+            parameter.kind.base.as_str(),
+            "count" | "transfer" | "info" | "string" | "natural" | "ints" | "infos"
+        )
 }
 
 /// Returns what the body gets for a parameter that only the large form has.
@@ -94,7 +103,7 @@ fn insignificant(parameter: &Parameter) -> &'static str {
     match parameter.kind.base.as_str() {
         "transfer" | "op" | "info" => "None",
         "string" => "c\"\"",
-        "ints" | "infos" => "&[]",
+        "ints" | "infos" => "&[][..]",
         "transfers" => "Vec::new()",
         "counts" | "displs" => "Counts::NONE",
         _ => "0",
@@ -219,6 +228,9 @@ fn length_of(function: &Function, length: &str) -> String {
     }
     let (name, more) = length.split_once(' ').map_or((length, String::new()), |(n, m)| (n, format!(" {m}")));
     let parameter = function.parameters.iter().find(|p| p.name == name);
+    if function.together && parameter.is_some_and(is_checked_together) {
+        return format!("{name}.as_ref().map_or(0, |{name}| i64::from(*{name})){more}");
+    }
     let wide = parameter.is_some_and(|p| matches!(p.kind.base.as_str(), "count" | "size"));
     if wide { format!("{name}{more}") } else { format!("i64::from({name}){more}") }
 }

@@ -217,6 +217,9 @@ fn owner(function: &Function) -> String {
             _ => continue,
         };
         match parameter.kind.direction {
+            Direction::In if matches!(function.collective, Some((Form::Blocking, _))) => {
+                return format!("Owner::of_collective({})", parameter.name);
+            }
             Direction::In => return format!("Owner::{variant}({})", parameter.name),
             Direction::InOut => return format!("Owner::{variant}(args::peek({}))", parameter.name),
             Direction::Out => {}

@@ -8,8 +8,9 @@
 //! (significant at the root only), `@leaf` (not at the root of an intercommunicator), `@party` (not
 //! beside it), `@given(x)` (not if `x` is `MPI_IN_PLACE`). A kind may begin with `large` (only in
 //! the `_c` form). After it: `large` (there is a `_c` form), `before_init` (allowed while MPI is
-//! not initialised), `returns kind`, `owner kind`, `deprecated version`, `ladder rungs`, `together`
-//! (all processes of a file call it, and none stays away for a wrong argument).
+//! not initialised), `once` (it begins or ends MPI), `returns kind`, `owner kind`, `deprecated
+//! version`, `ladder rungs`, `together` (all processes of a file call it, and none stays away for a
+//! wrong argument).
 //!
 //! In a family of collectives a line stands for the blocking, the nonblocking and the persistent
 //! form.
@@ -83,6 +84,9 @@ pub(crate) struct Function {
     pub large: bool,
     /// True if it may be called before initialisation and after finalisation.
     pub before_init: bool,
+    /// True if it begins or ends MPI, which a program does once. Then `before_init` is true as
+    /// well: the body looks.
+    pub once: bool,
     /// The kind that it returns; `None` for an error code.
     pub returns: Option<Kind>,
     /// The owner of the error handler that gets errors, if no parameter says so: `file` (that of
@@ -159,6 +163,7 @@ impl Function {
         match flag.split_once(' ').unwrap_or((flag, "")) {
             ("large", "") => self.large = true,
             ("before_init", "") => self.before_init = true,
+            ("once", "") => (self.once, self.before_init) = (true, true),
             ("together", "") => self.together = true,
             ("returns", kind) => self.returns = Some(Kind::parse(kind)?),
             ("owner", kind) => self.owner = Some(kind.into()),

@@ -113,13 +113,9 @@ pub(crate) fn write(table: &Table, words: &Words) -> Result<String> {
 /// Handles and statuses of Fortran, by functions of the ABI.
 fn write_fortran(text: &mut String, table: &Table) -> Result<()> {
     text.push_str(FORTRAN);
-    let functions = table.families.iter().flat_map(|family| &family.functions);
-    for (old, new) in [("f2c", "fromint"), ("c2f", "toint")] {
-        let of = |function: &Function| Some(function.name.strip_suffix(new)?.to_string());
-        for stem in functions.clone().filter_map(of) {
-            for prefix in ["MPI", "PMPI"] {
-                writeln!(text, "#define {prefix}_{stem}{old} {prefix}_{stem}{new}")?;
-            }
+    for (old, new) in conversions(table) {
+        for prefix in ["MPI", "PMPI"] {
+            writeln!(text, "#define {prefix}_{old} {prefix}_{new}")?;
         }
     }
     text.push_str(FORTRAN_STATUSES);
@@ -131,8 +127,19 @@ fn write_fortran(text: &mut String, table: &Table) -> Result<()> {
     Ok(())
 }
 
+/// The names of the functions that convert handles between C and Fortran, and those of the
+/// functions of the ABI that they are, without `MPI_`.
+pub(crate) fn conversions(table: &Table) -> Vec<(String, String)> {
+    let functions = table.families.iter().flat_map(|family| &family.functions);
+    let of = |old: &'static str, new: &'static str| {
+        let stem = move |function: &Function| Some(function.name.strip_suffix(new)?.to_string());
+        functions.clone().filter_map(stem).map(move |stem| (format!("{stem}{old}"), format!("{stem}{new}")))
+    };
+    of("f2c", "fromint").chain(of("c2f", "toint")).collect()
+}
+
 /// `MPI_Status_X`, and what it copies from and to.
-const STATUSES: [(&str, &str, &str); 6] = [
+pub(crate) const STATUSES: [(&str, &str, &str); 6] = [
     ("c2f", "MPI_Status", "MPI_Fint"),
     ("f2c", "MPI_Fint", "MPI_Status"),
     ("c2f08", "MPI_Status", "MPI_F08_status"),
@@ -209,7 +216,7 @@ fn write_family(text: &mut String, words: &Words, family: &Family) -> Result<()>
             for (name, large) in function.forms() {
                 if prefix.is_empty() {
                     let place = match sentence.is_of_extension() {
-                        true => "No part of MPI-5.0 (ULFM).".into(),
+                        true => "No part of MPI-5.0.".into(),
                         false => format!("MPI-5.0, {}.", sentence.section),
                     };
                     writeln!(text, "/** {} {place} */", sentence.text)?;

@@ -22,6 +22,7 @@ mod convert;
 mod coverage;
 mod ctype;
 mod entry;
+mod errors;
 mod fortran;
 mod function;
 mod header;
@@ -106,6 +107,7 @@ fn modules(outputs: &[Output]) -> String {
 pub fn in_tree(root: &Path) -> Result<Vec<Output>> {
     let table = table::Table::load(&root.join("api"))?;
     let words = words::Words::load(&root.join("api"), &table.families)?;
+    let errors = errors::Errors::load(&root.join("api"), &table.families)?;
     let bodies = bodies::Bodies::scan(&root.join(bodies::OF_C))?;
     let in_fortran = fortran::names(root, &table, &bodies)?;
     let mut outputs = vec![
@@ -121,6 +123,6 @@ pub fn in_tree(root: &Path) -> Result<Vec<Output>> {
         outputs.push(Output::new(&path, entry::write_family(family, &bodies)?));
     }
     outputs.extend(mpich::table::outputs(&table));
-    outputs.extend(man::write(&table, &words, &in_fortran)?);
+    outputs.extend(man::write(&table, &words, &errors, &in_fortran)?);
     Ok(outputs)
 }

@@ -1,5 +1,8 @@
 //! Writes the manual pages of the functions, `man/man3/MPI_X.3`, in the macros of mdoc(7).
 
+mod apart;
+
+use super::errors::Errors;
 use super::function::{Form, Function, Parameter};
 use super::kind::Direction;
 use super::output::Output;
@@ -18,12 +21,19 @@ const DATE: &str = "June 5, 2025";
 const HEADER: &str = ".ds doc-volume-operating-system Verbena\n.ds doc-default-operating-system Verbena";
 /// The widest line of running text: longer ones are hard to compare.
 const COLUMNS: usize = 76;
+/// The remark on functions that need no MPI.
+const ANY_TIME: &str = "It may be called before MPI_Init and after MPI_Finalize.";
 /// The longest name of a function with its first argument that surely fits a line of a terminal.
 const HEAD_MAX: usize = 64;
 
 /// The pages: one for each function with its large form, and one for all forms of a collective;
 /// further names lead to it. `fortran` are the names of C's functions that Fortran has too.
-pub(crate) fn write(table: &Table, words: &Words, fortran: &BTreeSet<String>) -> Result<Vec<Output>> {
+pub(crate) fn write(
+    table: &Table,
+    words: &Words,
+    errors: &Errors,
+    fortran: &BTreeSet<String>,
+) -> Result<Vec<Output>> {
     let mut outputs = Vec::new();
     for family in &table.families {
         let heads = family.functions.iter().filter(|function| is_head(function));
@@ -31,14 +41,27 @@ pub(crate) fn write(table: &Table, words: &Words, fortran: &BTreeSet<String>) ->
             let forms: Vec<&Function> =
                 family.functions.iter().filter(|other| other.body() == function.body()).collect();
             let name = function.c_name();
-            outputs.push(Output::new(&path(&name), page(words, family, &forms, fortran.contains(&name))?));
-            for other in names(&forms).into_iter().filter(|other| *other != name) {
-                let link = format!(".\\\" {}\n.so man3/{name}.3\n", super::output::IN_TREE);
-                outputs.push(Output::new(&path(&other), link));
-            }
+            let text = page(words, errors, family, &forms, fortran.contains(&name))?;
+            outputs.push(Output::new(&path(&name), text));
+            let others: Vec<String> = names(&forms).into_iter().filter(|other| *other != name).collect();
+            outputs.extend(others.iter().map(|other| link(other, &name)));
         }
     }
+    outputs.extend(apart::write(table)?);
     Ok(outputs)
+}
+
+/// The page of a further name of a function, which leads to its page.
+fn link(name: &str, head: &str) -> Output {
+    Output::new(&path(name), format!(".\\\" {}\n.so man3/{head}.3\n", super::output::IN_TREE))
+}
+
+/// The beginning of a page with these names, up to the sentence on them.
+fn opening(names: &[String], sentence: &str) -> Result<String> {
+    let mut text = format!(".\\\" {}\n.Dd {DATE}\n", super::output::IN_TREE);
+    writeln!(text, "{HEADER}\n.Dt {} 3\n.Os\n.Sh NAME", names[0].to_uppercase())?;
+    writeln!(text, ".Nm {}\n.Nd {sentence}\n.Sh SYNOPSIS", names.join(" ,\n.Nm "))?;
+    Ok(text)
 }
 
 fn path(name: &str) -> String {
@@ -55,15 +78,15 @@ fn names(functions: &[&Function]) -> Vec<String> {
     functions.iter().flat_map(|function| function.forms()).map(|(name, _)| name).collect()
 }
 
-fn page(words: &Words, family: &Family, forms: &[&Function], in_fortran: bool) -> Result<String> {
+fn page(
+    words: &Words,
+    errors: &Errors,
+    family: &Family,
+    forms: &[&Function],
+    in_fortran: bool,
+) -> Result<String> {
     let (head, sentence) = (forms[0], words.sentence(forms[0])?);
-    let mut text = format!(".\\\" {}\n.Dd {DATE}\n", super::output::IN_TREE);
-    writeln!(text, "{HEADER}\n.Dt {} 3\n.Os\n.Sh NAME", head.c_name().to_uppercase())?;
-    let names = names(forms);
-    for (at, name) in names.iter().enumerate() {
-        writeln!(text, ".Nm {name}{}", if at + 1 < names.len() { " ," } else { "" })?;
-    }
-    writeln!(text, ".Nd {}\n.Sh SYNOPSIS\n.In mpi.h", lower(sentence.text.trim_end_matches('.')))?;
+    let mut text = opening(&names(forms), &lower(sentence.text.trim_end_matches('.')))? + ".In mpi.h\n";
     for function in forms {
         for (name, large) in function.forms() {
             synopsis(&mut text, function, &name, large)?;
@@ -74,7 +97,7 @@ fn page(words: &Words, family: &Family, forms: &[&Function], in_fortran: bool) -
     text += &arguments(words, forms)?;
     text += &remarks(family, forms);
     text += &fortran_remark(head, in_fortran);
-    text += &outcome(forms);
+    text += &outcome(errors, forms);
     text += &standard(&sentence);
     Ok(text)
 }
@@ -147,8 +170,10 @@ fn remarks(family: &Family, forms: &[&Function]) -> String {
              MPI_Start starts, again and again.",
         );
     }
-    if head.before_init {
-        remark("It may be called before MPI_Init and after MPI_Finalize.");
+    if head.once {
+        remark("A program calls MPI_Init or MPI_Init_thread once, and MPI_Finalize once after that.");
+    } else if head.before_init {
+        remark(ANY_TIME);
     }
     match &head.deprecated {
         _ if family.removed => remark("MPI-3.0 removed it; the library has it for old programs."),
@@ -171,22 +196,15 @@ fn fortran_remark(head: &Function, in_fortran: bool) -> String {
     format!(".Pp\n{}", running(words))
 }
 
-/// The section on what a function returns, and the errors that its arguments can have.
-fn outcome(forms: &[&Function]) -> String {
+/// The section on what a function returns, and the errors that it can have.
+fn outcome(errors: &Errors, forms: &[&Function]) -> String {
     let head = forms[0];
     if head.returns.is_some() {
         return ".Sh RETURN VALUES\nIt returns the value, and has no error.\n".into();
     }
-    let handler = match head.is_of_tool() {
-        true => "An error is returned; no error handler is called.",
-        false => {
-            "At an error the error handler of the communicator, window, file or session is called; the one \
-             that is set at first ends the job. If it returns, the error code is returned."
-        }
-    };
-    let mut text = format!(".Sh RETURN VALUES\n.Dv MPI_SUCCESS ,\nor an error code.\n{}", running(handler));
-    let errors: BTreeSet<(&str, &str)> =
-        forms.iter().flat_map(|function| &function.parameters).filter_map(error).collect();
+    let mut text =
+        format!(".Sh RETURN VALUES\n.Dv MPI_SUCCESS ,\nor an error code.\n{}", running(&handler(head)));
+    let errors = errors.of(forms);
     if !errors.is_empty() {
         text += ".Sh ERRORS\n.Bl -tag -width Ds\n";
         for (class, words) in errors {
@@ -197,40 +215,33 @@ fn outcome(forms: &[&Function]) -> String {
     text
 }
 
-/// The error class of a wrong argument.
-fn error(parameter: &Parameter) -> Option<(&'static str, &'static str)> {
-    let kind = &parameter.kind;
-    let by_value = kind.direction == Direction::In;
-    Some(match kind.base.as_str() {
-        "comm" if by_value => ("MPI_ERR_COMM", "The communicator is none."),
-        "group" if by_value => ("MPI_ERR_GROUP", "The group is none."),
-        "datatype" | "transfer" | "datatypes" | "transfers" if by_value => {
-            ("MPI_ERR_TYPE", "The datatype is none, or was not committed.")
-        }
-        "op" if by_value => ("MPI_ERR_OP", "The operation is none, or not one for these elements."),
-        "errhandler" if by_value => {
-            ("MPI_ERR_ERRHANDLER", "The error handler is none, or for other objects.")
-        }
-        "info" if by_value => ("MPI_ERR_INFO", "The info object is none."),
-        "session" if by_value => ("MPI_ERR_SESSION", "The session is none."),
-        "win" if by_value => ("MPI_ERR_WIN", "The window is none."),
-        "file" if by_value => ("MPI_ERR_FILE", "The file is none."),
-        "request" | "requests" => ("MPI_ERR_REQUEST", "The request is none, or of another kind."),
-        "count" | "counts" | "elements" | "mpi_elements" if by_value => {
-            ("MPI_ERR_COUNT", "The number of elements is negative.")
-        }
-        "natural" | "size" | "aint_size" if by_value => ("MPI_ERR_ARG", "A number is negative."),
-        "dest" | "source" | "rank" => ("MPI_ERR_RANK", "There is no such rank in the communicator."),
-        "root" => ("MPI_ERR_ROOT", "There is no such rank in the communicator."),
-        "tag" | "any_tag" => ("MPI_ERR_TAG", "The tag is negative or above MPI_TAG_UB."),
-        "buffer" => ("MPI_ERR_BUFFER", "The address is null, or was found to be no memory of the program."),
-        _ => return None,
-    })
+/// The sentence on the error handler that gets an error of a function.
+fn handler(head: &Function) -> String {
+    if head.is_of_tool() {
+        return "An error is returned; no error handler is called.".into();
+    }
+    let of = head.parameters.iter().find(|parameter| {
+        let is_given = parameter.kind.direction != Direction::Out;
+        is_given && matches!(parameter.kind.base.as_str(), "comm" | "win" | "file" | "session")
+    });
+    let of = of.map_or("", |parameter| parameter.kind.base.as_str());
+    let (whose, initial) = match (head.owner.as_deref(), of) {
+        (Some("errhandler"), _) => ("that is given", ""),
+        (Some(_), _) => ("of MPI_FILE_NULL", "; the one that is set at first returns the error code"),
+        (None, "file") => ("of the file", "; the one that is set at first returns the error code"),
+        (None, "session") => ("of the session", "; it is the one that MPI_Session_init was given"),
+        (None, "win") => ("of the window", "; the one that is set at first ends the job"),
+        (None, "comm") => ("of the communicator", "; the one that is set at first ends the job"),
+        (None, _) => ("of MPI_COMM_SELF", "; the one that is set at first ends the job"),
+    };
+    format!(
+        "At an error the error handler {whose} is called{initial}. If it returns, the error code is returned."
+    )
 }
 
 fn standard(sentence: &Sentence<'_>) -> String {
     if sentence.is_of_extension() {
-        return ".Sh STANDARDS\nNone: an extension (ULFM).\n".into();
+        return ".Sh STANDARDS\nNone: an extension.\n".into();
     }
     let names = if sentence.section.contains('.') { "section" } else { "chapter" };
     format!(".Sh STANDARDS\nMPI-5.0, {names} {}.\n", sentence.section)
@@ -261,7 +272,8 @@ mod tests {
         let table = Table::load(&root().join("api")).unwrap();
         let words = Words::load(&root().join("api"), &table.families).unwrap();
         let fortran = ["MPI_Gather", "MPI_Wtime"].map(str::to_owned);
-        write(&table, &words, &fortran.into_iter().collect()).unwrap()
+        let errors = Errors::load(&root().join("api"), &table.families).unwrap();
+        write(&table, &words, &errors, &fortran.into_iter().collect()).unwrap()
     }
 
     #[test]
@@ -269,8 +281,19 @@ mod tests {
         let pages = pages();
         let names: BTreeSet<&str> = pages.iter().filter_map(|page| page.path.file_stem()?.to_str()).collect();
         assert_eq!(names.len(), pages.len(), "no page twice");
-        // 662 of the standard, ten that it removed, and ten extensions.
-        assert_eq!(pages.len(), 672 + 10);
+        // 662 of the standard, ten that it removed, 14 extensions, 28 of mpi.h alone, and two of
+        // Fortran alone.
+        assert_eq!(pages.len(), 672 + 14 + 28 + 2);
+        assert!(
+            ["Comm_c2f", "Win_f2c", "Sizeof", "F_sync_reg"]
+                .iter()
+                .all(|name| { names.contains(format!("MPI_{name}").as_str()) })
+        );
+        assert!(
+            ["c2f", "f2c", "c2f08", "f082c", "f082f", "f2f08"]
+                .iter()
+                .all(|form| { names.contains(format!("MPI_Status_{form}").as_str()) })
+        );
         let link = pages.iter().find(|page| page.path.ends_with("MPI_Ibcast_c.3")).unwrap();
         assert!(link.text.ends_with(".so man3/MPI_Bcast.3\n"), "{}", link.text);
     }
@@ -293,6 +316,45 @@ mod tests {
         let text = |name: &str| &pages.iter().find(|page| page.path.ends_with(name)).unwrap().text;
         assert!(text("MPI_Wtime.3").contains("Fortran has it as a function of mpif.h"));
         assert!(text("MPI_T_init_thread.3").contains("Fortran has it not."));
+    }
+
+    #[test]
+    fn a_page_tells_when_to_call_and_whose_error_handler_is_called() {
+        let pages = pages();
+        let text = |name: &str| {
+            let page = pages.iter().find(|page| page.path.ends_with(format!("{name}.3"))).expect(name);
+            page.text.replace('\n', " ")
+        };
+        for name in ["MPI_Init", "MPI_Init_thread", "MPI_Finalize"] {
+            assert!(
+                !text(name).contains("may be called before") && text(name).contains(".Sh ERRORS"),
+                "{name}"
+            );
+        }
+        for name in ["MPI_Initialized", "MPI_Comm_f2c", "MPI_Status_c2f", "MPIX_Query_cuda_support"] {
+            assert!(
+                text(name).contains("It may be called before MPI_Init and after MPI_Finalize."),
+                "{name}"
+            );
+        }
+        for (name, words) in [
+            (
+                "MPI_File_write_at",
+                "the error handler of the file is called; the one that is set at first returns",
+            ),
+            (
+                "MPI_File_open",
+                "error handler of MPI_FILE_NULL is called; the one that is set at first returns",
+            ),
+            ("MPI_Register_datarep", "of MPI_FILE_NULL is called; the one that is set at first returns"),
+            ("MPI_Session_init", "the error handler that is given is called. If it returns"),
+            ("MPI_Session_get_info", "the one that MPI_Session_init was given"),
+            ("MPI_Win_create", "the communicator is called; the one that is set at first ends the job"),
+            ("MPI_Put", "the window is called; the one that is set at first ends the job"),
+            ("MPI_Wait", "of MPI_COMM_SELF is called; the one that is set at first ends the job"),
+        ] {
+            assert!(text(name).contains(words), "{name}: {}", text(name));
+        }
     }
 
     #[test]

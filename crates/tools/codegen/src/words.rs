@@ -98,7 +98,7 @@ impl Words {
 }
 
 /// The name under which the words on a function stand.
-fn stem(function: &Function) -> &str {
+pub(crate) fn stem(function: &Function) -> &str {
     function.collective.as_ref().map_or(&function.name, |(_, name)| name)
 }
 

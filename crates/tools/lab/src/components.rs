@@ -4,11 +4,13 @@
 //! They come from what sender and receiver of each message traced (the setting `VERBENA_TRACE`),
 //! joined by the two processes and the packet's number.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use verbena_channel::trace::{Log, Received, Sent, Way, read};
+use verbena_fault::Fault;
 
 /// The components, in the order in which they follow each other, by the names of paper 1.
 pub const COMPONENTS: [&str; 7] =
@@ -55,12 +57,62 @@ struct Sample {
 /// Reads the traces that the ranks of one job wrote to these files.
 ///
 /// # Errors
-/// If a file cannot be read.
+/// If a file cannot be read, or if the files are not of different ranks of one job.
 pub fn logs(files: &[PathBuf]) -> Result<Vec<Log>> {
-    let log = |file: &PathBuf| {
-        read(file).with_context(|| format!("{} is no trace that can be read", file.display()))
+    let read = |file: &PathBuf| read(file).map_err(|error| no_trace(file, &error));
+    let logs = files.iter().map(read).collect::<std::result::Result<Vec<Log>, Fault>>()?;
+    compare(files, &logs)?;
+    Ok(logs)
+}
+
+/// Refuses two files of one rank, and those of two jobs, which share nothing.
+fn compare(files: &[PathBuf], logs: &[Log]) -> std::result::Result<(), Fault> {
+    for (place, (file, log)) in files.iter().zip(logs).enumerate() {
+        for (other, theirs) in files.iter().zip(logs).take(place) {
+            let on = format!("the files {} and {}", other.display(), file.display());
+            // A trace of an earlier Verbena does not name its job.
+            let have_jobs = !log.job.is_empty() && !theirs.job.is_empty();
+            if have_jobs && log.job != theirs.job {
+                return Err(Fault::new(
+                    "the traces are of two jobs",
+                    on,
+                    "a job left files of the same name behind, which a smaller one has replaced in part",
+                    "name the files of one job alone, or trace the job again after removing the old ones",
+                ));
+            }
+            if log.rank == theirs.rank {
+                return Err(Fault::new(
+                    format!("rank {} is there twice", log.rank),
+                    on,
+                    "a file was named twice, or copied",
+                    "name each file once",
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The error of a file that is no trace. A timeline that was made of traces has a name like theirs.
+fn no_trace(file: &Path, error: &std::io::Error) -> Fault {
+    let mut start = [0; 256];
+    let read = std::fs::File::open(file).and_then(|mut file| file.read(&mut start));
+    let is_there = read.is_ok();
+    let start = String::from_utf8_lossy(&start[..read.unwrap_or(0)]);
+    let (cause, remedy) = if !is_there {
+        ("the name is mistyped, or the job ran in another folder", "name the files that the ranks wrote")
+    } else if start.contains("\"traceEvents\"") {
+        (
+            "it is a timeline for a viewer in a browser, which verbena trace --chrome made of traces",
+            "name the files of the ranks alone, as in t.[0-9]*.json; open this one in chrome://tracing",
+        )
+    } else {
+        (
+            "it is another file, or its rank ended before it had written all",
+            "name the files of the ranks: VERBENA_TRACE=t makes t.0.json, t.1.json, ...",
+        )
     };
-    files.iter().map(log).collect()
+    Fault::new("a trace cannot be read", format!("the file {}: {error}", file.display()), cause, remedy)
 }
 
 /// Returns the rows, by length and way, without the first `skip` messages of each.
@@ -185,5 +237,42 @@ mod tests {
         assert!(message(&sent(0, 0), &early, 1.0).is_none());
         let late = Received { awaited: false, ..received(0, 0) };
         assert!(rows(&[log(0, vec![sent(0, 0)], vec![]), log(1, vec![], vec![late])], 0).is_empty());
+    }
+
+    #[test]
+    fn the_files_must_be_of_different_ranks_of_one_job() {
+        let of = |job: &str, rank: u32| Log { job: job.into(), ..log(rank, vec![], vec![]) };
+        let said = |logs: &[Log]| {
+            let files: Vec<PathBuf> = (0..logs.len()).map(|at| format!("t.{at}.json").into()).collect();
+            compare(&files, logs).err().map(|fault| fault.to_string())
+        };
+        assert_eq!(said(&[of("a", 0), of("a", 1)]), None);
+        assert_eq!(said(&[of("", 0), of("a", 1)]), None, "an old trace names no job");
+        let jobs = said(&[of("a", 0), of("a", 1), of("b", 2)]).expect("two jobs");
+        assert!(jobs.contains("of two jobs") && jobs.contains("t.0.json and t.2.json"), "{jobs}");
+        let twice = said(&[of("a", 0), of("a", 1), of("a", 1)]).expect("a rank twice");
+        assert!(twice.contains("rank 1 is there twice") && twice.contains("t.2.json"), "{twice}");
+    }
+
+    #[test]
+    fn a_timeline_is_told_from_a_trace() {
+        let folder = std::env::temp_dir().join(format!("verbena-no-trace-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("writable");
+        let said = |name: &str, text: Option<&str>| {
+            let path = folder.join(name);
+            if let Some(text) = text {
+                std::fs::write(&path, text).expect("writable");
+            }
+            logs(&[path]).expect_err("no trace").to_string()
+        };
+        let timeline = said("t.chrome.json", Some("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n]}"));
+        assert!(
+            timeline.contains("t.chrome.json") && timeline.contains("a viewer in a browser"),
+            "{timeline}"
+        );
+        for text in [timeline, said("other.json", Some("{}")), said("none.json", None)] {
+            assert_eq!(text.lines().count(), 4, "{text}");
+        }
+        std::fs::remove_dir_all(folder).expect("removable");
     }
 }

@@ -30,6 +30,8 @@ type Address = *mut c_void;
 /// `MPI_MAX_LIBRARY_VERSION_STRING` is 8192 in the standard ABI and 256 in Open MPI; the larger
 /// fits both.
 const VERSION_BYTES_MAX: usize = 8192;
+/// `MPI_MAX_ERROR_STRING` is 512 in MPICH and 256 in Open MPI: more than any.
+const ERROR_BYTES_MAX: usize = 8192;
 /// The tag of every message of the benchmarks.
 const TAG: c_int = 7;
 
@@ -184,7 +186,25 @@ fn check(code: c_int, function: &str) -> Result<()> {
 
 #[cold]
 fn failed(code: c_int, function: &str) -> Result<()> {
-    bail!("{function} returned the error code {code}")
+    match text_of(code) {
+        Some(text) => bail!("{function}: {text}"),
+        None => bail!("{function} returned the error code {code}"),
+    }
+}
+
+/// The library's own words for an error code (`MPI_Error_string`), which it may lack outside
+/// `MPI_Init` and `MPI_Finalize`.
+fn text_of(code: c_int) -> Option<String> {
+    type ErrorString = unsafe extern "C" fn(c_int, *mut c_char, *mut c_int) -> c_int;
+    // SAFETY: the type is the C signature of MPI-5.0 section 9.4; MPI libraries are opened so that
+    // their symbols are the process's, and stay.
+    let error_string = unsafe { Library::this().get::<ErrorString>("MPI_Error_string").ok().map(|f| *f) }?;
+    let mut text = vec![0u8; ERROR_BYTES_MAX];
+    let mut length = 0;
+    // SAFETY: the text has room for what any library calls MPI_MAX_ERROR_STRING.
+    let told = unsafe { error_string(code, text.as_mut_ptr().cast(), &mut length) } == 0;
+    text.truncate(usize::try_from(length).ok()?);
+    told.then(|| String::from_utf8_lossy(&text).into_owned())
 }
 
 impl World {

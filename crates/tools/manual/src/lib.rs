@@ -18,6 +18,24 @@ pub fn completions(command: &Command, shell: Shell) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
+/// The completions for bash of a command that takes its long options with one dash too.
+pub fn with_one_dash(completions: &str) -> String {
+    let words = r#"COMPREPLY=( $(compgen -W "${opts}""#;
+    let values = r#"case "${prev}" in"#;
+    // A short option is one letter, and stays as it is.
+    completions
+        .replacen(
+            words,
+            &format!("[[ ${{cur}} == -[!-]* ]] && opts=\"${{opts//--/-}}\"\n                {words}"),
+            1,
+        )
+        .replacen(
+            values,
+            &format!("[[ ${{prev}} == -[!-]?* ]] && prev=\"-${{prev}}\"\n            {values}"),
+            1,
+        )
+}
+
 /// The command without its hidden commands and options.
 fn visible(command: &Command) -> Command {
     let arguments = command.get_arguments().filter(|argument| !argument.is_hide_set()).cloned();
@@ -39,6 +57,15 @@ mod tests {
             .arg(Arg::new("count").short('n').long("np").value_name("N").help("Number of things. Not more"))
             .subcommand(Command::new("look").about("Looks around").arg(Arg::new("FILE").required(true)))
             .subcommand(Command::new("secret").hide(true))
+    }
+
+    #[test]
+    fn one_dash_is_as_good_as_two() {
+        let script = with_one_dash(&completions(&tool(), Shell::Bash));
+        assert!(
+            script.contains("opts=\"${opts//--/-}\"") && script.contains("prev=\"-${prev}\""),
+            "{script}"
+        );
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Parts that the tests of all crates share: skipping a test that cannot run here, system calls
-//! that fail ([`refusal`]), threads at the same time ([`meetings`]), and files ([`files`]).
+//! that fail ([`refusal`]), threads at the same time ([`meetings`]), children ([`children`]) and
+//! files ([`files`]).
 //!
 //! A test that lacks something calls [`skip`] and returns. `make test` sets `VERBENA_NO_SKIP=1`:
-//! then a skip is a failure, unless the machine lacks what no installation can give
+//! then a skip is a failure, unless the machine lacks what `make test` does not install
 //! ([`Lack::is_excused`]).
 
+pub mod children;
 pub mod files;
 pub mod meetings;
 pub mod refusal;

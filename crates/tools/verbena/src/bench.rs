@@ -13,6 +13,7 @@ use serde::Serialize;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use verbena_fault::Fault;
 use verbena_lab::busy::Busy;
 use verbena_lab::campaign::Campaign;
 use verbena_lab::files::FOLDER;
@@ -70,9 +71,9 @@ pub(crate) struct BenchArgs {
     /// Exactly these points instead of WHAT and --sizes, as in latency:8,bcast:1M,barrier
     #[arg(long, value_delimiter = ',', conflicts_with = "sizes")]
     points: Vec<Point>,
-    /// Repetitions of the whole
-    #[arg(long, default_value_t = 1)]
-    rounds: usize,
+    /// Repetitions of the whole [default: 1, with --compare 3]
+    #[arg(long)]
+    rounds: Option<usize>,
     /// Time for the repetitions of one point, in milliseconds
     #[arg(long, default_value_t = 60)]
     point_ms: u64,
@@ -132,15 +133,12 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     }
     let campaign = plan(args, args.library.as_deref())?;
     let mut report = Report { entries: campaign.entries(), ..Report::of_this_command() };
-    let warning = warn_if_busy();
+    warn_if_busy();
     let busy = Busy::start(args.busy)?;
-    let mut progress = Progress::new(report.entries.len() * args.rounds);
+    let mut progress = Progress::new(report.entries.len() * campaign.rounds);
     let outcome = campaign.run(&mut report, &mut |text| progress.tell(text));
     drop((busy, progress));
     show(args, &report)?;
-    if let Some(warning) = warning {
-        eprintln!("{warning}");
-    }
     outcome?;
     match report.entries.iter().filter(|entry| entry.failure.is_some()).count() {
         0 => Ok(()),
@@ -150,16 +148,16 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     }
 }
 
-/// Says before anything is measured that other programs use the machine; returns the words, which
-/// belong under the figures too.
-fn warn_if_busy() -> Option<String> {
-    let percent = busy_percent().filter(|percent| *percent > BUSY_PERCENT_MAX)?;
-    let warning = format!(
-        "warning: other programs took {percent}% of the processors' time when this began: the figures may be \
-         theirs as well"
-    );
-    eprintln!("{warning}");
-    Some(warning)
+/// Says before anything is measured that other programs use the machine; returns whether they do.
+fn warn_if_busy() -> bool {
+    let percent = busy_percent().filter(|percent| *percent > BUSY_PERCENT_MAX);
+    if let Some(percent) = percent {
+        eprintln!(
+            "warning: other programs took {percent}% of the processors' time when this began: the figures may be \
+             theirs as well"
+        );
+    }
+    percent.is_some()
 }
 
 impl BenchArgs {
@@ -177,19 +175,37 @@ fn limit(args: &BenchArgs) -> Result<Duration> {
 fn plan(args: &BenchArgs, library: Option<&Path>) -> Result<Campaign> {
     let points = if args.points.is_empty() { points(args)? } else { args.points.clone() };
     if args.ranks.contains(&0)
-        || args.rounds == 0
+        || args.rounds == Some(0)
         || args.repetitions == 0
         || args.point_ms == 0
         || args.window == 0
     {
         bail!("ranks, rounds, repetitions, milliseconds and the window must be at least 1");
     }
+    // The ranks of another host may have the folder, though it is not here.
+    if args.launcher_args.is_empty() && points.iter().any(|point| point.metric.family() == Family::File) {
+        try_folder(&args.folder.clone().unwrap_or_else(std::env::temp_dir))?;
+    }
     let (limit, point_ms) = (limit(args)?, args.point_ms());
     let needs_mpi = points.iter().any(|point| point.metric.family() != Family::Floor);
     let launch = needs_mpi.then(|| launch(args, library, point_ms, limit)).transpose()?;
     let effort =
         Effort { point: Duration::from_millis(point_ms), repetitions: args.repetitions, window: args.window };
-    Ok(Campaign { launch, points, ranks: args.ranks.clone(), rounds: args.rounds, effort })
+    Ok(Campaign { launch, points, ranks: args.ranks.clone(), rounds: args.rounds.unwrap_or(1), effort })
+}
+
+/// Refuses a folder in which no file can be made.
+fn try_folder(folder: &Path) -> Result<(), Fault> {
+    let file = folder.join(format!("verbena-bench-{}.try", std::process::id()));
+    let made = std::fs::OpenOptions::new().write(true).create_new(true).open(&file);
+    made.and_then(|_| std::fs::remove_file(&file)).map_err(|error| {
+        Fault::new(
+            "the file that is to be measured cannot be written",
+            format!("the folder {}", folder.display()),
+            error.to_string(),
+            "name a folder by --folder that is there and may be written to",
+        )
+    })
 }
 
 fn launch(args: &BenchArgs, library: Option<&Path>, point_ms: u64, limit: Duration) -> Result<Launch> {

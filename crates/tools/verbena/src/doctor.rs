@@ -63,7 +63,7 @@ fn findings(args: &DoctorArgs) -> Vec<Finding> {
         finding.failure = Some(verdict::absence(&finding.channel, wanted.as_deref(), has_port));
     }
     findings.extend(tried.iter().filter_map(channel));
-    findings.extend(host::findings(!verbs.ports.is_empty()));
+    findings.extend(host::findings(&verbs));
     let launcher: Vec<String> = args.launcher.split_whitespace().map(String::from).collect();
     let mpiexec = place::mpiexec().map_or("mpiexec".into(), |path| path.display().to_string());
     let way = Way { launcher: &launcher, mpiexec: &mpiexec, version: env!("CARGO_PKG_VERSION") };
@@ -160,6 +160,7 @@ mod tests {
             missing: Some("no device".into()),
             fork: None,
             locked: String::new(),
+            locked_bytes_max: None,
             closed: Vec::new(),
             ports: Vec::new(),
             windows: "",

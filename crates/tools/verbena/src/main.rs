@@ -12,6 +12,7 @@ mod top;
 mod trace;
 mod tune;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 use verbena_lab::helper::Helper;
@@ -50,8 +51,28 @@ enum Command {
     Trace(trace::TraceArgs),
 }
 
+/// Takes commands that are no user's out of what the error of a mistyped one proposes.
+fn without_hidden(mut error: clap::Error) -> clap::Error {
+    let cli = Cli::command();
+    let is_shown = |name: &String| {
+        let command = cli.find_subcommand(name);
+        command.is_some_and(|command| !command.is_hide_set())
+    };
+    let kind = ContextKind::SuggestedSubcommand;
+    let shown: Vec<String> = match error.remove(kind) {
+        Some(ContextValue::Strings(names)) => names.into_iter().filter(is_shown).collect(),
+        Some(ContextValue::String(name)) => Some(name).into_iter().filter(is_shown).collect(),
+        _ => Vec::new(),
+    };
+    if !shown.is_empty() {
+        error.insert(kind, ContextValue::Strings(shown));
+    }
+    error
+}
+
 fn main() -> ExitCode {
-    let outcome = match &Cli::parse().command {
+    let cli = Cli::try_parse().unwrap_or_else(|error| without_hidden(error).exit());
+    let outcome = match &cli.command {
         Command::Bench(args) => bench::run(args),
         Command::Completions(args) => pages::complete(&Cli::command(), args),
         Command::Doctor(args) => doctor::run(args),

@@ -158,6 +158,10 @@ fn info_describes_the_staged_library() {
     assert_eq!(library["soname"], "libmpi_abi.so.1", "{info}");
     assert_eq!(library["identity"]["standard"], serde_json::json!([5, 0]));
     assert_eq!(library["abi_version"], serde_json::json!([1, 0]));
+    // As many as docs/COVERAGE.md counts.
+    let page = include_str!("../../../../docs/COVERAGE.md");
+    let all = page.lines().find(|line| line.starts_with("| **all** |")).expect("a sum");
+    assert!(all.contains(&format!("**{}**", library["functions"])), "{all}: {info}");
 }
 
 #[test]
@@ -190,4 +194,24 @@ fn the_floors_of_two_processes_are_measured() {
         assert!(entry["value"].as_f64() > Some(0.0) || refused, "{entry}");
     }
     assert!(entries[0]["value"].as_f64() > Some(0.0), "a pipe needs no permission: {}", entries[0]);
+}
+
+#[test]
+fn a_mistyped_command_is_not_led_to_a_hidden_one() {
+    let said = |word: &str| {
+        let output = verbena(&[word]).output().expect("verbena starts");
+        assert!(!output.status.success());
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(said("foo").contains("'foo'") && !said("foo").contains("floor"), "{}", said("foo"));
+    assert!(said("inof").contains("'info'") && !said("inof").contains("probe"), "{}", said("inof"));
+}
+
+/// One message, and no measurement that fails at each point.
+#[test]
+fn a_folder_that_cannot_take_the_file_is_refused_before_anything_is_measured() {
+    let output = verbena(&["bench", "io", "--folder", "/nonexist"]).output().expect("verbena starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && output.stdout.is_empty(), "{output:?}");
+    assert!(said.lines().count() == 4 && said.contains("on: the folder /nonexist"), "{said}");
 }

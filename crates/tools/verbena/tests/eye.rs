@@ -30,8 +30,11 @@ fn info_begins_with_a_verdict_and_says_why_for_each_channel() {
     let mut named = verbena(&["info", "--library"]);
     let (_, page, _) = run(named.arg(&library).env("VERBENA_CHANNELS", "shm"));
     assert!(page.contains("left out: VERBENA_CHANNELS does not name it"), "{page}");
-    let (_, page, _) = run(&mut verbena(&["info", "--library", "/none/lib.so"]));
-    assert!(page.starts_with("Verbena does not work here: the library is missing."), "{page}");
+    for json in [&[][..], &["--json"]] {
+        let (output, page, err) = run(verbena(&["info", "--library", "/none/lib.so"]).args(json));
+        assert_eq!(output.status.code(), Some(1), "{page}{err}");
+        assert!(page.contains("Verbena does not work here: the library is missing."), "{page}");
+    }
 }
 
 #[test]

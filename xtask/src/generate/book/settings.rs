@@ -9,11 +9,12 @@ const HEAD: &str = "\
 # Settings
 
 A setting is an environment variable, a line of the file that `VERBENA_SETTINGS` names, and a
-control variable of `MPI_T` under the same name. The environment goes before the file. In the file
-the name is in small letters and without `VERBENA_`; [Tune](tune.md#a-file-of-settings) shows one.
-Numbers may end with `K`, `M` or `G` (times 1024, 1024² and 1024³). A flag is `0` or `1`; `no` and
-`yes`, `off` and `on`, `false` and `true` do as well. A value that cannot be is an error at
-`MPI_Init`, and a name that no setting has is warned of.
+control variable of `MPI_T` under the same name; one of the compiler wrappers is an environment
+variable alone. The environment goes before the file. In the file the name is in small letters and
+without `VERBENA_`;
+[Tune](tune.md#a-file-of-settings) shows one. Numbers may end with `K`, `M` or `G` (times 1024,
+1024² and 1024³). A flag is `0` or `1`; `no` and `yes`, `off` and `on`, `false` and `true` do as
+well. A value that cannot be is an error at `MPI_Init`, and a name that no setting has is warned of.
 
 `verbena info --settings` prints this list with the values that count where you are. Most people
 need none of them.

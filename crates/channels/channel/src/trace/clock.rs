@@ -16,6 +16,33 @@ pub(super) fn choose() {
         .store(cfg!(target_arch = "x86_64") && verbena_settings::TRACE_CLOCK.get() == 1, Ordering::Relaxed);
 }
 
+/// A moment that is taken before the clock is chosen, on both: by the monotonic clock, and by the
+/// counter where there is one.
+#[derive(Clone, Copy)]
+pub(super) struct Moment {
+    /// The monotonic clock.
+    pub monotonic_ns: u64,
+    counter: u64,
+}
+
+impl Moment {
+    /// The moment now.
+    pub(super) fn now() -> Moment {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: every processor of this architecture has the instruction, and Linux allows it
+        // unless a program asks not to.
+        let counter = unsafe { std::arch::x86_64::_rdtsc() };
+        #[cfg(not(target_arch = "x86_64"))]
+        let counter = 0;
+        Moment { monotonic_ns: monotonic_ns(), counter }
+    }
+
+    /// The moment by the clock that was chosen.
+    pub(super) fn ticks(self) -> u64 {
+        if is_counter() { self.counter } else { self.monotonic_ns }
+    }
+}
+
 /// Returns whether the clock is the time-stamp counter.
 pub(super) fn is_counter() -> bool {
     COUNTER.load(Ordering::Relaxed)

@@ -1,7 +1,7 @@
 //! The traced messages, in memory and as a file of JSON.
 
 use super::calls::{Call, Object, Queues};
-use super::clock::{is_counter, machine, monotonic_ns, since_1970_ns, ticks};
+use super::clock::{Moment, is_counter, machine, monotonic_ns, since_1970_ns, ticks};
 use super::messages::{Arrival, Departure};
 use super::one_sided::OneSided;
 use crate::Peer;
@@ -79,6 +79,9 @@ pub struct Received {
 pub struct Log {
     /// The process's number in the job.
     pub rank: Peer,
+    /// Tells the job from others, which may have left files of the same name; empty if unknown.
+    #[serde(default)]
+    pub job: String,
     /// The length of a tick of the clock.
     pub tick_ns: f64,
     /// The time of a reading of the clock: about this much of each component is due to the tracing.
@@ -99,10 +102,10 @@ pub struct Log {
     /// monotonic clock.
     #[serde(default)]
     pub machine: String,
-    /// The time at which the trace began, and at which it was written.
+    /// The time at which the call began that started MPI, and at which the trace was written.
     #[serde(default)]
     pub times: [u64; 2],
-    /// The time at which the trace began in nanoseconds since 1970, by the host's own clock.
+    /// The first of these in nanoseconds since 1970, by the host's own clock.
     #[serde(default)]
     pub began_ns: u64,
     /// Calls of MPI, in the order in which they ended.
@@ -151,8 +154,9 @@ pub(super) struct Recorder {
 const READINGS: u32 = 1000;
 
 impl Recorder {
-    /// A recorder with room for this many messages each way, and for as many calls.
-    pub(super) fn new(records_max: usize) -> Recorder {
+    /// A recorder for a process of the job with this number. It has room for this many messages
+    /// each way, and for as many calls.
+    pub(super) fn new(records_max: usize, job: u128) -> Recorder {
         let began = (monotonic_ns(), ticks());
         (0..READINGS).for_each(|_| {
             std::hint::black_box(ticks());
@@ -165,6 +169,7 @@ impl Recorder {
             Vec::with_capacity(records_max),
         );
         let log = Log {
+            job: format!("{job:032x}"),
             tick_ns: 1.0,
             stamp_ns,
             sent,
@@ -178,6 +183,15 @@ impl Recorder {
         };
         let (objects, held, given) = (HashMap::new(), HashMap::new(), HashMap::new());
         Recorder { log, began, records_max, left: 0, objects, held, given }
+    }
+
+    /// Lets the trace begin at this moment, if it began later.
+    pub(super) fn begin_at(&mut self, moment: Moment) {
+        if moment.ticks() < self.log.times[0] {
+            self.log.times[0] = moment.ticks();
+            let earlier_ns = self.began.0.saturating_sub(moment.monotonic_ns);
+            self.log.began_ns = self.log.began_ns.saturating_sub(earlier_ns);
+        }
     }
 
     pub(super) fn sent(&mut self, record: Sent) {

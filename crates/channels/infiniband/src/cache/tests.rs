@@ -6,6 +6,7 @@ use super::*;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use verbena_testing::children::end_of_child;
 use verbena_testing::{Lack, skip};
 
 /// A registrar that registers nothing, but remembers what was in the memory at that time: so a
@@ -280,19 +281,11 @@ fn a_child_unmaps_what_its_parent_registered() {
     let Some((mut cache, mut fake)) = watched(MANY) else { return };
     let at = map(BYTES);
     let before = operate(&mut cache, &mut fake, region(at, BYTES));
-    // SAFETY: the child calls nothing but system calls.
-    let child = unsafe { libc::fork() };
-    if child == 0 {
-        // SAFETY: the child's own copy; then it is gone. The alarm ends it if it hangs.
-        unsafe {
-            libc::alarm(20);
-            libc::madvise(at as *mut _, BYTES / 2, libc::MADV_DONTNEED);
-            libc::_exit(libc::munmap(at as *mut _, BYTES));
-        }
-    }
-    let mut status = -1;
-    // SAFETY: waits for the child made above.
-    assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+    // SAFETY: the child's own copy of a mapping of this test.
+    let status = end_of_child(|| unsafe {
+        libc::madvise(at as *mut _, BYTES / 2, libc::MADV_DONTNEED);
+        libc::munmap(at as *mut _, BYTES)
+    });
     assert_eq!(status, 0, "the child hung, or failed");
     assert_eq!(operate(&mut cache, &mut fake, region(at, BYTES)), before, "the parent's memory is the same");
     cache.clear(&mut fake);

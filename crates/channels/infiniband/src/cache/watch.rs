@@ -46,9 +46,14 @@ use std::ffi::OsStr;
 use std::io::{Error, Result};
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 /// The number of times that a cache yields to the reading thread before it does without the cache.
 const YIELDS_MAX: u32 = 20;
+
+/// The looks, a moment apart, until the reading thread counts as one that never runs: a second.
+const FIRST_LOOKS_MAX: u32 = 1000;
+const MOMENT: Duration = Duration::from_millis(1);
 
 /// A watch that tells a cache what has changed.
 pub trait Watch: Send {
@@ -177,7 +182,8 @@ impl Kernel {
         Span { start: self.page, end: self.page + *PAGE_BYTES }
     }
 
-    /// Gives a watched page back, and looks whether that is told.
+    /// Gives a watched page back, and looks whether that is told. It waits for a while: without the
+    /// answer nothing is ever cached, and the reading thread may just have lost its core.
     fn try_it(&self) -> Result<()> {
         let start = map_page()?;
         let span = Span { start, end: start + *PAGE_BYTES };
@@ -185,7 +191,7 @@ impl Kernel {
         let armed = self.arm(span);
         // SAFETY: mapped above, and nobody else knows of it.
         unsafe { libc::munmap(start as *mut libc::c_void, *PAGE_BYTES as usize) };
-        let settled = self.is_settled();
+        let settled = comes_true(|| self.is_settled());
         let told = CHANGES.since(&mut seen).is_ok_and(|changes| changes.contains(&span));
         self.disarm(span);
         if armed && settled && told {
@@ -194,6 +200,16 @@ impl Kernel {
             Err(Error::other("the kernel does not tell of a page that was unmapped"))
         }
     }
+}
+
+/// Returns whether something comes true within a second.
+fn comes_true(mut is_so: impl FnMut() -> bool) -> bool {
+    (0..FIRST_LOOKS_MAX).any(|look| {
+        if look > 0 {
+            std::thread::sleep(MOMENT);
+        }
+        is_so()
+    })
 }
 
 /// Returns whether Valgrind runs the program: it loads libraries of its own into it, and names them
@@ -225,6 +241,22 @@ fn reason(error: &Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A reading thread that has lost its core for a while is waited for.
+    #[test]
+    fn what_comes_true_late_does() {
+        let mut looks = 0;
+        assert!(comes_true(|| {
+            looks += 1;
+            looks > 5 * YIELDS_MAX
+        }));
+        let mut looks = 0;
+        assert!(!comes_true(|| {
+            looks += 1;
+            false
+        }));
+        assert_eq!(looks, FIRST_LOOKS_MAX);
+    }
 
     #[test]
     fn valgrind_is_known_by_what_it_preloads() {

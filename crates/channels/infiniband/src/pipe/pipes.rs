@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use verbena_channel::{Payload, Peer, Registrations, look};
 use verbena_fault::Fault;
 use verbena_memory::Region;
-use verbena_memory::vacant::vacant;
+use verbena_memory::vacant::{Vacant, vacant};
 
 /// The pipes of one process, over an adapter. Dropping the adapter must end its registrations and
 /// queue pairs.
@@ -30,7 +30,7 @@ pub struct Pipes<A: Adapter> {
     /// The reason why registrations are not kept, if they should be.
     pub(super) unkept: Option<String>,
     pub(super) cards: Vec<Option<Address>>,
-    pub(super) connections: Box<[Option<Box<Connection>>]>,
+    pub(super) connections: Vacant<Connection>,
     /// Peers whose pipes are laid: the others cannot have put anything.
     pub(super) joined: Vec<Peer>,
     /// Peers that have not answered yet.

@@ -176,7 +176,7 @@ impl<A: Adapter> Pipes<A> {
     }
 
     fn owner_of(&self, pair: QueuePair) -> Option<Peer> {
-        let all = (0..).zip(&self.connections);
+        let all = (0..).zip(self.connections.iter());
         let mut owners = all.filter_map(|(peer, slot)| Some((peer, slot.as_deref()?.pair?)));
         owners.find(|(_, owned)| *owned == pair).map(|(peer, _)| peer)
     }

@@ -131,19 +131,19 @@ impl<A: Adapter> RemoteMemory for RcChannel<A> {
 
     fn choose_direction(&mut self, bytes: u64, estimate: Direction) -> Option<Choice> {
         if !self.limits.mixes {
-            return Some(Choice { direction: Direction::Read, class: 0 });
+            return Some(Choice { direction: Direction::Read, bytes });
         }
         let now_ns = self.adapter.now_ns();
         let learned = self.learner.as_mut()?.choose(bytes, estimate as usize, now_ns);
         let reads = usize::from(learned.way) == Direction::Read as usize;
         let direction = if reads { Direction::Read } else { Direction::Write };
-        Some(Choice { direction, class: learned.class })
+        Some(Choice { direction, bytes: learned.bytes })
     }
 
     fn choice_ended(&mut self, choice: Choice) {
         let now_ns = self.adapter.now_ns();
         if let Some(learner) = &mut self.learner {
-            learner.end(Learned { way: choice.direction as u8, class: choice.class }, now_ns);
+            learner.end(Learned { way: choice.direction as u8, bytes: choice.bytes }, now_ns);
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::hello::Asking;
 use verbena_channel::Peer;
 use verbena_channel::packet::Header;
 use verbena_fault::Fault;
-use verbena_memory::vacant::vacant;
+use verbena_memory::vacant::{Vacant, vacant};
 
 /// The progress of a connection.
 #[derive(Debug)]
@@ -198,7 +198,7 @@ impl<D> Connection<D> {
 /// The state of all peers.
 pub(super) struct Peers<D> {
     cards: Vec<Option<Address>>,
-    connections: Box<[Option<Box<Connection<D>>>]>,
+    connections: Vacant<Connection<D>>,
     /// True while nobody has spoken.
     all_silent: bool,
 }
@@ -271,14 +271,16 @@ impl<D> Peers<D> {
 
     /// Calls `f` for every connection over which packets can be sent.
     pub(super) fn for_each_up(&mut self, mut f: impl FnMut(Peer, &mut Connection<D>)) {
-        let all = (0..).zip(&mut self.connections);
+        let all = (0..).zip(self.connections.iter_mut());
         let up = all.filter_map(|(peer, connection)| Some((peer, connection.as_deref_mut()?)));
         up.filter(|(_, connection)| connection.is_up()).for_each(|(peer, connection)| f(peer, connection));
     }
 
     /// Iterates over all peers with a connection, ready, broken or not yet made.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Peer, &Connection<D>)> {
-        (0..).zip(&self.connections).filter_map(|(peer, connection)| Some((peer, connection.as_deref()?)))
+        (0..)
+            .zip(self.connections.iter())
+            .filter_map(|(peer, connection)| Some((peer, connection.as_deref()?)))
     }
 }
 

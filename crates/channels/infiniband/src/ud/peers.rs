@@ -9,7 +9,7 @@ use crate::reliable::{Link, NEVER, Rules, distance};
 use verbena_channel::Peer;
 use verbena_channel::packet::Header;
 use verbena_fault::Fault;
-use verbena_memory::vacant::vacant;
+use verbena_memory::vacant::{Vacant, vacant};
 
 /// A peer that spoke or was spoken to.
 #[derive(Debug)]
@@ -123,7 +123,7 @@ pub(super) fn fragment_bytes(datagram_bytes: usize) -> u16 {
 #[derive(Debug)]
 pub(super) struct Peers {
     cards: Vec<Option<Card>>,
-    partners: Box<[Option<Box<Partner>>]>,
+    partners: Vacant<Partner>,
 }
 
 impl Peers {
@@ -167,12 +167,14 @@ impl Peers {
 
     /// Iterates over all that have spoken.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Peer, &Partner)> {
-        (0..).zip(&self.partners).filter_map(|(peer, partner)| Some((peer, partner.as_deref()?)))
+        (0..).zip(self.partners.iter()).filter_map(|(peer, partner)| Some((peer, partner.as_deref()?)))
     }
 
     /// Iterates over all that have spoken, to change them.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (Peer, &mut Partner)> {
-        (0..).zip(&mut self.partners).filter_map(|(peer, partner)| Some((peer, partner.as_deref_mut()?)))
+        (0..)
+            .zip(self.partners.iter_mut())
+            .filter_map(|(peer, partner)| Some((peer, partner.as_deref_mut()?)))
     }
 
     /// Returns the bytes of state for all peers.

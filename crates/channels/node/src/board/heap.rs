@@ -66,6 +66,8 @@ pub fn usual_sides(ranks: usize) -> Vec<Box<dyn Board>> {
 mod tests {
     use super::*;
     use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    use verbena_channel::board::{ANY_BYTES, Packing, Shape, Way};
+    use verbena_channel::mark::Mark;
 
     /// Counts how often others were woken.
     struct Counting {
@@ -100,7 +102,7 @@ mod tests {
         }
     }
 
-    /// A member of which others know by its posts in later collectives alone that it has gone on.
+    /// Others know by its posts in a later collective alone that it has gone on.
     #[test]
     fn a_member_that_gave_up_has_made_no_post_of_that_collective() {
         let mut sides = usual_sides(2);
@@ -115,8 +117,126 @@ mod tests {
         sides[0].open(8);
         let post = sides[0].posted() + 1;
         assert!(sides[0].has_posted(1, post) && !sides[0].has_left(1));
-        sides[1].open(9);
+    }
+
+    /// Rank 2 failed in its arguments, and knows of collective 7 by its number alone.
+    #[test]
+    fn a_member_that_skipped_a_collective_waits_for_its_readers() {
+        let mut sides = usual_sides(3);
+        for (rank, number) in [(0, 6), (1, 6), (2, 6), (0, 7), (1, 7)] {
+            sides[rank].open(number);
+            sides[rank].tell_call(Mark::NONE, ANY_BYTES, Way::Slots);
+        }
+        let slot = sides[0].free_slot().expect("nothing was filled");
+        sides[0].announce(slot);
+        sides[2].open(8);
+        sides[2].tell_call(Mark::NONE, ANY_BYTES, Way::Slots);
+        assert_eq!(sides[2].free_slot(), None, "rank 1 may be reading it");
+        assert!(!sides[2].slots_are_read() && !sides[2].all_is_read());
+        assert_eq!(sides[1].announced(0).map(|announced| announced.slot), Some(slot));
+        sides[1].release(slot);
+        for rank in [0, 1] {
+            sides[rank].open(8);
+            sides[rank].tell_call(Mark::NONE, ANY_BYTES, Way::Slots);
+        }
+        sides.iter_mut().for_each(|side| side.post());
+        assert_eq!(sides[2].free_slot(), Some(slot));
+    }
+
+    /// Rank 1 failed in its arguments too.
+    #[test]
+    fn a_member_that_skipped_a_collective_has_made_no_post_of_it() {
+        let mut sides = usual_sides(2);
+        sides.iter_mut().for_each(|side| side.open(7));
+        sides[1].open(8);
         sides[1].post();
-        assert!(sides[0].has_posted(1, post), "it went through collective 8");
+        let post = sides[0].posted() + 1;
+        assert!(!sides[0].has_posted(1, post), "it made that of collective 8");
+    }
+
+    /// Rank 1 lags behind the root of two broadcasts, which fails in its next collective.
+    #[test]
+    fn a_member_that_gave_up_has_made_its_posts_before() {
+        let mut sides = usual_sides(2);
+        for number in [1, 2] {
+            sides[0].open(number);
+            let slot = sides[0].free_slot().expect("one of many");
+            sides[0].announce(slot);
+        }
+        sides[0].open(3);
+        sides[0].give_up();
+        for number in [1, 2] {
+            sides[1].open(number);
+            let slot = sides[1].announced(0).expect("it announced it").slot;
+            sides[1].release(slot);
+        }
+        sides[1].open(3);
+        assert_eq!(sides[1].announced(0), None);
+    }
+
+    /// Ranks 0 and 1 both take themselves for the root, and rank 1 then is it.
+    #[test]
+    fn a_slot_that_another_root_fills_is_told_from_that_of_the_root() {
+        let mut sides = usual_sides(3);
+        let open = |side: &mut Box<dyn Board>, number| {
+            side.open(number);
+            side.tell_call(Mark::NONE, ANY_BYTES, Way::Slots);
+        };
+        sides.iter_mut().for_each(|side| open(side, 1));
+        let slots = [0, 1].map(|me| sides[me].free_slot().expect("nothing was filled"));
+        assert_ne!(slots[0], slots[1]);
+        sides[0].announce(slots[0]);
+        let read = sides[2].announced(0).expect("the root's").slot;
+        assert!(sides[2].still_holds(read));
+        sides[1].announce(slots[1]);
+        open(&mut sides[1], 2);
+        assert_eq!(sides[1].free_slot(), Some(read), "it knows of no reader");
+        assert!(!sides[2].still_holds(read));
+    }
+
+    /// More posts than there is room for below a number of 44 bits.
+    #[test]
+    fn many_posts_stay_in_their_collective() {
+        let mut sides = usual_sides(2);
+        sides.iter_mut().for_each(|side| side.open(7));
+        (0..=1 << 20).for_each(|_| sides[1].step());
+        sides[0].open(8);
+        let post = sides[0].posted() + 1;
+        assert!(!sides[0].has_posted(1, post), "it is in collective 7");
+    }
+
+    /// Numbers of collectives wrap, and their low halves come again.
+    #[test]
+    fn a_post_of_a_collective_long_ago_is_none_of_this_one() {
+        let mut sides = usual_sides(2);
+        sides.iter_mut().for_each(|side| side.open(7));
+        sides[1].post();
+        sides
+            .iter_mut()
+            .for_each(|side| [1 << 30, 2 << 30, 3 << 30, 7].into_iter().for_each(|number| side.open(number)));
+        assert_eq!(sides[0].number(), (1 << 32) + 7);
+        let post = sides[0].posted() + 1;
+        assert!(!sides[0].has_posted(1, post));
+        sides[1].post();
+        assert!(sides[0].has_posted(1, post) && !sides[0].has_posted(1, post + 1));
+    }
+
+    /// Rank 1 does not know that its log came into another quarter, and does not wait.
+    #[test]
+    fn a_writer_goes_on_once_others_are_beyond_what_it_writes_over() {
+        let mut sides = sides(2, 512, 4, 64);
+        let shape = |bytes| Shape { bytes, packing: Packing::Tight, meets: false };
+        for number in 1..40 {
+            sides[1].open(number);
+            sides[1].tell_call(Mark::NONE, ANY_BYTES, Way::Records);
+            sides[0].open(number);
+            sides[0].tell_call(Mark::NONE, ANY_BYTES, Way::Records);
+            sides[0].claim(shape(40)).unwrap_or_else(|| panic!("room in {number}"));
+            sides[0].publish();
+            sides[0].pass(0, shape(40));
+            sides[0].close();
+            // It takes it for nothing.
+            sides[1].close();
+        }
     }
 }

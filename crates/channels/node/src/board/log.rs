@@ -15,7 +15,8 @@
 //!    wrote there a lap ago.
 //! 4. Each member tells which collective it closed last whenever any of the logs came into another
 //!    quarter. All members compute that alike, so what a member waits for by rule 3 was told, or
-//!    will be told without its help.
+//!    will be told without its help. One in whose eyes records were shorter, as calls did not
+//!    match, tells it by beginning a later collective.
 //!
 //! A head states the number of its collective, which counts all blocking ones of the communicator,
 //! also those that went by messages or failed before they began. So a member whose call failed
@@ -77,6 +78,9 @@ pub(crate) trait Words {
     fn closed(&self, rank: usize) -> u64;
     /// Tells the number of the last collective that this member closed (release).
     fn tell_closed(&self, number: u64);
+    /// Returns whether `rank` has begun a later collective than this one, or given this one up
+    /// (acquire).
+    fn has_left(&self, rank: usize, number: u64) -> bool;
 }
 
 /// A record that was claimed and not published yet.
@@ -96,8 +100,6 @@ pub(crate) struct Logs {
     next: Vec<u64>,
     /// The log whose next record was found just there, whatever its shape; none if it is no rank.
     found_in: usize,
-    /// The last collective that this member told that it closed.
-    told_closed: u64,
     /// The end of this member's last record.
     own_end: u64,
     /// The collective that is open, counted from 1.
@@ -125,7 +127,6 @@ impl Logs {
             capacity: capacity as u64,
             next: vec![0; ranks],
             found_in: usize::MAX,
-            told_closed: 0,
             own_end: 0,
             number: 0,
             call: Mark::NONE,
@@ -222,7 +223,8 @@ impl Logs {
         while self.entered[self.me] < last {
             let next = self.entered[self.me] + 1;
             let mark = self.marks[(next % QUARTERS) as usize];
-            if (0..self.ranks()).any(|rank| rank != self.me && words.closed(rank) < mark) {
+            let is_there = |rank: usize| words.closed(rank) < mark && !words.has_left(rank, mark);
+            if (0..self.ranks()).any(|rank| rank != self.me && is_there(rank)) {
                 return false;
             }
             words.erase(next % QUARTERS * quarter_bytes, quarter_bytes as usize);
@@ -369,19 +371,8 @@ impl Logs {
         if !std::mem::take(&mut self.crossed) {
             return false;
         }
-        self.told_closed = self.number;
         words.tell_closed(self.number);
         true
-    }
-
-    /// Tells that all collectives before the open one are closed. Members that saw records of other
-    /// lengths may have come into another quarter sooner than this one.
-    #[cold]
-    pub(crate) fn tell_closed(&mut self, words: &impl Words) {
-        if self.told_closed + 1 < self.number {
-            self.told_closed = self.number - 1;
-            words.tell_closed(self.told_closed);
-        }
     }
 }
 

@@ -3,6 +3,8 @@
 use super::log::Logs;
 use super::memory::{Measures, Memory};
 use super::parts::{PartWords, Parts};
+use super::words::Post;
+use std::cell::Cell;
 use std::ptr::NonNull;
 use std::sync::atomic::{Ordering::*, fence};
 use verbena_channel::board::{ANY_BYTES, Announced, Board, Clash, Look, Shape, Way};
@@ -15,11 +17,6 @@ pub(crate) trait Backing: Send {
     fn wake(&self);
 }
 
-/// The bits of a post's number below that of its collective. So members count alike again in the
-/// next collective after one in which they made other posts. A collective that makes more goes on
-/// in the numbers of the next one, as its members all do.
-const POST_BITS: u32 = 20;
-
 /// One member's side of a board.
 #[derive(Debug)]
 pub(crate) struct MappedBoard<K> {
@@ -27,14 +24,19 @@ pub(crate) struct MappedBoard<K> {
     logs: Logs,
     parts: Parts,
     /// This member's last post.
-    posts: u64,
+    last: Post,
     /// For each slot that any member may fill, the post by which members say that they have read
     /// it.
-    read_by: Vec<u64>,
+    read_by: Vec<Post>,
     /// The post by which members say that they have read every slot.
-    all_read_by: u64,
+    all_read_by: Post,
     /// The post by which members say that they have read the last results.
-    results_read_by: u64,
+    results_read_by: Post,
+    /// The last collective in which this member filled its own slots.
+    filled: Cell<u64>,
+    /// The last collective in which this member was not to the end, where others may still be; 0 if
+    /// there is none.
+    absent: Cell<u64>,
     /// The way of this member in the collective that is open.
     way: Way,
     /// Set once this member has abandoned a collective.
@@ -51,32 +53,32 @@ impl<K: Backing> MappedBoard<K> {
     pub(crate) unsafe fn new(base: NonNull<u8>, measures: Measures, me: usize, backing: K) -> MappedBoard<K> {
         let logs = Logs::new(me, measures.ranks, measures.log_bytes);
         let (memory, parts) = (Memory { base, measures, me }, Parts::default());
-        let read_by = vec![0; measures.shared_slots()];
-        let (posts, all_read_by, results_read_by, way) = (0, 0, 0, Way::Messages);
         MappedBoard {
             memory,
             logs,
             parts,
-            posts,
-            read_by,
-            all_read_by,
-            results_read_by,
-            way,
+            last: Post::default(),
+            read_by: vec![Post::default(); measures.shared_slots()],
+            all_read_by: Post::default(),
+            results_read_by: Post::default(),
+            filled: Cell::new(0),
+            absent: Cell::new(0),
+            way: Way::Messages,
             fills_none: false,
             backing,
         }
     }
 
-    /// The open collective, and the number of its piece that this member's next post is about.
-    fn next_piece(&self) -> (u64, u64) {
-        let number = self.logs.number();
-        (number, self.next_post() - (number << POST_BITS))
+    /// This member's next post.
+    #[inline]
+    fn next_post(&self) -> Post {
+        self.post_of_this(self.posted() + 1)
     }
 
-    /// The number of this member's next post.
+    /// The post of this number in the open collective.
     #[inline]
-    fn next_post(&self) -> u64 {
-        self.posted() + 1
+    fn post_of_this(&self, number: u64) -> Post {
+        Post { collective: self.logs.number(), number }
     }
 
     /// Makes a post.
@@ -88,8 +90,8 @@ impl<K: Backing> MappedBoard<K> {
 
     #[inline]
     fn tell_post(&mut self) {
-        self.posts = self.next_post();
-        self.memory.member(self.memory.me).posts.0.store(self.posts, Release);
+        self.last = self.next_post();
+        self.memory.member(self.memory.me).posts.tell(self.last);
     }
 
     /// The clash with a member that gave the open collective up.
@@ -102,38 +104,64 @@ impl<K: Backing> MappedBoard<K> {
         Some(Clash { number, rank, mine, theirs, bytes: [own, bytes] })
     }
 
-    /// Returns whether `rank`, whose last post is of a later collective than this one, has gone
-    /// through this one to its end.
-    #[cold]
-    fn has_finished(&self, rank: usize, number: u64) -> bool {
-        let member = self.memory.member(rank);
-        let left_early = [&member.given_up, &member.closed.abandoned];
-        left_early.into_iter().all(|last| last.load(Acquire) < number)
-    }
-
     /// Returns whether all other members have made this post, by which they say that they have read
     /// something, or will not read it any more, since they have left its collective.
-    fn others_have_read(&self, post: u64) -> bool {
-        let has_left = |rank: usize| self.memory.member(rank).has_left(post >> POST_BITS);
-        let posted = |rank: usize| self.memory.member(rank).posts.0.load(Acquire);
-        (0..self.ranks()).all(|rank| rank == self.memory.me || posted(rank) >= post || has_left(rank))
+    fn others_have_read(&self, post: Post) -> bool {
+        let has_read = |rank: usize| {
+            let member = self.memory.member(rank);
+            member.posts.has_or_is_beyond(post) || member.has_left(post.collective)
+        };
+        (0..self.ranks()).all(|rank| rank == self.memory.me || has_read(rank))
     }
 
-    /// Returns whether nobody is in a collective any more that this member gave up. The root of a
-    /// broadcast fills the slots of members that have not met it.
+    /// Returns whether nobody is in a collective any more in which this member was not to the end:
+    /// it gave it up, or failed before. It does not know which slots are read there.
     fn others_are_out(&self) -> bool {
-        let me = self.memory.me;
-        let gave_up = self.memory.member(me).given_up.load(Relaxed);
-        gave_up == 0 || (0..self.ranks()).all(|rank| rank == me || self.memory.member(rank).has_left(gave_up))
+        let (me, absent) = (self.memory.me, self.absent.get());
+        if absent == 0 {
+            return true;
+        }
+        let are_out = (0..self.ranks()).all(|rank| rank == me || self.memory.member(rank).has_left(absent));
+        if are_out {
+            self.absent.set(0);
+        }
+        are_out
     }
 
     /// Returns whether this member may fill slots whose last readers make this post.
-    fn may_fill(&self, post: u64) -> bool {
+    fn may_fill(&self, post: Post) -> bool {
         !self.fills_none && self.others_have_read(post) && self.others_are_out()
     }
 
+    /// Returns whether this member may fill its own slots, as the members' calls match so far: none
+    /// has claimed one in a later collective. It says first that it does so, with a fence between,
+    /// and who claims a slot looks for that ([`MappedBoard::owner_is_out`]). So one sees the other.
+    fn fills_own(&self) -> bool {
+        let (collective, me, slots) = (self.logs.number(), self.memory.me, self.memory.measures.slots);
+        if self.filled.get() == collective {
+            return true;
+        }
+        self.memory.member(me).posts.filling.store(collective, Relaxed);
+        fence(SeqCst);
+        let own = me * slots..((me + 1) * slots).min(self.read_by.len());
+        let may_fill = own.into_iter().all(|slot| !self.memory.slot_table().of(slot).is_beyond(collective));
+        if may_fill {
+            self.filled.set(collective);
+        }
+        may_fill
+    }
+
+    /// Returns whether the owner of a slot that this member has claimed does not fill it in an
+    /// earlier collective, in which this member took no part.
+    fn owner_is_out(&self, slot: usize) -> bool {
+        let owner = slot / self.memory.measures.slots;
+        let member = self.memory.member(owner);
+        let filling = member.posts.filling.load(Acquire);
+        owner == self.memory.me || filling == self.filled.get() || member.has_left(filling)
+    }
+
     /// The post by which members say that they have read every slot, results aside.
-    fn slots_read_by(&self) -> u64 {
+    fn slots_read_by(&self) -> Post {
         self.read_by.iter().fold(self.all_read_by, |last, &post| last.max(post))
     }
 }
@@ -155,7 +183,11 @@ impl<K: Backing> Board for MappedBoard<K> {
     fn open(&mut self, number: u32) {
         // One that ended in an error may not be closed.
         self.close();
+        let before = self.logs.number();
         self.logs.open(number);
+        if self.logs.number() > before + 1 {
+            self.absent.set(self.logs.number() - 1);
+        }
     }
 
     fn number(&self) -> u64 {
@@ -201,16 +233,24 @@ impl<K: Backing> Board for MappedBoard<K> {
     }
 
     fn give_up(&self) {
+        self.absent.set(self.logs.number());
         self.memory.member(self.memory.me).given_up.store(self.logs.number(), Release);
+        self.memory.tell_abandoned(self.logs.number());
         self.backing.wake();
+    }
+
+    fn skip(&mut self) {
+        self.absent.set(self.logs.number());
+        self.memory.member(self.memory.me).closed.skipped.store(self.logs.number(), Release);
+        self.backing.wake();
+    }
+
+    fn has_skipped(&self, rank: usize) -> bool {
+        self.memory.member(rank).closed.skipped.load(Acquire) == self.logs.number()
     }
 
     fn has_left(&self, rank: usize) -> bool {
         rank != self.memory.me && self.memory.member(rank).has_left(self.logs.number())
-    }
-
-    fn tell_closed(&mut self) {
-        self.logs.tell_closed(&self.memory);
     }
 
     #[inline]
@@ -283,28 +323,43 @@ impl<K: Backing> Board for MappedBoard<K> {
         self.tell_post();
         // One of those who post last sees that all have.
         fence(SeqCst);
-        let me = self.memory.me;
-        if (0..self.ranks()).all(|rank| rank == me || self.has_posted(rank, self.posts)) {
+        let (me, last) = (self.memory.me, self.last.number);
+        if (0..self.ranks()).all(|rank| rank == me || self.has_posted(rank, last)) {
             self.backing.wake();
         }
     }
 
     #[inline]
     fn posted(&self) -> u64 {
-        self.posts.max(self.logs.number() << POST_BITS)
+        if self.last.collective == self.logs.number() { self.last.number } else { 0 }
     }
 
     #[inline]
     fn has_posted(&self, rank: usize, post: u64) -> bool {
-        let last = self.memory.member(rank).posts.0.load(Acquire);
-        last >= post && (last >> POST_BITS == post >> POST_BITS || self.has_finished(rank, post >> POST_BITS))
+        self.memory.member(rank).posts.has(self.post_of_this(post))
     }
 
     fn free_slot(&self) -> Option<usize> {
         if !self.may_fill(self.all_read_by.max(self.results_read_by)) {
             return None;
         }
-        self.read_by.iter().position(|&post| self.others_have_read(post))
+        let (collective, me) = (self.logs.number(), self.memory.me);
+        let claims =
+            |slot: usize| self.memory.slot_table().of(slot).claim(collective, me) && self.owner_is_out(slot);
+        (0..)
+            .zip(&self.read_by)
+            .find(|&(slot, &post)| self.others_have_read(post) && claims(slot))
+            .map(|free| free.0)
+    }
+
+    fn still_holds(&self, number: usize) -> bool {
+        if !self.memory.slot_table().of(number).is_of(self.next_post()) {
+            return false;
+        }
+        // Its owner may use it without the table, in another call.
+        let (collective, (mine, _)) = (self.logs.number(), self.logs.call());
+        let owner = number / self.memory.measures.slots;
+        self.memory.told(owner, collective).of(collective).is_none_or(|(theirs, _)| !mine.is_unlike(theirs))
     }
 
     fn any_slot(&self, number: usize) -> Region {
@@ -314,15 +369,15 @@ impl<K: Backing> Board for MappedBoard<K> {
 
     fn announce(&mut self, number: usize) {
         let (call, bytes) = self.logs.call();
-        let piece = self.next_piece();
-        self.memory.slot_table().of(number).tell(piece, call, bytes);
+        self.memory.slot_table().of(number).tell(self.next_post(), call, bytes);
         self.release(number);
     }
 
     fn announced(&self, rank: usize) -> Option<Announced> {
-        let (number, piece) = self.next_piece();
-        let has_posted = self.has_posted(rank, self.next_post());
-        has_posted.then(|| self.memory.slot_table().find(number, piece)).flatten()
+        let post = self.next_post();
+        // It may be ahead by several collectives. The table says of which one a slot is.
+        let may_have = self.memory.member(rank).posts.has_or_is_beyond(post);
+        may_have.then(|| self.memory.slot_table().find(post)).flatten()
     }
 
     fn release(&mut self, number: usize) {
@@ -331,11 +386,11 @@ impl<K: Backing> Board for MappedBoard<K> {
     }
 
     fn slots_are_read(&self) -> bool {
-        self.may_fill(self.slots_read_by())
+        self.may_fill(self.slots_read_by()) && self.fills_own()
     }
 
     fn all_is_read(&self) -> bool {
-        self.may_fill(self.slots_read_by().max(self.results_read_by))
+        self.may_fill(self.slots_read_by().max(self.results_read_by)) && self.fills_own()
     }
 
     fn say_results_read(&mut self) {

@@ -189,6 +189,10 @@ impl Words for Memory {
     fn tell_closed(&self, number: u64) {
         self.member(self.me).closed.closed.store(number, Release);
     }
+
+    fn has_left(&self, rank: usize, number: u64) -> bool {
+        self.member(rank).has_left(number)
+    }
 }
 
 impl PartWords for Memory {

@@ -13,9 +13,9 @@
 //! not do the same parts of a collective that failed count alike in the next one.
 //!
 //! Who does a part uses the memory of all members. So one that abandons the collective, since a
-//! member was lost, says so and then waits until nobody works. Who works says so before it looks
-//! whether anybody has abandoned the collective, with a fence between, and looks again before each
-//! part. So one of the two sees the other.
+//! member was lost or has left, says so and then waits until nobody works. Who works says so before
+//! it looks whether anybody has abandoned the collective, with a fence between, and looks again
+//! before each part. So one of the two sees the other.
 
 /// The words through which members speak.
 pub(crate) trait PartWords {
@@ -42,9 +42,9 @@ pub(crate) trait PartWords {
     /// Tells which collective's parts this member is doing; 0 for none. Its later reads come behind
     /// (release, and a fence if there is one).
     fn tell_working(&self, number: u64);
-    /// The last collective that `rank` abandoned (acquire).
+    /// The last collective that `rank` abandoned or gave up (acquire).
     fn abandoned(&self, rank: usize) -> u64;
-    /// Tells the last collective that this member abandoned, before its later reads (release, and a
+    /// Tells the last collective that this member left so, before its later reads (release, and a
     /// fence).
     fn tell_abandoned(&self, number: u64);
 }
@@ -75,7 +75,7 @@ impl Parts {
     }
 
     /// Takes the next of the `parts` parts that `owner` has, unless a member has abandoned the
-    /// collective.
+    /// collective or a later one.
     pub(crate) fn take(
         &self,
         words: &impl PartWords,
@@ -83,7 +83,7 @@ impl Parts {
         owner: usize,
         parts: usize,
     ) -> Option<usize> {
-        if (0..words.ranks()).any(|rank| words.abandoned(rank) == number) {
+        if (0..words.ranks()).any(|rank| words.abandoned(rank) >= number) {
             return None;
         }
         loop {

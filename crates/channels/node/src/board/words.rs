@@ -1,7 +1,7 @@
 //! The words of a board in mapped memory by which its members say where they are and what they
 //! call.
 
-use std::sync::atomic::{AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicU64, Ordering::*, fence};
 use verbena_channel::board::{ANY_BYTES, Announced};
 use verbena_channel::mark::Mark;
 
@@ -12,7 +12,7 @@ pub(crate) const SHARED_SLOTS_MAX: usize = 64;
 #[repr(C)]
 pub(crate) struct MemberWords {
     pub(crate) closed: ClosedLine,
-    pub(crate) posts: Line,
+    pub(crate) posts: PostLine,
     pub(crate) offered: Line,
     pub(crate) finished: Line,
     pub(crate) failed: AtomicU64,
@@ -33,10 +33,77 @@ impl MemberWords {
     }
 
     /// Returns whether this member has left collective `number`: it has opened a later one, or has
-    /// given that one or a later one up. All that it did there is seen then.
+    /// given that one or a later one up, or skipped it. All that it did there is seen then.
     #[inline]
     pub(crate) fn has_left(&self, number: u64) -> bool {
-        self.told.iter().any(|told| told.is_beyond(number)) || self.given_up.load(Acquire) >= number.max(1)
+        let left_early = || self.given_up.load(Acquire).max(self.closed.skipped.load(Acquire));
+        self.told.iter().any(|told| told.is_beyond(number)) || left_early() >= number.max(1)
+    }
+}
+
+/// A post of a member.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Post {
+    /// The number of its collective.
+    pub(crate) collective: u64,
+    /// The number of the post there, from 1.
+    pub(crate) number: u64,
+}
+
+impl Post {
+    /// The bits of its number: posts are made of pieces of 64 bytes and more, so they are enough
+    /// for 256 GiB. The low half of the collective's number is above.
+    const NUMBER_BITS: u32 = 32;
+
+    /// Numbers from here on are of no post: in the slot table they stand for members.
+    const NUMBERS: u64 = u32::MAX as u64 - u16::MAX as u64;
+
+    fn word(self) -> u64 {
+        self.collective << Post::NUMBER_BITS | self.number
+    }
+}
+
+/// The posts of one member. It says of the collective of its last post alone how many it made: what
+/// it does later tells nothing of an earlier one, in which it may have failed.
+#[repr(C, align(64))]
+pub(crate) struct PostLine {
+    /// The whole number of that collective. A member that made no post for long is in another one
+    /// with the same low half.
+    collective: AtomicU64,
+    /// The low half of that number, above that of the last post. It is of a post of none before the
+    /// other word names the collective.
+    last: AtomicU64,
+    /// The last collective in which the member filled its own slots, or was about to.
+    pub(crate) filling: AtomicU64,
+}
+
+impl PostLine {
+    /// Tells a post, the next one after the last one that was told.
+    #[inline]
+    pub(crate) fn tell(&self, post: Post) {
+        assert!(post.number < Post::NUMBERS, "too many posts in a collective");
+        if post.number == 1 {
+            self.last.store(Post { number: 0, ..post }.word(), Release);
+            self.collective.store(post.collective, Release);
+        }
+        self.last.store(post.word(), Release);
+    }
+
+    /// Returns whether this post was made. False if the member has made posts of a later collective
+    /// by now.
+    #[inline]
+    pub(crate) fn has(&self, post: Post) -> bool {
+        if self.collective.load(Acquire) != post.collective {
+            return false;
+        }
+        let (last, mask) = (self.last.load(Acquire), (1 << Post::NUMBER_BITS) - 1);
+        last >> Post::NUMBER_BITS == post.collective & mask && last & mask >= post.number
+    }
+
+    /// Returns whether this post was made, or one of a later collective.
+    #[inline]
+    pub(crate) fn has_or_is_beyond(&self, post: Post) -> bool {
+        self.collective.load(Acquire) > post.collective || self.has(post)
     }
 }
 
@@ -88,10 +155,10 @@ impl SlotTable {
         &self.0[slot]
     }
 
-    /// The slot that was announced as piece `piece` of collective `number`, after the post. One
-    /// such piece stands in one slot, and nobody else's words look like it.
-    pub(crate) fn find(&self, number: u64, piece: u64) -> Option<Announced> {
-        let of = SlotWords::piece(number, piece);
+    /// The slot that was announced by this post. One such piece stands in one slot, and nobody
+    /// else's words look like it.
+    pub(crate) fn find(&self, post: Post) -> Option<Announced> {
+        let of = post.word();
         let slot = self.0.iter().position(|words| words.of.load(Relaxed) == of)?;
         let told = self.0[slot].told.load(Relaxed);
         Some(Announced { slot, call: Mark((told >> CallWords::BYTES_BITS) as u16), bytes: told & ANY_BYTES })
@@ -101,21 +168,46 @@ impl SlotTable {
 /// An announced slot. The call is written first.
 #[repr(C)]
 pub(crate) struct SlotWords {
-    /// The low half of the collective's number, above that of the piece.
+    /// The post, as a word.
     of: AtomicU64,
     /// The bytes that the poster told, and above them its call.
     told: AtomicU64,
 }
 
 impl SlotWords {
-    fn piece(number: u64, piece: u64) -> u64 {
-        number << 32 | piece & u64::from(u32::MAX)
+    /// Claims the slot for member `me`, which is about to fill it in collective `collective`. False
+    /// if another member fills it there, or has: two take themselves for the root. Readers of what
+    /// stood there find out ([`SlotWords::is_of`]).
+    pub(crate) fn claim(&self, collective: u64, me: usize) -> bool {
+        let own = Post { collective, number: Post::NUMBERS + me as u64 }.word();
+        let seen = self.of.load(Relaxed);
+        let number = seen & u64::from(u32::MAX);
+        let is_others = seen >> Post::NUMBER_BITS == own >> Post::NUMBER_BITS && number >= Post::NUMBERS;
+        if seen == own {
+            return true;
+        }
+        let is_claimed = !is_others && self.of.compare_exchange(seen, own, Relaxed, Relaxed).is_ok();
+        // What is filled in is seen after the claim, and what its owner does after this.
+        fence(SeqCst);
+        is_claimed
     }
 
-    /// Tells of a slot, before the post: it holds piece `piece` of collective `number`.
-    pub(crate) fn tell(&self, (number, piece): (u64, u64), call: Mark, bytes: u64) {
+    /// Returns whether a member has claimed the slot in a later collective than this one.
+    pub(crate) fn is_beyond(&self, collective: u64) -> bool {
+        let ahead = ((self.of.load(Relaxed) >> Post::NUMBER_BITS) as u32).wrapping_sub(collective as u32);
+        (1..1 << 31).contains(&ahead)
+    }
+
+    /// Returns whether the slot still holds what this post announced, after it was read.
+    pub(crate) fn is_of(&self, post: Post) -> bool {
+        fence(Acquire);
+        self.of.load(Relaxed) == post.word()
+    }
+
+    /// Tells of a slot, before the post by which it is announced.
+    pub(crate) fn tell(&self, post: Post, call: Mark, bytes: u64) {
         self.told.store(u64::from(call.0) << CallWords::BYTES_BITS | bytes.min(ANY_BYTES), Relaxed);
-        self.of.store(SlotWords::piece(number, piece), Release);
+        self.of.store(post.word(), Release);
     }
 }
 
@@ -126,8 +218,10 @@ pub(crate) struct ClosedLine {
     pub(crate) closed: AtomicU64,
     /// The collective of which this member does parts; 0 if it does none.
     pub(crate) working: AtomicU64,
-    /// The last collective that this member abandoned.
+    /// The last collective that this member abandoned or gave up.
     pub(crate) abandoned: AtomicU64,
+    /// The last collective that this member told that it skipped.
+    pub(crate) skipped: AtomicU64,
 }
 
 /// A word with a cache line to itself.
@@ -166,14 +260,16 @@ mod tests {
     fn a_slot_is_found_by_its_piece_and_its_collective() {
         let zero = || AtomicU64::new(0);
         let table = SlotTable(std::array::from_fn(|_| SlotWords { of: zero(), told: zero() }));
-        table.of(5).tell((7, 1), Mark(0x520), 100);
-        table.of(2).tell((7, 2), Mark(0x520), 100);
-        table.of(63).tell((8, 1), Mark(0x521), u64::MAX);
-        let slot =
-            |number, piece| table.find(number, piece).map(|found| (found.slot, found.call, found.bytes));
+        let post = |collective, number| Post { collective, number };
+        table.of(5).tell(post(7, 1), Mark(0x520), 100);
+        table.of(2).tell(post(7, 2), Mark(0x520), 100);
+        table.of(63).tell(post(8, 1), Mark(0x521), u64::MAX);
+        let slot = |collective, number| {
+            table.find(post(collective, number)).map(|found| (found.slot, found.call, found.bytes))
+        };
         assert_eq!((slot(7, 1), slot(7, 2)), (Some((5, Mark(0x520), 100)), Some((2, Mark(0x520), 100))));
         assert_eq!((slot(8, 1), slot(8, 2), slot(6, 1)), (Some((63, Mark(0x521), ANY_BYTES)), None, None));
-        table.of(5).tell((8, 2), Mark(0x521), 3);
+        table.of(5).tell(post(8, 2), Mark(0x521), 3);
         assert_eq!((slot(7, 1), slot(8, 2)), (None, Some((5, Mark(0x521), 3))));
     }
 }

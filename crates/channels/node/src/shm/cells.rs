@@ -341,9 +341,19 @@ pub(super) fn introduce(control: &Control, me: u32) {
 /// Returns whether the process of this rank is known to have ended. Of a process in another pid
 /// namespace nothing is known.
 fn has_ended(control: &Control, rank: u32) -> bool {
+    process_of(control, rank).is_some_and(|process| process.has_ended())
+}
+
+/// Returns whether the process of this rank is known to live.
+pub(super) fn lives(control: &Control, rank: u32) -> bool {
+    process_of(control, rank).is_some_and(|process| !process.has_ended())
+}
+
+/// The process of this rank, if the system tells of it here.
+fn process_of(control: &Control, rank: u32) -> Option<WatchedProcess> {
     let (pid, namespace) = control.words(rank).process();
     if pid == 0 || namespace == 0 || namespace != node::namespace("pid") as u32 {
-        return false;
+        return None;
     }
-    WatchedProcess::new(pid).is_ok_and(|process| process.has_ended())
+    WatchedProcess::new(pid).ok()
 }

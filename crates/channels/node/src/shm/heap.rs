@@ -18,6 +18,7 @@ mod opened;
 mod slices;
 mod spares;
 
+use super::cells;
 use super::control::Control;
 use super::segment::Segment;
 use extents::Extents;
@@ -30,7 +31,7 @@ use std::sync::atomic::{AtomicU64, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use verbena_channel::Peer;
 use verbena_channel::heap::{Block, Heap, Lender, Ticket};
-use verbena_fault::Fault;
+use verbena_fault::{Fault, size};
 use verbena_machine::headroom::{self, Headroom};
 use verbena_memory::Region;
 
@@ -189,6 +190,11 @@ impl Heap for NodeHeap {
 
     fn covers(&self, address: u64) -> bool {
         self.slice.offset_of(address).is_some()
+    }
+
+    fn lives(&self, peer: Peer) -> bool {
+        let rank = self.slice.peers.binary_search(&peer);
+        rank.is_ok_and(|rank| cells::lives(&self.slice.control, rank as u32))
     }
 
     fn wake(&self, peer: Peer) {
@@ -385,15 +391,20 @@ impl Slice {
 }
 
 fn finding(slice_bytes: u64, free: Headroom) -> String {
-    let most = format!("heap for windows: {slice_bytes} bytes for each rank at most");
+    let most = format!("heap for windows: {} for each rank at most", size(slice_bytes));
     match free {
         Headroom { bytes, .. } if bytes >= slice_bytes => most,
         Headroom { bytes, limit: Some(limit) } => {
             format!(
-                "{most}; the control group (container) allows {limit} for all processes, {bytes} are free now"
+                "{most}, of the memory that is free: the control group (container) allows {} for all processes, {} \
+                 are free now",
+                size(limit),
+                size(bytes)
             )
         }
-        Headroom { bytes, limit: None } => format!("{most}; the machine has {bytes} free now"),
+        Headroom { bytes, limit: None } => {
+            format!("{most}, of the memory that is free: {} now", size(bytes))
+        }
     }
 }
 
@@ -450,8 +461,9 @@ mod tests {
     fn what_is_free_is_told_where_it_is_less_than_the_slice() {
         let said = |bytes, limit| finding(1000, Headroom { bytes, limit });
         assert_eq!(said(2000, Some(3000)), "heap for windows: 1000 bytes for each rank at most");
-        assert!(said(400, None).ends_with("; the machine has 400 free now"));
-        let within = "; the control group (container) allows 500 for all processes, 400 are free now";
+        assert!(said(400, None).ends_with(" at most, of the memory that is free: 400 bytes now"));
+        let within =
+            ": the control group (container) allows 500 bytes for all processes, 400 bytes are free now";
         assert!(said(400, Some(500)).ends_with(within));
     }
 }

@@ -14,9 +14,13 @@ use std::io::{Error, Result};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 use verbena_machine::kept::{self, Kept};
+use verbena_machine::limits::{self, Resource};
 
 /// Bytes of a page, the granule of reservation.
 pub(crate) const PAGE_BYTES: usize = 4096;
+
+/// A number that no advice has.
+const NO_ADVICE: libc::c_int = 0x7fff;
 
 const READ_WRITE: libc::c_int = libc::PROT_READ | libc::PROT_WRITE;
 
@@ -95,8 +99,10 @@ impl Segment {
     fn can_reserve_by_mapping(&self) -> bool {
         // SAFETY: the call only answers.
         let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-        // Of no bytes: an error only if the kernel does not know the advice.
-        page_bytes == PAGE_BYTES as i64 && self.advise(0, 0, libc::MADV_POPULATE_WRITE).is_ok()
+        // Of no bytes: an error only if the kernel does not know the advice. Emulators know it all,
+        // and do nothing: pages that were given back would keep their contents.
+        let knows = |advice| self.advise(0, 0, advice).is_ok();
+        page_bytes == PAGE_BYTES as i64 && knows(libc::MADV_POPULATE_WRITE) && !knows(NO_ADVICE)
     }
 
     /// Bytes of the segment.
@@ -252,8 +258,5 @@ fn within_file_limit(len: usize) -> Result<()> {
 
 /// The file size limit of this process in bytes, if there is one.
 pub(crate) fn file_limit() -> Option<u64> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the call fills our structure.
-    let known = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) } == 0;
-    (known && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
+    limits::soft(Resource::FileSize)
 }

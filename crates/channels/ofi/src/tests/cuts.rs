@@ -132,12 +132,17 @@ fn stuck_with_other() -> Option<([End; 2], Owned)> {
 
 /// Polls an end alone until its transfer has ended.
 fn ends_alone(end: &mut End) {
+    until_lost(end);
+    assert!(matches!(end.arrived.ended[..], [(7, Err(_))]), "{:?}", end.arrived.ended);
+}
+
+/// Polls an end alone until its transfers are lost.
+fn until_lost(end: &mut End) {
     let begin = Instant::now();
     while end.arrived.ended.is_empty() {
         end.poll();
         assert!(begin.elapsed() < Duration::from_secs(30), "the transfer does not end");
     }
-    assert!(matches!(end.arrived.ended[..], [(7, Err(_))]), "{:?}", end.arrived.ended);
     assert!(begin.elapsed() > Duration::from_secs(3) && end.channel.is_quiet());
 }
 
@@ -177,4 +182,21 @@ fn only_answers_to_questions_count() {
         ends.iter_mut().for_each(End::poll);
         assert!(ends[0].arrived.ended.is_empty() && ends[0].arrived.broken.is_empty());
     }
+}
+
+/// A provider whose queue is full takes no question either, and may yet read for an end that lives.
+#[test]
+fn a_full_queue_tells_nothing_of_an_end_that_may_live() {
+    let Some(([mut alone, other], owner)) = stuck_with_other() else { return };
+    let most = alone.channel.net.offer().operations_max().0;
+    (8..most as u64).for_each(|token| _ = stuck(&mut alone.channel, 1, owner.lend(), token));
+    drop(other);
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_secs(9) {
+        alone.poll();
+        assert!(alone.arrived.ended.is_empty() && alone.arrived.broken.is_empty());
+    }
+    alone.channel.gone(1, &fault());
+    until_lost(&mut alone);
+    assert!(alone.arrived.ended.len() > most / 2);
 }

@@ -6,6 +6,8 @@
 //! which the process sleeps ([`Waiter::socket`](verbena_waiting::Waiter::socket)). And once the
 //! owner has found out that a process of this machine has ended ([`Ends`]), that one is given up
 //! when all that it sent has been taken: not every network notices, and shared memory never does.
+//! Of a network that is so once nothing has come from it for a while, poll after poll, since one
+//! poll may bring nothing though more is on its way.
 
 mod ends;
 
@@ -31,8 +33,11 @@ use verbena_waiting::{NAP, SLEEP_MAX};
 /// No process.
 const NOBODY: Peer = Peer::MAX;
 
-/// The time in which a network of this machine brings what a process sent before it ended.
+/// The time in which a network of this machine brings what a process sent before it ended, or more
+/// of it.
 const ON_THE_WAY: Duration = Duration::from_millis(50);
+/// The least polls of that time: a provider may take something in by one, and tell it by another.
+const SILENT_POLLS_MIN: u32 = 16;
 
 /// The numbers of the processes that a channel reaches.
 #[derive(Clone, Debug, Default)]
@@ -77,8 +82,16 @@ pub struct Foreign {
     ends: Arc<Ends>,
     /// The number of those that were given up.
     given_up: usize,
-    /// The number of those that were noticed, and the time of that.
-    noticed: Option<(usize, Instant)>,
+    silence: Option<Silence>,
+}
+
+/// The time in which nothing has come from those that have ended, poll after poll.
+#[derive(Clone, Copy)]
+struct Silence {
+    /// The number of those that have ended.
+    ended: usize,
+    since: Instant,
+    polls: u32,
 }
 
 impl Foreign {
@@ -86,7 +99,7 @@ impl Foreign {
     /// ended.
     pub fn new(mut inner: Wire, numbers: Numbers, waiter: CurrentWaiter, ends: Arc<Ends>) -> Foreign {
         let rail = inner.connections().map_or("", |connections| connections.rail_of());
-        Foreign { inner, numbers, rail, waiter, armed: 0, ends, given_up: 0, noticed: None }
+        Foreign { inner, numbers, rail, waiter, armed: 0, ends, given_up: 0, silence: None }
     }
 
     /// Hands out the sending end towards `peer`, as [`Wire::lend`].
@@ -107,23 +120,41 @@ impl Foreign {
         if matches!(self.inner, Wire::Memory(_)) { 0 } else { self.ends.count() }
     }
 
-    /// Gives up the first `count` that have ended. A poll since then has found nothing more of
-    /// theirs.
+    /// Polls, and gives up the first `ended` that have ended if nothing more comes from them.
+    #[cold]
+    fn poll_for_ended(&mut self, ended: usize, sink: &mut dyn Sink) -> usize {
+        let peers = self.ends.part(self.given_up, ended);
+        let Foreign { inner, numbers, .. } = self;
+        let mut renumbered = Renumbered { numbers, sink: &mut *sink, ended: &peers, is_heard: false };
+        let events = inner.deref_mut().poll(&mut renumbered);
+        if renumbered.is_heard {
+            self.silence = None;
+        }
+        if events == 0 {
+            self.give_up(ended, sink);
+        }
+        events
+    }
+
+    /// Gives up the first `count` that have ended, if nothing more comes from them. A poll since
+    /// then has found nothing of theirs.
     #[cold]
     fn give_up(&mut self, count: usize, sink: &mut dyn Sink) {
         if !matches!(self.inner, Wire::Shm(_)) {
-            let since = match self.noticed {
-                Some((noticed, since)) if noticed == count => since,
-                _ => self.noticed.insert((count, Instant::now())).1,
-            };
-            if since.elapsed() < ON_THE_WAY {
+            let new = Silence { ended: count, since: Instant::now(), polls: 0 };
+            let silence = self.silence.get_or_insert(new);
+            if silence.ended < count {
+                *silence = new;
+            }
+            silence.polls = silence.polls.saturating_add(1);
+            if silence.polls < SILENT_POLLS_MIN || silence.since.elapsed() < ON_THE_WAY {
                 return;
             }
         }
         for peer in self.ends.part(self.given_up, count) {
             // Others are reached by other channels.
             if self.inner.reach(self.numbers.inside(peer)).is_some() {
-                sink.broken(peer, has_ended(peer));
+                sink.broken(peer, ends::fault(peer));
             }
         }
         self.given_up = count;
@@ -134,11 +165,25 @@ impl Foreign {
 struct Renumbered<'a> {
     numbers: &'a Numbers,
     sink: &'a mut dyn Sink,
+    /// Those that have ended and are not given up yet, by the engine's numbers.
+    ended: &'a [Peer],
+    /// True once something of one of them has come.
+    is_heard: bool,
+}
+
+impl Renumbered<'_> {
+    /// The engine's number of a process from which something comes.
+    #[inline]
+    fn source(&mut self, peer: Peer) -> Option<Peer> {
+        let peer = self.numbers.outside(peer)?;
+        self.is_heard |= self.ended.contains(&peer);
+        Some(peer)
+    }
 }
 
 impl Sink for Renumbered<'_> {
     fn packet(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
-        if let Some(peer) = self.numbers.outside(peer) {
+        if let Some(peer) = self.source(peer) {
             self.sink.packet(peer, header, payload);
         }
     }
@@ -148,11 +193,11 @@ impl Sink for Renumbered<'_> {
     }
 
     fn landing(&mut self, peer: Peer, header: &Header, bytes: u64) -> Landing {
-        self.numbers.outside(peer).map_or(Landing::Nowhere, |peer| self.sink.landing(peer, header, bytes))
+        self.source(peer).map_or(Landing::Nowhere, |peer| self.sink.landing(peer, header, bytes))
     }
 
     fn landed(&mut self, peer: Peer, header: &Header, bytes: u64, whole: bool) {
-        if let Some(peer) = self.numbers.outside(peer) {
+        if let Some(peer) = self.source(peer) {
             self.sink.landed(peer, header, bytes, whole);
         }
     }
@@ -188,12 +233,11 @@ impl Channel for Foreign {
     fn poll(&mut self, sink: &mut dyn Sink) -> usize {
         // Asked before the poll, so that all that these have sent is there.
         let ended = self.ended();
-        let Foreign { inner, numbers, .. } = self;
-        let events = inner.deref_mut().poll(&mut Renumbered { numbers, sink: &mut *sink });
-        if events == 0 && ended > self.given_up {
-            self.give_up(ended, sink);
+        if ended > self.given_up {
+            return self.poll_for_ended(ended, sink);
         }
-        events
+        let Foreign { inner, numbers, .. } = self;
+        inner.deref_mut().poll(&mut Renumbered { numbers, sink, ended: &[], is_heard: false })
     }
 
     fn shows(&self) -> bool {
@@ -226,6 +270,8 @@ impl Channel for Foreign {
             return Duration::MAX;
         }
         let longest = self.inner.arm();
+        // One that is about to be given up rings no more.
+        let longest = if self.ended() > self.given_up { longest.min(NAP) } else { longest };
         let Wire::Shm(shm) = &self.inner else { return longest };
         let Some((name, secret)) = self.waiter.get().socket() else { return NAP };
         if self.armed == 0 {
@@ -442,16 +488,6 @@ impl Streams for Foreign {
         let peer = self.numbers.inside(peer);
         self.inner.streams().expect(CAPABLE).stream_bytes_max(peer)
     }
-}
-
-#[cold]
-fn has_ended(peer: Peer) -> Fault {
-    Fault::new(
-        "a process of another job has ended",
-        format!("process {peer}, as this process numbers those of other jobs"),
-        "it was killed, or left MPI before this process had disconnected from it",
-        "look at its own output; MPI_Comm_disconnect separates jobs before one of them ends",
-    )
 }
 
 #[cfg(test)]

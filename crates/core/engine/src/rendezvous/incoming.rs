@@ -25,6 +25,8 @@ pub(crate) struct Incoming {
     pub chosen: Option<(usize, Choice)>,
     /// The choice among the ways on a node.
     pub learned: Option<NodeChoice>,
+    /// True if it goes that way; false if another had to be taken.
+    pub is_as_learned: bool,
     /// Own memory that the sender was shown, with its channel.
     pub exposed: Option<(usize, Key)>,
     /// Own memory that the sender was shown on further rails; or, for a message that is read over
@@ -69,6 +71,7 @@ impl Incoming {
             awaited: 0,
             chosen: None,
             learned: None,
+            is_as_learned: false,
             exposed: None,
             rails: Vec::new(),
             stripe: None,

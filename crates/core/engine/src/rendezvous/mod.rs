@@ -70,7 +70,7 @@ pub(crate) use outgoing::Outgoing;
 pub(crate) use speeds::Speeds;
 pub(crate) use transfer::TransferNote;
 pub use ways::NodeKnowledge;
-pub(crate) use ways::NodeWays;
+pub(crate) use ways::{NodeWays, TaughtWays};
 
 /// Reads or writes of one message that are under way at once on a channel that does them in the
 /// background.

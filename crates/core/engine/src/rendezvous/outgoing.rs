@@ -31,8 +31,8 @@ pub(crate) struct Outgoing {
     pub(super) target: Option<Target>,
     /// The receiver's memory, if this side writes all, until the receiver was told what it has.
     pub(super) push: Option<Box<Stripe>>,
-    /// The way that it goes, as far as the receiver has said.
-    pub(super) way: NodeWay,
+    /// The way that it goes on a node, if the receiver has said that it was learnt.
+    pub(super) way: Option<NodeWay>,
     /// Writes under way.
     pub(super) writes: u32,
     /// The rest that is still to be streamed.

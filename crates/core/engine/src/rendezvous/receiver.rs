@@ -62,10 +62,25 @@ impl EngineState {
         let clock = self.settings.learns(route)?;
         let estimate = self.settings.node_estimate(route);
         let ways = self.peers.get(peer)?.ways.get_or_insert_default();
-        let (way, learned) = ways.choose(bytes, self.me < peer, estimate, clock());
-        self.incoming.get_mut(place)?.learned = learned;
+        let learned = ways.choose(bytes, self.me < peer, estimate, &self.taught, clock());
+        let incoming = self.incoming.get_mut(place)?;
+        (incoming.learned, incoming.is_as_learned) = (Some(learned), true);
+        let way = learned.way();
         let by_both = way == NodeWay::Both;
         Some(ChosenWay { way: if way == NodeWay::Packets { Way::Packets } else { Way::Read }, by_both })
+    }
+
+    /// Notes that a message goes this way, whatever was chosen.
+    fn divert(&mut self, peer: Peer, id: Id, way: NodeWay) {
+        let Some(clock) = self.settings.node_clock else { return };
+        let Some((_, incoming)) = self.incoming_of(peer, id) else { return };
+        let Some(learned) = incoming.learned.filter(|learned| learned.way() != way) else { return };
+        incoming.is_as_learned = false;
+        let ways = self.peers.get(peer).and_then(|state| state.ways.as_mut());
+        let diverted = ways.map(|ways| ways.divert(learned, way, clock()));
+        if let Some((_, incoming)) = self.incoming_of(peer, id) {
+            incoming.learned = diverted;
+        }
     }
 
     pub(super) fn incoming_of(&mut self, peer: Peer, id: Id) -> Option<(Id, &mut Incoming)> {
@@ -129,6 +144,7 @@ impl EngineState {
         incoming.awaited = piece.len;
         incoming.missing = None;
         let control = Control::new(Kind::ClearToSend, incoming.offer.sender).length(piece.offset);
+        let control = control.learnt(incoming.is_as_learned);
         self.post(peer, control.word(id.number()).word(piece.len));
     }
 
@@ -210,7 +226,10 @@ impl EngineState {
                     self.work.pull.push_back(id);
                 }
             }
-            Step::Stream(gap) => self.ask_for_data(id, gap),
+            Step::Stream(gap) => {
+                self.divert(peer, id, NodeWay::Packets);
+                self.ask_for_data(id, gap);
+            }
             Step::Finish => self.finish(id),
             Step::Wait => {}
         }
@@ -221,6 +240,7 @@ impl EngineState {
         let peer = self.requests.get(id).expect("a receive").peer;
         let (_, incoming) = self.incoming_of(peer, id).expect("a rendezvous");
         let control = Control::new(Kind::Finish, incoming.offer.sender).length(incoming.bytes);
+        let control = control.learnt(incoming.is_as_learned);
         self.post(peer, control);
         self.end_incoming(id);
     }
@@ -238,7 +258,7 @@ impl EngineState {
         let mut incoming = self.incoming.remove(place).expect("a rendezvous");
         if let (Some(learned), Some(state)) = (incoming.learned, self.peers.get(peer)) {
             match (self.settings.node_clock, &mut state.ways) {
-                (Some(clock), Some(ways)) => ways.end(learned, clock()),
+                (Some(clock), Some(ways)) => ways.end(learned, &mut self.taught, clock()),
                 // Ways are not learnt any more: what was begun would stay under way.
                 _ => state.ways = None,
             }
@@ -284,7 +304,10 @@ impl Engine {
                 let alone = self.read_by_rails(id, peer, &route, region, &rails).is_some()
                     || !self.invite(id, peer, &route, region, by_both);
                 match alone {
-                    true => self.state.counts.pulled += 1,
+                    true => {
+                        self.state.counts.pulled += 1;
+                        self.state.divert(peer, id, NodeWay::Alone);
+                    }
                     false => self.state.counts.shared += 1,
                 }
                 self.state.advance(id);
@@ -378,7 +401,8 @@ impl Engine {
         incoming.parts = Parts::divided(cut, route.packets, division);
         let control = Control::new(Kind::ClearToSend, incoming.offer.sender).length(cut.bytes);
         let control = control.word(id.number()).word(cut.part_bytes).word(division.0);
-        self.state.post(peer, control.memory(&memory, MEMORY));
+        let learnt = incoming.is_as_learned;
+        self.state.post(peer, control.memory(&memory, MEMORY).learnt(learnt));
         Some(())
     }
 

@@ -5,7 +5,7 @@ use super::parts::Cut;
 use super::ways::NodeWay;
 use super::{Piece, STREAM_PACKETS_MAX, TransferNote};
 use crate::Engine;
-use crate::control::{Control, DONE, FAILED, MEMORY, Memory, Reader, WRITE, name_hash};
+use crate::control::{Control, DONE, FAILED, LEARNT, MEMORY, Memory, Reader, WRITE, name_hash};
 use crate::outbox::{HandOver, hand_over};
 use crate::peer::Route;
 use crate::request::{State, sent};
@@ -28,17 +28,16 @@ impl EngineState {
         let (receiver, bytes) = (reader.word()?, reader.word()?);
         let id = Id::of(header.context);
         let shown = header.flags & MEMORY != 0;
+        let learnt = header.flags & LEARNT != 0;
         if shown && header.flags & WRITE == 0 {
             let cut = Cut { bytes: header.length, part_bytes: bytes };
             let (division, memory) = (Division(reader.word()?), reader.memory()?);
             let channel = self.memory_channel(peer, memory.channel)?;
-            return self.invited(
-                peer,
-                id,
-                receiver,
-                &memory,
-                Target { channel, key: memory.key, cut, division },
-            );
+            let target = Target { channel, key: memory.key, cut, division };
+            if let Some((_, outgoing)) = self.outgoing_of(peer, id) {
+                outgoing.way = learnt.then_some(NodeWay::Both);
+            }
+            return self.invited(peer, id, receiver, &memory, target);
         }
         let piece = Piece { offset: header.length, len: bytes };
         let Some(request) = self.requests.get(id) else { return Some(()) };
@@ -54,9 +53,7 @@ impl EngineState {
         outgoing.receiver = receiver;
         (outgoing.push, outgoing.stream) =
             if shown { (push.map(Box::new), None) } else { (None, Some(piece)) };
-        if !shown {
-            outgoing.way = NodeWay::Packets;
-        }
+        outgoing.way = (learnt && !shown).then_some(NodeWay::Packets);
         self.list_push(peer, id);
         Some(())
     }
@@ -110,7 +107,6 @@ impl EngineState {
         outgoing.receiver = receiver;
         if contiguous && can {
             outgoing.target = Some(target);
-            outgoing.way = NodeWay::Both;
             self.list_push(peer, id);
         }
         Some(())
@@ -127,7 +123,9 @@ impl EngineState {
     /// The receiver has all.
     pub(crate) fn finished(&mut self, peer: Peer, header: &Header) {
         let id = Id::of(header.context);
-        if let Some((place, _)) = self.outgoing_of(peer, id) {
+        if let Some((place, outgoing)) = self.outgoing_of(peer, id) {
+            let learnt = header.flags & LEARNT != 0;
+            outgoing.way = learnt.then(|| outgoing.way.unwrap_or(NodeWay::Alone));
             self.end_sent(id, place);
         }
     }

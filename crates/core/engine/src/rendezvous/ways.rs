@@ -7,8 +7,16 @@
 //! the times of each way, for each peer, apart for two sorts of traffic: a message that comes after
 //! a long one went the other way (an answer), and one that does not (a stream). The cells that
 //! carry an answer were touched by this process last.
+//!
+//! Of two processes that answer each other with messages of the same length, one leads: both go the
+//! way that it has learnt, since what one does colours what the other's takes. The other measures
+//! all the same, and goes its own way while the leader's takes it far longer than another one would
+//! (its sender computes, say). It follows no way that was not learnt: the leader's buffer may be
+//! scattered, or the channels may have failed.
+//!
+//! What is learnt of one peer counts for others until their own messages have told more.
 
-use verbena_channel::learner::{Learned, Learner, class_of};
+use verbena_channel::learner::{Knowledge, Learned, Learner, class_of};
 
 /// The way of a long message on a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,8 +39,30 @@ impl NodeWay {
 pub(crate) struct NodeWays {
     /// That of streams, and that of answers.
     sorts: [Learner<3>; 2],
-    /// The way of the last long message to the peer, and its length, until one comes from it.
-    answered: Option<(NodeWay, u64)>,
+    /// The last long message to the peer, until one comes from it: its way, if the peer has learnt
+    /// that, and its length.
+    answered: Option<(Option<NodeWay>, u64)>,
+}
+
+/// The knowledge that the long messages of any peer of the node have taught, for those of others.
+#[derive(Debug, Default)]
+pub(crate) struct TaughtWays {
+    /// The knowledge by sort and class.
+    sorts: [Vec<Option<Knowledge<3>>>; 2],
+}
+
+impl TaughtWays {
+    fn of(&self, sort: bool, bytes: u64) -> Option<&Knowledge<3>> {
+        self.sorts[usize::from(sort)].get(class_of(bytes))?.as_ref()
+    }
+
+    fn note(&mut self, sort: bool, bytes: u64, known: Knowledge<3>) {
+        let (classes, class) = (&mut self.sorts[usize::from(sort)], class_of(bytes));
+        if classes.len() <= class {
+            classes.resize(class + 1, None);
+        }
+        classes[class] = Some(known);
+    }
 }
 
 /// The choice for one message, with its sort of traffic.
@@ -42,46 +72,71 @@ pub(crate) struct NodeChoice {
     learned: Learned,
 }
 
+impl NodeChoice {
+    /// The way of the message.
+    pub(crate) fn way(&self) -> NodeWay {
+        NodeWay::ALL[usize::from(self.learned.way)]
+    }
+}
+
 impl NodeWays {
     /// Chooses the way of a message of `bytes` bytes that comes now. The choice is to be ended with
-    /// the message; there is none if the way follows from the peer's: of two processes that answer
-    /// each other with messages of the same length, one `leads`, and both go its way. What one
-    /// does colours what the other's takes.
+    /// the message. Of the two processes one `leads`.
     pub(crate) fn choose(
         &mut self,
         bytes: u64,
         leads: bool,
         estimate: NodeWay,
+        taught: &TaughtWays,
         now_ns: u64,
-    ) -> (NodeWay, Option<NodeChoice>) {
+    ) -> NodeChoice {
         let answered = self.answered.take();
-        match answered {
-            Some((way, sent)) if !leads && class_of(sent) == class_of(bytes) => return (way, None),
-            _ => {}
-        }
         let sort = answered.is_some();
-        let learned = self.sorts[usize::from(sort)].choose(bytes, estimate as usize, now_ns);
-        (NodeWay::ALL[usize::from(learned.way)], Some(NodeChoice { sort, learned }))
+        let learner = &mut self.sorts[usize::from(sort)];
+        if let Some(known) = taught.of(sort, bytes) {
+            learner.adopt(bytes, known, now_ns);
+        }
+        let led = match answered {
+            Some((Some(way), sent)) if !leads && class_of(sent) == class_of(bytes) => Some(way as usize),
+            _ => None,
+        };
+        let learned = match led.filter(|way| !learner.is_dear(bytes, *way)) {
+            Some(way) => learner.follow(bytes, way, now_ns),
+            None => learner.choose(bytes, estimate as usize, now_ns),
+        };
+        NodeChoice { sort, learned }
+    }
+
+    /// Notes that a message that was chosen just now goes another way than that.
+    pub(crate) fn divert(&mut self, choice: NodeChoice, way: NodeWay, now_ns: u64) -> NodeChoice {
+        let learner = &mut self.sorts[usize::from(choice.sort)];
+        NodeChoice { learned: learner.divert(choice.learned, way as usize, now_ns), ..choice }
     }
 
     /// Notes that this message has ended.
-    pub(crate) fn end(&mut self, choice: NodeChoice, now_ns: u64) {
-        self.sorts[usize::from(choice.sort)].end(choice.learned, now_ns);
+    pub(crate) fn end(&mut self, choice: NodeChoice, taught: &mut TaughtWays, now_ns: u64) {
+        let NodeChoice { sort, learned } = choice;
+        let learner = &mut self.sorts[usize::from(sort)];
+        learner.end(learned, now_ns);
+        if let Some(known) = learner.knowledge(learned.bytes) {
+            taught.note(sort, learned.bytes, known);
+        }
     }
 
-    /// Notes that a long message to the peer has ended, which went this way.
-    pub(crate) fn sent(&mut self, way: NodeWay, bytes: u64) {
+    /// Notes that a long message to the peer has ended, and which way it went if the peer has
+    /// learnt that.
+    pub(crate) fn sent(&mut self, way: Option<NodeWay>, bytes: u64) {
         self.answered = Some((way, bytes));
     }
 
     /// The knowledge, for logs.
     pub(crate) fn known(&self) -> impl Iterator<Item = NodeKnowledge> {
         self.sorts.iter().zip(["stream", "answer"]).flat_map(|(learner, traffic)| {
-            learner.known().map(move |(bytes_min, ns, kept)| NodeKnowledge {
+            learner.known().map(move |(bytes_min, known)| NodeKnowledge {
                 traffic,
                 bytes_min,
-                ns,
-                way: ["alone", "both", "packets"][kept],
+                ns: known.ns,
+                way: ["alone", "both", "packets"][known.kept],
             })
         })
     }
@@ -94,76 +149,13 @@ pub struct NodeKnowledge {
     pub traffic: &'static str,
     /// The length in bytes from which they are; below twice that.
     pub bytes_min: u64,
-    /// The nanoseconds that a message took if the receiver copied it alone, if both sides did, and
-    /// if it came in packets.
-    pub ns: [u64; 3],
+    /// The nanoseconds that a message of `bytes_min` took if the receiver copied it alone, if both
+    /// sides did, and if it came in packets; `None` where none did.
+    pub ns: [Option<u64>; 3],
     /// The way that most messages go: `alone`, `both` or `packets`.
     pub way: &'static str,
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const LONG: u64 = 1 << 20;
-
-    /// A stream of messages of which each takes so many nanoseconds by its way; returns how many of
-    /// the last hundred went each way.
-    fn stream(ways: &mut NodeWays, now_ns: &mut u64, took: [u64; 3]) -> [u32; 3] {
-        let mut counts = [0; 3];
-        for message in 0..2000 {
-            let (way, choice) = ways.choose(LONG, true, NodeWay::Packets, *now_ns);
-            *now_ns += took[way as usize];
-            ways.end(choice.expect("no other leads"), *now_ns);
-            counts[way as usize] += u32::from(message >= 1900);
-        }
-        counts
-    }
-
-    #[test]
-    fn streams_and_answers_are_known_apart() {
-        let (mut ways, mut now_ns) = (NodeWays::default(), 0);
-        let counts = stream(&mut ways, &mut now_ns, [100, 50, 80]);
-        assert!(counts[NodeWay::Both as usize] >= 90, "{counts:?}");
-        for _ in 0..500 {
-            ways.sent(NodeWay::Alone, LONG);
-            let (way, choice) = ways.choose(LONG, true, NodeWay::Packets, now_ns);
-            now_ns += if way == NodeWay::Packets { 10 } else { 100 };
-            ways.end(choice.expect("this side leads"), now_ns);
-        }
-        let known: Vec<NodeKnowledge> = ways.known().collect();
-        let told: Vec<_> = known.iter().map(|known| (known.traffic, known.bytes_min, known.way)).collect();
-        assert_eq!(told, [("stream", LONG, "both"), ("answer", LONG, "packets")]);
-    }
-
-    #[test]
-    fn the_mode_of_the_machine_may_change() {
-        let (mut ways, mut now_ns) = (NodeWays::default(), 0);
-        let [near, far] = [[80_000, 60_000, 45_000], [500_000, 240_000, 260_000]];
-        assert!(stream(&mut ways, &mut now_ns, near)[NodeWay::Packets as usize] >= 90);
-        // Alone is tried more rarely the more it takes, so a change for the better is seen late.
-        for _ in 0..3 {
-            stream(&mut ways, &mut now_ns, far);
-        }
-        // 8% apart: either will do.
-        assert!(stream(&mut ways, &mut now_ns, far)[NodeWay::Alone as usize] <= 10);
-        for _ in 0..3 {
-            stream(&mut ways, &mut now_ns, [30_000, 60_000, 200_000]);
-        }
-        let counts = stream(&mut ways, &mut now_ns, [30_000, 60_000, 200_000]);
-        assert!(counts[NodeWay::Alone as usize] >= 90, "{counts:?}");
-    }
-
-    #[test]
-    fn who_does_not_lead_answers_by_the_same_way() {
-        let mut ways = NodeWays::default();
-        for way in NodeWay::ALL {
-            ways.sent(way, LONG + 1);
-            assert!(matches!(ways.choose(LONG, false, NodeWay::Packets, 0), (its, None) if its == way));
-        }
-        // A message of another length is no such answer, nor one that follows another.
-        ways.sent(NodeWay::Both, 4 * LONG);
-        assert!(ways.choose(LONG, false, NodeWay::Packets, 0).1.is_some());
-        assert!(ways.choose(LONG, false, NodeWay::Packets, 0).1.is_some());
-    }
-}
+#[path = "ways_tests.rs"]
+mod tests;

@@ -178,11 +178,16 @@ impl Wire {
 pub(crate) struct WireEnd {
     wire: Wire,
     me: Peer,
+    name: &'static str,
 }
 
 impl WireEnd {
     pub(crate) fn new(wire: &Wire, me: Peer) -> WireEnd {
-        WireEnd { wire: wire.clone(), me }
+        WireEnd::named("wire", wire, me)
+    }
+
+    pub(crate) fn named(name: &'static str, wire: &Wire, me: Peer) -> WireEnd {
+        WireEnd { wire: wire.clone(), me, name }
     }
 
     fn transfer(
@@ -237,7 +242,7 @@ fn fault(what: &str) -> Fault {
 
 impl Channel for WireEnd {
     fn name(&self) -> &'static str {
-        "wire"
+        self.name
     }
 
     fn reach(&mut self, peer: Peer) -> Option<Reach> {

@@ -48,15 +48,21 @@ impl Gaps {
     }
 
     /// Gives a piece back, and joins it with the gaps beside it.
+    ///
+    /// # Panics
+    /// If part of it is free already.
     pub(super) fn give_back(&mut self, Piece { mut at, mut len }: Piece) {
-        if let Some((&before, &room)) = self.by_place.range(..at).next_back()
-            && before + room == at
-        {
+        let before = self.by_place.range(..at).next_back().map(|(&before, &room)| (before, room));
+        let after = self.by_place.range(at..).next().map(|(&after, _)| after);
+        let is_free = before.is_some_and(|(before, room)| before + room > at)
+            || after.is_some_and(|after| after < at + len);
+        assert!(!is_free, "a piece of the buffer for buffered sends came back that is free");
+        if after == Some(at + len) {
+            len += self.remove(at + len);
+        }
+        if let Some((before, room)) = before.filter(|(before, room)| before + room == at) {
             self.remove(before);
             (at, len) = (before, room + len);
-        }
-        if let Some(room) = self.remove(at + len) {
-            len += room;
         }
         self.insert(at, len);
     }
@@ -68,10 +74,10 @@ impl Gaps {
         }
     }
 
-    fn remove(&mut self, at: usize) -> Option<usize> {
-        let len = self.by_place.remove(&at)?;
-        self.by_len.remove(&(len, at));
-        Some(len)
+    fn remove(&mut self, at: usize) -> usize {
+        let len = self.by_place.remove(&at).expect("a gap begins here");
+        assert!(self.by_len.remove(&(len, at)), "each gap is in both orders");
+        len
     }
 }
 
@@ -119,5 +125,25 @@ mod tests {
         assert_eq!(gaps.take(36), Some(Piece { at: 64, len: 36 }));
         assert_eq!(gaps.take(1), None);
         assert_eq!(gaps.take(usize::MAX), None);
+    }
+
+    #[test]
+    #[should_panic(expected = "that is free")]
+    fn a_piece_of_another_buffer_is_refused() {
+        let mut gaps = Gaps::whole(256);
+        gaps.take(64);
+        let piece = gaps.take(64).expect("a piece");
+        gaps = Gaps::whole(256);
+        gaps.give_back(piece);
+    }
+
+    #[test]
+    #[should_panic(expected = "that is free")]
+    fn a_piece_comes_back_once() {
+        let mut gaps = Gaps::whole(256);
+        let piece = gaps.take(64).expect("a piece");
+        gaps.take(64);
+        gaps.give_back(piece);
+        gaps.give_back(piece);
     }
 }

@@ -133,6 +133,18 @@ const REDUCE: u16 = 1024;
 /// `MPI_REPLACE` and `MPI_NO_OP`, which no collective takes.
 const USER_OPS: [u16; 2] = [13, 14];
 
+/// The mark of a message that says only that its sender has lost a process and has left the call,
+/// which so fails at the receiver, too. It is unlike that of every call.
+pub(super) const LEFT: Mark = Mark((REDUCTIONS - 1) << KIND_AT);
+/// These two are for a process that has ended; the second for programs that go on when one does.
+pub(super) const LEFT_AFTER_END: Mark = Mark(LEFT.0 | 1);
+pub(super) const LEFT_AFTER_FAILURE: Mark = Mark(LEFT.0 | 2);
+
+/// Returns whether this is one of these marks.
+pub(super) fn is_left(mark: Mark) -> bool {
+    [LEFT, LEFT_AFTER_END, LEFT_AFTER_FAILURE].contains(&mark)
+}
+
 /// A call in the making.
 #[derive(Clone, Copy)]
 pub struct Call<'c> {

@@ -4,14 +4,14 @@ use super::algorithms::{allgather, bcast};
 use super::blocks::{Blocks, Counts};
 use super::call::{Call, Kind, Members};
 use super::choose::{Allgather, TABLE};
-use super::execute::Collective;
+use super::execute::{Collective, tell_on};
 use super::plan::{Plan, Team};
-use super::tags::tag_of_step;
+use super::tags::{tag_of_blocking, tag_of_step};
 use crate::comm::{Comm, Exchange, Traffic};
 use crate::error::Result;
 use crate::group::Group;
 use crate::process::Process;
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::sync::Arc;
 use verbena_channel::mark::Mark;
 use verbena_memory::elements::Elements;
@@ -19,25 +19,49 @@ use verbena_memory::layout::Layout;
 use verbena_memory::{Buffer, Owned};
 
 /// Messages that belong together: a context and a tag.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Channel {
     context: u64,
     tag: i32,
     /// The mark of the call; empty where the messages cannot meet those of other collectives.
     call: Mark,
+    /// The tag of the collective that the messages belong to, if that is another one.
+    told_as: Option<i32>,
+    /// True if some of the communicator's members alone take part: the deaths of others are no
+    /// matter of theirs.
+    is_partial: bool,
+    /// The contexts and tags of the call's earlier exchanges: a rank may have left in one of them.
+    earlier: Vec<(u64, i32)>,
 }
 
 impl Channel {
+    /// A channel of all members, for messages that say that they are of this call.
+    fn new((context, tag): (u64, i32), call: Mark) -> Channel {
+        Channel { context, tag, call, told_as: None, is_partial: false, earlier: Vec::new() }
+    }
+
     /// Runs to its end what `fill` plans for `team`.
-    fn run(self, process: &Process, team: Team<'_>, fill: impl FnOnce(&mut Plan)) -> Result<()> {
+    fn run(&self, process: &Process, team: Team<'_>, fill: impl FnOnce(&mut Plan)) -> Result<()> {
         let mut collective = Collective::with_tag(self.context, self.tag);
         collective.set_call(self.call);
+        if self.is_partial {
+            collective.set_concerned(team.members());
+        }
+        collective.set_earlier(&self.earlier);
         collective.set_members(Members { me: team.rank(), ranks: team.size(), is_first_group: None });
         fill(&mut Plan::new(collective.schedule(), team));
-        let outcome = collective.run(process, None);
+        let outcome = collective.run_told_as(process, None, self.told_as.unwrap_or(self.tag));
+        if let Some(mark) = collective.left() {
+            process.command(|engine| tell_on(engine, (self.context, self.tag), team, mark));
+        }
         collective.recycle();
         outcome
     }
+}
+
+/// The channel of messages between some members, which say that they are of this call.
+fn of_some(comm: &Comm, tag: i32, call: Mark, is_partial: bool) -> Channel {
+    Channel { is_partial, ..Channel::new((comm.context(Traffic::Exchange), tag), call) }
 }
 
 /// Bytes that the library owns, as messages see them.
@@ -75,7 +99,12 @@ impl Bytes {
 }
 
 /// Gathers everybody's bytes in rank order: first their lengths, then all in one.
-fn allgather_bytes(process: &Process, channel: Channel, team: Team<'_>, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
+fn allgather_bytes(
+    process: &Process,
+    channel: &Channel,
+    team: Team<'_>,
+    mine: &[u8],
+) -> Result<Vec<Vec<u8>>> {
     let size = team.size();
     if size == 1 {
         return Ok(vec![mine.to_vec()]);
@@ -94,7 +123,13 @@ fn allgather_bytes(process: &Process, channel: Channel, team: Team<'_>, mine: &[
     Ok((0..size).map(|i| all.part(displacements.get(i) as usize, counts.get(i) as usize)).collect())
 }
 
-fn gather_all(process: &Process, channel: Channel, team: Team<'_>, mine: &Bytes, recv: Blocks) -> Result<()> {
+fn gather_all(
+    process: &Process,
+    channel: &Channel,
+    team: Team<'_>,
+    mine: &Bytes,
+    recv: Blocks,
+) -> Result<()> {
     let total = (0..team.size()).map(|i| recv.bytes(i)).sum();
     channel.run(process, team, |plan| match TABLE.allgather(plan.size(), total, false) {
         Allgather::Ring => allgather::ring(plan, Some(mine.buffer()), recv),
@@ -105,7 +140,7 @@ fn gather_all(process: &Process, channel: Channel, team: Team<'_>, mine: &Bytes,
 /// Broadcasts the root's bytes: first their length.
 fn bcast_bytes(
     process: &Process,
-    channel: Channel,
+    channel: &Channel,
     comm: &Comm,
     root: i32,
     data: Vec<u8>,
@@ -125,7 +160,9 @@ fn bcast_bytes(
 /// others, since one failed there, still gets it; and where a call is repeated after a death, its
 /// one message may be taken for that of the first.
 pub(crate) fn tell_once(process: &Process, comm: &Comm, word: Option<u64>) -> Result<Option<u64>> {
-    let channel = Channel { context: comm.context(Traffic::Collective), tag: 1 << 30, call: Mark::NONE };
+    let told_as = Some(tag_of_blocking(u64::from(comm.collectives_begun())));
+    let context = comm.context(Traffic::Collective);
+    let channel = Channel { told_as, ..Channel::new((context, 1 << 30), Mark::NONE) };
     let told = Bytes::of(&[u64::from(word.is_some()), word.unwrap_or(0)].map(u64::to_le_bytes).concat());
     channel.run(process, Team::local(comm), |plan| bcast::binomial(plan, told.buffer(), 0))?;
     Ok((told.number(0) != 0).then(|| told.number(1) as u64))
@@ -138,26 +175,26 @@ pub(crate) fn tell_once(process: &Process, comm: &Comm, word: Option<u64>) -> Re
 pub struct Making<'p> {
     process: &'p Process,
     kind: Kind,
-    /// The communicator's context of the last exchange, the tag of the first one over it, and the
-    /// number of those that followed.
-    begun: Cell<Option<(u64, i32, u32)>>,
+    /// The contexts and tags of all exchanges so far.
+    used: RefCell<Vec<(u64, i32)>>,
 }
 
 impl<'p> Making<'p> {
     /// The exchanges of a call that begins.
     pub fn new(process: &'p Process, kind: Kind) -> Making<'p> {
-        Making { process, kind, begun: Cell::new(None) }
+        Making { process, kind, used: RefCell::default() }
     }
 
     /// The channel of the next exchange over this communicator.
     fn channel(&self, comm: &Comm) -> Channel {
         let context = comm.context(Traffic::Collective);
-        let (first, step) = match self.begun.get() {
-            Some((known, first, step)) if known == context => (first, step + 1),
-            _ => (comm.next_collective_tag(), 0),
-        };
-        self.begun.set(Some((context, first, step)));
-        Channel { context, tag: tag_of_step(first, step), call: Call::new(self.kind, comm).mark() }
+        let earlier = self.used.borrow().clone();
+        // Those over the same communicator that come right before this one.
+        let step = earlier.iter().rev().take_while(|(known, _)| *known == context).count();
+        let first = if step == 0 { comm.next_collective_tag() } else { earlier[earlier.len() - step].1 };
+        let key = (context, tag_of_step(first, step as u32));
+        self.used.borrow_mut().push(key);
+        Channel { earlier, ..Channel::new(key, Call::new(self.kind, comm).mark()) }
     }
 }
 
@@ -198,15 +235,15 @@ impl Exchange for Making<'_> {
     }
 
     fn allgather(&self, comm: &Comm, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
-        allgather_bytes(self.process, self.channel(comm), Team::local(comm), mine)
+        allgather_bytes(self.process, &self.channel(comm), Team::local(comm), mine)
     }
 
     fn bcast(&self, comm: &Comm, root: i32, data: Vec<u8>) -> Result<Vec<u8>> {
-        bcast_bytes(self.process, self.channel(comm), comm, root, data)
+        bcast_bytes(self.process, &self.channel(comm), comm, root, data)
     }
 
     fn sendrecv(&self, comm: &Comm, peer: i32, tag: i32, mine: &[u8]) -> Result<Vec<u8>> {
-        let channel = Channel { context: comm.context(Traffic::Exchange), tag, call: Mark::NONE };
+        let channel = of_some(comm, tag, Mark::NONE, false);
         let (team, peer) = (Team::remote(comm), peer as usize);
         let swap = |own: &Bytes, other: &Bytes| {
             channel.run(self.process, team, |plan| plan.exchange(peer, own.buffer(), peer, other.buffer()))
@@ -219,10 +256,10 @@ impl Exchange for Making<'_> {
     }
 
     fn allgather_group(&self, comm: &Comm, members: &[i32], tag: i32, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
-        let channel = Channel { context: comm.context(Traffic::Exchange), tag, call: Mark::NONE };
+        let channel = of_some(comm, tag, Call::new(self.kind, comm).mark(), true);
         let peers = members.iter().map(|&rank| comm.group().peer(rank)).collect();
         let group = Group::new(peers, self.process.me());
         let rank = group.rank().expect("only members call") as usize;
-        allgather_bytes(self.process, channel, Team::of(&group, rank), mine)
+        allgather_bytes(self.process, &channel, Team::of(&group, rank), mine)
     }
 }

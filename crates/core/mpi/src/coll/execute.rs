@@ -6,12 +6,13 @@
 //! After an error (a message that was too long, a function that failed) the schedule goes on, so
 //! that other ranks, which wait for this one, end too; the first error is reported at the end. When
 //! a peer cannot be reached any more, or called something else ([`super::call`]), the rest is
-//! cancelled. In both cases nothing is under way when the error is reported, so no memory is
-//! touched later.
+//! cancelled; in the first case, others are told ([`leaving`]). In all cases nothing is under way
+//! when the error is reported, so no memory is touched later.
 
+mod leaving;
 mod trouble;
 
-use super::call::{Members, in_words, mismatch};
+use super::call::{Members, in_words, is_left, mismatch};
 use super::is_round_to_look;
 use super::schedule::{Schedule, Step, StepId};
 use super::tags::numbered;
@@ -21,8 +22,11 @@ use crate::error::{Error, Result};
 use crate::generated::constants::{MPI_ERR_COUNT, MPI_ERR_TRUNCATE};
 use crate::op::Op;
 use crate::process::{Access, Process, failure_error};
+use leaving::left_by;
+pub(super) use leaving::tell_on;
 use std::cell::RefCell;
 use std::sync::Arc;
+use verbena_channel::Peer;
 use verbena_channel::mark::Mark;
 use verbena_engine::{Completion, Engine, Failure, Mode, Posted, ReceiveRequest, RequestId, SendRequest};
 use verbena_hang::Awaited;
@@ -100,6 +104,11 @@ pub struct Collective {
     call: Mark,
     /// The ranks, for messages to the user.
     members: Members,
+    /// The processes whose deaths end it; if empty, all that may send in its context.
+    concerned: Vec<Peer>,
+    /// The contexts and tags under which ranks say too that they have left the call: those of the
+    /// schedules that it ran before.
+    earlier: Vec<(u64, i32)>,
     /// The number of rounds of waiting.
     rounds: u32,
     /// The number of times that the calls of the board's members were compared.
@@ -111,6 +120,8 @@ pub struct Collective {
     /// The one under way that is looked at next, besides the last one.
     turn: usize,
     failure: Option<Error>,
+    /// The mark by which others were told that this rank has left.
+    left: Option<Mark>,
 }
 
 thread_local! {
@@ -128,6 +139,8 @@ impl Collective {
         collective.context = context;
         collective.tag = tag;
         collective.call = Mark::NONE;
+        collective.concerned.clear();
+        collective.earlier.clear();
         collective.rounds = 0;
         collective.compared = 0;
         collective.losses = 0;
@@ -172,6 +185,7 @@ impl Collective {
         self.next = 0;
         self.losses = 0;
         self.failure = None;
+        self.left = None;
     }
 
     /// Gives a collective back for reuse by this thread.
@@ -224,7 +238,19 @@ impl Collective {
     /// Runs to the end, making progress meanwhile.
     #[inline]
     pub fn run(&mut self, process: &Process, reduction: Option<Reduction<'_>>) -> Result<()> {
-        let (context, tag, call) = (self.context, self.tag, self.call);
+        self.run_told_as(process, reduction, self.tag)
+    }
+
+    /// Like [`Collective::run`]; reports of programs that hang tell of it as of the collective with
+    /// this tag.
+    #[inline]
+    pub(super) fn run_told_as(
+        &mut self,
+        process: &Process,
+        reduction: Option<Reduction<'_>>,
+        tag: i32,
+    ) -> Result<()> {
+        let (context, call) = (self.context, self.call);
         let mut slept = process.slept();
         process.wait_for(
             move |_| Awaited::Collective(in_words(context, tag, call)),
@@ -247,12 +273,6 @@ impl Collective {
     /// The collective, for reports of programs that hang.
     pub(super) fn said(&self) -> verbena_hang::Collective {
         in_words(self.context, self.tag, self.call)
-    }
-
-    /// Cancels all that is under way and skips the rest.
-    fn give_up(&mut self, engine: &mut Engine) {
-        self.next = self.schedule.steps().len();
-        self.under_way.iter().for_each(|u| engine.cancel(u.request));
     }
 
     /// Begins messages until something must be waited for or done without the engine.
@@ -358,6 +378,11 @@ impl Collective {
             Failure::Truncated { sent, room } => {
                 too_long(sent, room as usize, &format!("from {sender}; {}", numbered(self.tag)))
             }
+            Failure::Unlike { theirs, .. } if is_left(theirs) => {
+                let error = left_by(&sender, theirs);
+                self.leave(engine, &error);
+                error
+            }
             Failure::Unlike { mine, theirs } => {
                 let error = mismatch(&self.members, &sender, [mine, theirs], &numbered(self.tag));
                 return self.give_up_unmatched(engine, error);
@@ -366,7 +391,12 @@ impl Collective {
                 self.abandon(engine);
                 failure_error(failure)
             }
-            Failure::Channel(..) | Failure::InDoubt(_) => {
+            Failure::Channel(..) => {
+                let error = failure_error(failure);
+                self.leave(engine, &error);
+                error
+            }
+            Failure::InDoubt(_) => {
                 self.give_up(engine);
                 failure_error(failure)
             }

@@ -5,6 +5,7 @@ use super::schedule::{Schedule, StepId};
 use crate::comm::Comm;
 use crate::group::Group;
 use std::sync::Arc;
+use verbena_channel::Peer;
 use verbena_memory::elements::Elements;
 use verbena_memory::layout::Layout;
 use verbena_memory::{Buffer, Region};
@@ -41,6 +42,11 @@ impl<'a> Team<'a> {
         Team { group: comm.group(), rank: comm.rank() as usize, sources: Sources::Ranks(mark) }
     }
 
+    /// The processes that take part.
+    pub(super) fn members(&self) -> &'a [Peer] {
+        self.group.members()
+    }
+
     /// The remote group of an intercommunicator, the caller in the other one.
     #[inline]
     pub fn remote(comm: &'a Comm) -> Team<'a> {
@@ -54,7 +60,7 @@ impl<'a> Team<'a> {
 
     /// The source that messages from this rank name.
     #[inline]
-    fn source(&self, rank: usize) -> i32 {
+    pub(super) fn source(&self, rank: usize) -> i32 {
         match self.sources {
             Sources::Ranks(mark) => rank as i32 + mark,
             Sources::Processes => LOCAL_MARK + self.group.peer(rank as i32) as i32,

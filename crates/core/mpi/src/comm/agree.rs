@@ -4,7 +4,7 @@
 //! A contribution on the wire is an error class, 0 for none, followed by the bytes. The process
 //! that failed reports its own error; all others report that somebody failed, with the same class.
 
-use super::words::{garbled, join, part};
+use super::words::garbled;
 use super::{Comm, Exchange};
 use crate::error::{Class, Error, Result};
 
@@ -32,22 +32,6 @@ impl Comm {
         let table = exchange.allgather(self.inner(), &said(&mine))?;
         mine?;
         table.iter().enumerate().map(|(rank, bytes)| heard(Some(rank), bytes)).collect()
-    }
-
-    /// Swaps what rank 0 of each side of an intercommunicator gives. The others' argument is
-    /// ignored, except an error, which all of a side give together. Every rank gets both, its own
-    /// side's first.
-    pub(super) fn swap(&self, mine: Result<Vec<u8>>, exchange: &dyn Exchange) -> Result<(Vec<u8>, Vec<u8>)> {
-        let mut both = Vec::new();
-        if self.rank == 0 {
-            let ours = said(&mine);
-            let theirs = exchange.sendrecv(self, 0, 0, &ours)?;
-            both = join(&[ours, theirs]);
-        }
-        let both = part(&exchange.bcast(self.inner(), 0, both)?)?;
-        mine?;
-        let [ours, theirs] = both.try_into().map_err(|list: Vec<_>| garbled(list.len()))?;
-        Ok((heard(None, &ours)?, heard(None, &theirs)?))
     }
 }
 

@@ -6,8 +6,9 @@
 //! duplicate its contexts.
 //!
 //! In the exchange, rank 0 of the local group makes an [`offer`](Comm::offer). In an
-//! intercommunicator it swaps it with rank 0 of the other side. Then it broadcasts
-//! [`agreed`](Comm::agreed) in the [inner](Comm::inner) communicator.
+//! intercommunicator it swaps it with rank 0 of the other side, and tells both to its own side. A
+//! task broadcasts what follows from them ([`agreed`](Comm::agreed)) in the [inner](Comm::inner)
+//! communicator instead.
 
 use super::words::{pack, unpack};
 use super::{Comm, Exchange, NO_CONTEXT, Remote};
@@ -29,16 +30,16 @@ impl Comm {
     }
 
     fn dup_exchange(&self, exchange: &dyn Exchange) -> Result<Vec<u8>> {
-        let mut contexts = Vec::new();
-        if self.rank == 0 {
-            let offer = self.offer(&|| exchange.new_context());
-            let theirs = match self.is_inter() {
-                true => exchange.sendrecv(self, 0, 0, &offer)?,
-                false => offer.clone(),
-            };
-            contexts = self.agreed(&offer, &theirs)?;
+        let offer = match self.rank {
+            0 => self.offer(&|| exchange.new_context()),
+            _ => Vec::new(),
+        };
+        if self.is_inter() {
+            let (ours, theirs) = self.swap(Ok(offer), exchange)?;
+            return self.agreed(&ours, &theirs);
         }
-        exchange.bcast(self.inner(), 0, contexts)
+        let offer = exchange.bcast(self.inner(), 0, offer)?;
+        self.agreed(&offer, &offer)
     }
 
     /// Makes the duplicate without contexts: it must not be used before [`Comm::settle`].

@@ -11,14 +11,24 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use verbena_channel::Peer;
 
+/// The bits of a context that tell the kinds of traffic of a communicator.
+pub(super) const TRAFFIC: u64 = 3;
+
 /// The failures that a communicator knows of.
 #[derive(Default)]
 pub(super) struct Faults {
-    revoked: AtomicBool,
+    revoked: Arc<AtomicBool>,
     /// The failed members that the program has acknowledged.
     acknowledged: Mutex<Vec<Peer>>,
     /// The number of agreements begun.
     agreements: AtomicU32,
+}
+
+impl Faults {
+    /// The flag that says whether the communicator was revoked.
+    pub(super) fn revoked_flag(&self) -> Arc<AtomicBool> {
+        self.revoked.clone()
+    }
 }
 
 impl Comm {
@@ -99,16 +109,16 @@ impl Comm {
     }
 
     /// Returns whether a message of this process may be awaited here: it is a member, and if the
-    /// program waits for any source, not one that it has acknowledged to have failed.
+    /// program waits for any source, or some members make a communicator, not one that it has
+    /// acknowledged to have failed.
     pub fn may_hear(&self, context: u64, peer: Peer) -> bool {
-        let is_member = match self.has_context(context) {
-            true => self.targets.members().contains(&peer) || self.local.members().contains(&peer),
-            false => {
-                self.is_inter() && self.inner().has_context(context) && self.local.members().contains(&peer)
-            }
-        };
-        let is_point = context == self.context(Traffic::Point);
-        is_member && !(is_point && self.lock_acknowledged().contains(&peer))
+        // Members of an intercommunicator that live leave the calls of their own group, too, after
+        // a death in the other one.
+        let is_own = self.has_context(context) || self.is_inter() && self.inner().has_context(context);
+        let is_member = self.targets.members().contains(&peer) || self.local.members().contains(&peer);
+        let may_do_without = [Traffic::Point, Traffic::Exchange].map(|traffic| self.context(traffic));
+        let is_missed = !may_do_without.contains(&context) || !self.lock_acknowledged().contains(&peer);
+        is_own && is_member && is_missed
     }
 
     fn lock_acknowledged(&self) -> MutexGuard<'_, Vec<Peer>> {
@@ -172,11 +182,12 @@ impl Comm {
         self.begin_agreement(process, [u32::MAX; 2])
     }
 
-    /// The communicator of the members that are left by this agreement.
+    /// The communicator of the members that are left by this agreement; `None` if nobody of the
+    /// other group of an intercommunicator is.
     ///
     /// # Errors
     /// The others take this process for dead.
-    pub fn shrunk(&self, agreed: &Value) -> Result<Comm> {
+    pub fn shrunk(&self, agreed: &Value) -> Result<Option<Comm>> {
         let everyone = self.everyone();
         let is_left = |peer: &Peer| {
             let place = everyone.iter().position(|member| member == peer);
@@ -186,6 +197,9 @@ impl Comm {
             return Err(given_up());
         }
         let left = |group: &Group| group.members().iter().copied().filter(is_left).collect::<Vec<Peer>>();
+        if self.remote.as_ref().is_some_and(|remote| left(&remote.group).is_empty()) {
+            return Ok(None);
+        }
         let local = Arc::new(self.group_of(left(&self.local)));
         let [context, first, second] = agreed.contexts;
         let remote = self.remote.as_ref().map(|remote| {
@@ -194,8 +208,21 @@ impl Comm {
             let inner = Arc::new(self.child(inner, local.clone(), None));
             Remote { group, inner, is_local_first: remote.is_local_first }
         });
-        Ok(self.child(context, local, remote))
+        Ok(Some(self.child(context, local, remote)))
     }
+}
+
+/// The error of a shrunk intercommunicator of whose other group nobody is left, where its handle
+/// was given out before.
+#[cold]
+pub fn none_left() -> Error {
+    Error::new(
+        mpi::MPIX_ERR_PROC_FAILED,
+        "there is no intercommunicator of the processes that are left",
+        "an intercommunicator of whose other group every process has failed",
+        "they were killed, or crashed",
+        "spawn other processes, or connect with some",
+    )
 }
 
 #[cold]

@@ -4,7 +4,7 @@
 
 use super::inter::no_leader;
 use super::introduce::{ByRank, Far};
-use super::words::{fingerprint, join, pack, part, unpack};
+use super::words::{join, pack, part, tag_number, unpack};
 use super::{Comm, Exchange};
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
@@ -35,12 +35,13 @@ impl Comm {
         let number = tag_number(tag, &members);
         let mine = join(&[pack(&[exchange.new_context()]), tag.to_vec()]);
         let table = exchange.allgather_group(self, &members, number, &mine)?;
-        match &part(&table[0])?[..] {
-            [context, theirs] if theirs == tag => {
-                Ok(Comm::new(unpack::<1>(context)?[0], group.clone(), None))
-            }
-            _ => Err(other_tag(tag)),
+        let table: Vec<Vec<Vec<u8>>> = table.iter().map(|one| part(one)).collect::<Result<_>>()?;
+        // Different tags may have one number: then all have to fail, also those before a wrong one.
+        let is_right = |one: &Vec<Vec<u8>>| matches!(&one[..], [_, theirs] if theirs == tag);
+        if !table.iter().all(is_right) {
+            return Err(other_tag(tag));
         }
+        Ok(Comm::new(unpack::<1>(&table[0][0])?[0], group.clone(), None))
     }
 
     /// The intercommunicator of `group` and another group, agreed on in `self` as in
@@ -67,14 +68,6 @@ impl Comm {
         });
         local.bridge(leader, reach.map(|far| Box::new(far) as Box<dyn Far>), exchange)
     }
-}
-
-/// A tag in the messages' range for a tag in words. If two groups that share a member get the same
-/// number at the same time, the words tell them apart.
-fn tag_number(tag: &[u8], members: &[i32]) -> i32 {
-    let bytes = tag.iter().copied().chain(members.iter().flat_map(|rank| rank.to_le_bytes()));
-    let hash = fingerprint(bytes);
-    ((hash ^ hash >> 32) & 0x3fff_ffff) as i32
 }
 
 #[cold]

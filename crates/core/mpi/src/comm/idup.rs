@@ -63,7 +63,7 @@ impl Task for Duplication {
         if let Some(new) = &self.new {
             new.settle(&agreed)?;
             // Another member may have revoked it already.
-            process.command(|engine| engine.recall_revoked(new.context(Traffic::Point)));
+            process.recall_revoked(new.context(Traffic::Point));
         }
         Ok(true)
     }

@@ -15,7 +15,7 @@
 //!    swap contexts, which are unique among all jobs.
 
 use super::agree::{heard, said};
-use super::words::{join, pack, part, unpack};
+use super::words::{garbled, join, pack, part, unpack};
 use super::{Comm, Exchange};
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
@@ -35,7 +35,7 @@ pub trait Far {
     /// Gives `mine` to the other leader, who calls at the same time, and returns what it gave.
     ///
     /// # Errors
-    /// The other leader is not there any more, or says nothing for too long.
+    /// The other leader is not there any more, or says nothing at all.
     fn swap(&mut self, mine: &[u8]) -> Result<Vec<u8>>;
 }
 
@@ -50,6 +50,47 @@ pub(super) struct ByRank<'a> {
 impl Far for ByRank<'_> {
     fn swap(&mut self, mine: &[u8]) -> Result<Vec<u8>> {
         self.exchange.sendrecv(self.comm, self.rank, self.tag, mine)
+    }
+}
+
+impl Comm {
+    /// Swaps what rank 0 of each side of an intercommunicator gives, as [`relay`] does.
+    pub(super) fn swap(&self, mine: Result<Vec<u8>>, exchange: &dyn Exchange) -> Result<(Vec<u8>, Vec<u8>)> {
+        let mut far = ByRank { exchange, comm: self, rank: 0, tag: 0 };
+        let far: Option<&mut dyn Far> = if self.rank == 0 { Some(&mut far) } else { None };
+        relay((self.inner(), 0), far, mine, exchange)
+    }
+}
+
+/// Swaps what the leaders of two sides give. The leader of this side, which alone has the way to
+/// the other one, tells both to all of its communicator: its own first. The others' argument is
+/// ignored, except an error, which all of a side give together. An error of one process fails all
+/// of both sides.
+fn relay(
+    (local, leader): (&Comm, i32),
+    far: Option<&mut dyn Far>,
+    mine: Result<Vec<u8>>,
+    exchange: &dyn Exchange,
+) -> Result<(Vec<u8>, Vec<u8>)> {
+    let mut failure = None;
+    let mut both = Vec::new();
+    if let Some(far) = far {
+        let ours = said(&mine);
+        both = match far.swap(&ours) {
+            Ok(theirs) => join(&[ours, theirs]),
+            Err(error) => join(&[said(&Err(failure.insert(error).clone()))]),
+        };
+    }
+    let told = exchange.bcast(local, leader, both);
+    // Why the leader failed says more than that the others have left because of it.
+    mine?;
+    if let Some(error) = failure {
+        return Err(error);
+    }
+    match &part(&told?)?[..] {
+        [ours, theirs] => Ok((heard(None, ours)?, heard(None, theirs)?)),
+        [failed] => Err(heard(None, failed).err().unwrap_or_else(|| garbled(failed.len()))),
+        list => Err(garbled(list.len())),
     }
 }
 
@@ -173,29 +214,14 @@ impl Introduction<'_> {
         Ok(Met { members: members.ok_or_else(nonsense)?, ties, context, inner })
     }
 
-    /// Swaps bytes of the leaders, and tells both to all of this side: ours first. An error of one
-    /// process fails all of both sides. All of a side give an error, or nobody but the leader's
-    /// bytes count.
+    /// Swaps bytes of the leaders, see [`relay`].
     fn relay(&mut self, mine: Result<Vec<u8>>) -> Result<(Vec<u8>, Vec<u8>)> {
-        let mut failure = None;
-        let mut both = Vec::new();
-        if let Some(far) = &mut self.far {
-            let ours = said(&mine);
-            both = match far.swap(&ours) {
-                Ok(theirs) => join(&[ours, theirs]),
-                Err(error) => join(&[said(&Err(failure.insert(error).clone()))]),
-            };
-        }
-        let both = part(&self.exchange.bcast(self.local, self.leader, both)?)?;
-        mine?;
-        if let Some(error) = failure {
-            return Err(error);
-        }
-        match &both[..] {
-            [ours, theirs] => Ok((heard(None, ours)?, heard(None, theirs)?)),
-            [failed] => Err(heard(None, failed).err().unwrap_or_else(nonsense)),
-            _ => Err(nonsense()),
-        }
+        // Written out, since the far leader lives longer than this borrow of it.
+        let far: Option<&mut dyn Far> = match &mut self.far {
+            Some(far) => Some(&mut **far),
+            None => None,
+        };
+        relay((self.local, self.leader), far, mine, self.exchange)
     }
 
     /// Lets all of both sides fail if one did.

@@ -1,6 +1,6 @@
 //! Communicators from groups and by splitting (MPI-5.0, 7.4.2).
 
-use super::words::{fingerprint, join, pack, part, unpack, unpack_all};
+use super::words::{fingerprint, join, pack, part, tag_number, unpack, unpack_all};
 use super::{Comm, Exchange, Remote};
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
@@ -111,12 +111,6 @@ impl Comm {
         self.local.derive(&self.local, members)
     }
 
-    /// A communicator of the same processes for messages of the library's own, as those of a
-    /// window. All of them give the same context.
-    pub(crate) fn private(&self, context: u64) -> Comm {
-        Comm::new(context, self.local.clone(), None)
-    }
-
     /// The calling process.
     pub(super) fn me(&self) -> Peer {
         self.local.peer(self.rank)
@@ -139,10 +133,7 @@ impl Comm {
         }
         let of = |rank: i32| Choice::unpack(&table[rank as usize]);
         let choices = ranks?.into_iter().map(of).collect::<Result<Vec<Choice>>>()?;
-        match choices.iter().all(|choice| choice.group == row.group) {
-            true => Ok(Some(self.child(choices[0].context, group.clone(), None))),
-            false => Err(groups_differ()),
-        }
+        self.chosen(group, &row, &choices).map(Some)
     }
 
     /// Like [`Comm::create`], but only the members call, and `tag` keeps concurrent calls apart
@@ -158,9 +149,24 @@ impl Comm {
         if group.rank().is_none() {
             return Ok(None);
         }
-        let table = exchange.allgather_group(self, &ranks, tag, &pack(&[exchange.new_context()]))?;
-        let [context] = unpack(&table[0])?;
-        Ok(Some(self.child(context, group.clone(), None)))
+        // The members are in the messages' tag: what is left of a call that failed with one of
+        // them is no part of the next call without it.
+        let mut sorted = ranks.clone();
+        sorted.sort_unstable();
+        let number = tag_number(&tag.to_le_bytes(), &sorted);
+        let row = Choice { group: identity(&ranks), context: exchange.new_context() };
+        let table = exchange.allgather_group(self, &ranks, number, &row.pack())?;
+        let choices = table.iter().map(|said| Choice::unpack(said)).collect::<Result<Vec<Choice>>>()?;
+        self.chosen(group, &row, &choices).map(Some)
+    }
+
+    /// The communicator of a group whose members chose so; `MPI_ERR_GROUP` if one chose another
+    /// group than this process did.
+    fn chosen(&self, group: &Arc<Group>, own: &Choice, all: &[Choice]) -> Result<Comm> {
+        match all.iter().all(|choice| choice.group == own.group) {
+            true => Ok(self.child(all[0].context, group.clone(), None)),
+            false => Err(groups_differ()),
+        }
     }
 
     /// The members' ranks in the local group; `MPI_ERR_GROUP` if one is not there.
@@ -287,7 +293,7 @@ fn not_a_subset(members: i32, size: i32) -> Error {
     Error::new(
         mpi::MPI_ERR_GROUP,
         "the group has members that the communicator has not",
-        format!("a group of {members} processes, a communicator of {size}"),
+        format!("a group of {}, a communicator of {size}", verbena_fault::count(members, "process")),
         "the group was made from another communicator",
         "make the group from MPI_Comm_group of this communicator",
     )

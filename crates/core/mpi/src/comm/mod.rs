@@ -12,6 +12,7 @@
 //! | `introduce` | processes that do not know each other yet |
 //! | `inter` | intercommunicators: making and merging |
 //! | `from_group` | communicators without a parent (sessions) |
+//! | `private` | communicators that the library makes for itself |
 //! | `fault` | members that have failed |
 //! | `split_type` | splitting by hardware and resources |
 
@@ -25,13 +26,15 @@ pub mod idup;
 mod inter;
 mod introduce;
 mod make;
+pub mod private;
 mod split_type;
 pub(crate) mod words;
 pub mod world;
 
 pub use exchange::Exchange;
+pub use fault::none_left;
 pub use introduce::Far;
-pub use split_type::{HARDWARE, Places, SplitType};
+pub use split_type::{HARDWARE, Place, Places, SplitType};
 
 use crate::attribute::Attributes;
 use crate::bsend::BufferedSends;
@@ -87,6 +90,8 @@ pub struct Comm {
     /// Set once a call on it failed here.
     failed: AtomicBool,
     faults: fault::Faults,
+    /// The place among the library's own, if it is one of them.
+    known: Option<private::Known>,
 }
 
 /// The other side of an intercommunicator.
@@ -133,6 +138,7 @@ impl Comm {
             board_handle: BoardHandle::default(),
             failed: AtomicBool::new(false),
             faults: fault::Faults::default(),
+            known: None,
         }
     }
 
@@ -155,7 +161,7 @@ impl Comm {
 
     /// Returns whether `context` is one of this communicator's.
     pub fn has_context(&self, context: u64) -> bool {
-        context & !3 == self.context(Traffic::Point)
+        context & !fault::TRAFFIC == self.context(Traffic::Point)
     }
 
     /// The tag of the next blocking collective's messages, even and below 2^30. All members begin a
@@ -197,9 +203,29 @@ impl Comm {
         self.blocking.load(Ordering::Relaxed)
     }
 
+    /// Tells the other members, where they share memory, that the last blocking collective failed
+    /// on this one, if it took no part.
+    #[cold]
+    pub fn leave_collective(&self) {
+        self.board_handle.leave(self.collectives_begun());
+    }
+
     /// Like [`Comm::collectives_begun`], of nonblocking and persistent ones.
     pub fn nonblocking_begun(&self) -> u32 {
         self.nonblocking.load(Ordering::Relaxed)
+    }
+
+    /// The communicator under this name, as the report of a hang has it.
+    pub fn told(&self, name: String) -> verbena_hang::Communicator {
+        let (local, remote) = (self.group().members().iter(), self.targets().members().iter());
+        let remote = remote.filter(|_| self.is_inter());
+        verbena_hang::Communicator {
+            context: self.context(Traffic::Point),
+            name,
+            members: verbena_hang::Communicator::ranges(local.chain(remote).copied()),
+            blocking: self.collectives_begun(),
+            nonblocking: self.nonblocking_begun(),
+        }
     }
 
     /// The communicator's buffer for buffered sends (MPI-5.0, 3.6).

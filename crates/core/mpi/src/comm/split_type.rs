@@ -18,12 +18,22 @@ pub const HARDWARE: [&str; 8] = [
     "hwloc://Core",
     "hwloc://PU",
 ];
-/// Another name of the machine, whose processes share memory.
+/// The hint that asks for those that share memory, as `MPI_COMM_TYPE_SHARED` does.
 const SHARED_MEMORY: &[u8] = b"mpi_shared_memory";
 
 /// The hardware that a process is restricted to: for each sort a number that no other piece of
 /// hardware of that sort has anywhere in the job; `None` where the process may use several.
 pub type Places = [Option<u64>; HARDWARE.len()];
+
+/// The place of a process: the hardware, and the number of the processes with which it can share
+/// memory ([`Process::memory`](crate::Process::memory)), which no others have.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The hardware.
+    pub hardware: &'a Places,
+    /// The number of those that share memory.
+    pub memory: u64,
+}
 
 /// The way to split.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,9 +74,10 @@ impl Comm {
         &self,
         wanted: Result<SplitType>,
         key: i32,
-        places: &Places,
+        place: Place,
         exchange: &dyn Exchange,
     ) -> Result<Option<(Comm, Option<&'static str>)>> {
+        let places = place.hardware;
         let mine = wanted.as_ref().map(|wanted| contribution(wanted, places)).map_err(Error::clone);
         let table = self.gather(mine, exchange)?;
         let table: Vec<Vec<u64>> = table.iter().map(|bytes| unpack_all(bytes)).collect::<Result<_>>()?;
@@ -77,18 +88,18 @@ impl Comm {
                 let level = next_level(&table);
                 (Ok(level.and_then(|level| places[level])), level.map(|level| HARDWARE[level]))
             }
-            _ => (Ok(self.color(&wanted, places, exchange)), None),
+            _ => (Ok(self.color(&wanted, place, exchange)), None),
         };
         Ok(self.split_by(color, key, 0, exchange)?.map(|new| (new, found)))
     }
 
-    fn color(&self, wanted: &SplitType, places: &Places, exchange: &dyn Exchange) -> Option<u64> {
+    fn color(&self, wanted: &SplitType, place: Place, exchange: &dyn Exchange) -> Option<u64> {
         match wanted {
             SplitType::Out | SplitType::NextLevel => None,
-            SplitType::Shared => places[0],
+            SplitType::Shared => Some(place.memory),
             SplitType::Hardware(name) => match name.as_deref()? {
-                SHARED_MEMORY => places[0],
-                name => places[HARDWARE.iter().position(|known| known.as_bytes() == name)?],
+                SHARED_MEMORY => Some(place.memory),
+                name => place.hardware[HARDWARE.iter().position(|known| known.as_bytes() == name)?],
             },
             SplitType::ProcessSet(name) => match &name[..] {
                 crate::process_sets::WORLD => Some(identity(self.me(), exchange).job as u64),

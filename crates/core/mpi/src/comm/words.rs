@@ -45,6 +45,14 @@ pub(crate) fn fingerprint(bytes: impl Iterator<Item = u8>) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
+/// A tag in the messages' range for a tag of any length among these members. If two groups that
+/// share a member get the same number at the same time, what they say must tell them apart.
+pub(crate) fn tag_number(tag: &[u8], members: &[i32]) -> i32 {
+    let bytes = tag.iter().copied().chain(members.iter().flat_map(|rank| rank.to_le_bytes()));
+    let hash = fingerprint(bytes);
+    ((hash ^ hash >> 32) & 0x3fff_ffff) as i32
+}
+
 /// The error of a contribution that is not of the expected form.
 #[cold]
 pub(crate) fn garbled(bytes: usize) -> Error {

@@ -276,7 +276,12 @@ impl Datatype {
         Error::new(
             mpi::MPI_ERR_COUNT,
             "the message does not fit the address space",
-            format!("{count} elements of {} bytes, {} bytes apart", self.size(), self.extent()),
+            format!(
+                "{} of {}, {} apart",
+                verbena_fault::count(count, "element"),
+                verbena_fault::count(self.size(), "byte"),
+                verbena_fault::count(self.extent(), "byte")
+            ),
             "the count, or the extent of the datatype, is wrong",
             "check both, with MPI_Type_get_extent",
         )

@@ -8,6 +8,7 @@
 //! | `stream` | the other leader at the end of a socket |
 //! | `names` | published names: at the launcher, and in a directory |
 //! | `names/entry` | the file of a published name |
+//! | `names/files` | its place: written, found and removed |
 //!
 //! How the processes of two groups come to know each other is told in `comm`, `introduce.rs`.
 

@@ -1,25 +1,25 @@
 //! Published names (MPI-5.0, 11.9.4): the launcher keeps them for its job, and a directory for all
 //! programs that see it (`VERBENA_NAMES`).
 //!
-//! Each name is a file, which is there as a whole or not at all. Whoever looks a name up, or
-//! publishes it anew, removes the file of a process that has died.
+//! Each name is a file. Whoever looks a name up, or publishes it anew, removes the file of a
+//! process that has died.
 
 mod entry;
+mod files;
 
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use crate::startup::Launch;
 use entry::Entry;
-use std::fs::{self, DirBuilder, File};
-use std::io::{self, ErrorKind, Write};
+use files::{Found, Lock};
+use std::fs::{self, DirBuilder};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The longest service name, in bytes.
 const SERVICE_BYTES_MAX: usize = 1024;
-/// The longest file that is read, in bytes.
-const FILE_BYTES_MAX: u64 = 8192;
 
 /// The files that this process has written.
 static OWN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -29,32 +29,56 @@ fn own() -> MutexGuard<'static, Vec<PathBuf>> {
 }
 
 /// Publishes the port of a service (`MPI_Publish_name`). `MPI_ERR_SERVICE` if the name is published
-/// already.
-pub fn publish(launch: Option<&Launch>, service: &str, port: &str) -> Result<()> {
+/// already; `MPI_ERR_PORT` if the port is longer than any.
+pub fn publish(launch: Option<&Launch>, service: &[u8], port: &[u8]) -> Result<()> {
     check(service)?;
+    check_port(port)?;
     let folder = folder().map_err(|error| no_folder(&error))?;
+    publish_in(&folder, service, port, || match launch {
+        // One that does not take it has no names, or has this one, of a process on another host.
+        Some(launch) if !launch.publish(service, port)? && launch.lookup(service)?.is_some() => {
+            Err(published(service))
+        }
+        _ => Ok(()),
+    })
+}
+
+/// Publishes a name in a directory, and then elsewhere: in both, or in none.
+fn publish_in(
+    folder: &Path,
+    service: &[u8],
+    port: &[u8],
+    elsewhere: impl FnOnce() -> Result<()>,
+) -> Result<()> {
     let file = folder.join(entry::file_name(service));
-    write(&folder, &file, &Entry::of_this_process(service, port)).map_err(|error| match error.kind() {
+    let written = files::write(folder, &file, &Entry::of_this_process(service, port));
+    written.map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => published(service),
         _ => not_written(&file, &error),
     })?;
-    own().push(file);
-    launch.map_or(Ok(false), |launch| launch.publish(service, port)).map(drop)
+    match elsewhere() {
+        Ok(()) => own().push(file),
+        Err(error) => {
+            files::take_back(&file);
+            return Err(error);
+        }
+    }
+    Ok(())
 }
 
 /// Takes a name back (`MPI_Unpublish_name`). `MPI_ERR_SERVICE` if it is not published with this
 /// port.
-pub fn unpublish(launch: Option<&Launch>, service: &str, port: &str) -> Result<()> {
+pub fn unpublish(launch: Option<&Launch>, service: &[u8], port: &[u8]) -> Result<()> {
     check(service)?;
     let file = folder().map_err(|error| no_folder(&error))?.join(entry::file_name(service));
-    let found = read(&file).filter(|entry| entry.service == service && entry.port == port);
+    let found = entry_at(&file, service).filter(|(_, entry)| entry.port == port);
     let told = launch.map_or(Ok(None), |launch| launch.lookup(service))?;
     let is_at_launcher = told.as_deref() == Some(port);
     if found.is_none() && !is_at_launcher {
         return Err(not_published(mpi::MPI_ERR_SERVICE, service));
     }
-    if found.is_some() {
-        remove(&file);
+    if let Some((found, _)) = found {
+        found.remove(&file, Lock::Tried).map_err(|error| not_removed(&file, &error))?;
         own().retain(|own| *own != file);
     }
     if let Some(launch) = launch.filter(|_| is_at_launcher) {
@@ -64,30 +88,34 @@ pub fn unpublish(launch: Option<&Launch>, service: &str, port: &str) -> Result<(
 }
 
 /// The port of a service (`MPI_Lookup_name`). `MPI_ERR_NAME` if the name is not published.
-pub fn lookup(launch: Option<&Launch>, service: &str) -> Result<String> {
+pub fn lookup(launch: Option<&Launch>, service: &[u8]) -> Result<Vec<u8>> {
     check(service)?;
     if let Some(port) = launch.map_or(Ok(None), |launch| launch.lookup(service))? {
         return Ok(port);
     }
     let file = folder().map_err(|error| no_folder(&error))?.join(entry::file_name(service));
-    match read(&file).filter(|entry| entry.service == service) {
-        Some(entry) if entry.owner_is_dead() => {
-            remove(&file);
+    match entry_at(&file, service) {
+        Some((found, entry)) if entry.owner_is_dead() => {
+            // What cannot be removed is passed over the next time too.
+            let _ = found.remove(&file, Lock::Needed);
             Err(not_published(mpi::MPI_ERR_NAME, service))
         }
-        Some(entry) => Ok(entry.port),
+        Some((_, entry)) => Ok(entry.port),
         None => Err(not_published(mpi::MPI_ERR_NAME, service)),
     }
 }
 
-/// Removes the files that this process has written and not taken back: it leaves MPI.
+/// Removes the files that this process has written and not taken back: it leaves MPI. Another
+/// process may have taken a name back, and a third one may have it now.
 pub fn withdraw() {
-    std::mem::take(&mut *own()).iter().for_each(|file| remove(file));
+    std::mem::take(&mut *own()).iter().for_each(|file| files::take_back(file));
 }
 
-/// A file that is gone already is no failure.
-fn remove(file: &Path) {
-    let _ = fs::remove_file(file);
+/// The entry of a service, if the file at this place has it and can be read.
+fn entry_at(file: &Path, service: &[u8]) -> Option<(Found, Entry)> {
+    let mut found = Found::at(file).ok()??;
+    let entry = found.entry.take().filter(|entry| entry.service == service)?;
+    Some((found, entry))
 }
 
 /// The directory: as set, or the user's own, which is made now if need be.
@@ -116,35 +144,7 @@ fn folder() -> io::Result<PathBuf> {
     }
 }
 
-/// Writes a whole file, unless there is one of a process that lives.
-fn write(folder: &Path, file: &Path, entry: &Entry) -> io::Result<()> {
-    let draft = folder.join(format!(".{}-{}", std::process::id(), entry::file_name(&entry.service)));
-    let mut out = File::create(&draft)?;
-    let written = out.write_all(entry.text().as_bytes()).and_then(|()| out.sync_data());
-    let linked = written.and_then(|()| match fs::hard_link(&draft, file) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists && is_abandoned(file) => {
-            // Two that do this at once: the second finds the first one's file.
-            remove(file);
-            fs::hard_link(&draft, file)
-        }
-        outcome => outcome,
-    });
-    remove(&draft);
-    linked
-}
-
-fn is_abandoned(file: &Path) -> bool {
-    read(file).is_none_or(|entry| entry.owner_is_dead())
-}
-
-/// The entry of a file; `None` if there is none, or it says nothing sensible.
-fn read(file: &Path) -> Option<Entry> {
-    let found = fs::metadata(file).ok().filter(|found| found.len() <= FILE_BYTES_MAX)?;
-    let text = if found.is_file() { fs::read_to_string(file).ok()? } else { return None };
-    Entry::parse(&text)
-}
-
-fn check(service: &str) -> Result<()> {
+fn check(service: &[u8]) -> Result<()> {
     match service.len() {
         1..=SERVICE_BYTES_MAX => Ok(()),
         bytes => Err(Error::new(
@@ -157,23 +157,41 @@ fn check(service: &str) -> Result<()> {
     }
 }
 
+fn check_port(port: &[u8]) -> Result<()> {
+    match port.len() {
+        0..mpi::MPI_MAX_PORT_NAME => Ok(()),
+        bytes => Err(Error::new(
+            mpi::MPI_ERR_PORT,
+            "a port cannot have that name",
+            format!("a name of {bytes} bytes; it can have {}", mpi::MPI_MAX_PORT_NAME - 1),
+            "the string does not come from MPI_Open_port, or does not end with a zero",
+            "pass the name that MPI_Open_port gave",
+        )),
+    }
+}
+
+/// The service as it was passed, for people.
+fn the_service(service: &[u8]) -> String {
+    format!("the service \"{}\"", String::from_utf8_lossy(service))
+}
+
 #[cold]
-fn published(service: &str) -> Error {
+fn published(service: &[u8]) -> Error {
     Error::new(
         mpi::MPI_ERR_SERVICE,
         "the name is published already",
-        format!("the service \"{service}\""),
+        the_service(service),
         "another process, which lives, has published it, or this one did before",
         "unpublish it first, or choose another name",
     )
 }
 
 #[cold]
-fn not_published(class: i32, service: &str) -> Error {
+fn not_published(class: i32, service: &[u8]) -> Error {
     Error::new(
         class,
         "the name is not published",
-        format!("the service \"{service}\""),
+        the_service(service),
         "nobody has published it, it was taken back, its process has ended, or the port is another",
         "publish it first; on several hosts let VERBENA_NAMES name a directory that all share",
     )
@@ -196,7 +214,21 @@ fn not_written(file: &Path, error: &io::Error) -> Error {
         mpi::MPI_ERR_SERVICE,
         format!("a name could not be published: {error}"),
         format!("the file {}", file.display()),
-        "the directory is not writable, its file system is full, or knows no links",
+        "the directory is not writable, its file system is full, or knows no links or no locks",
         "let VERBENA_NAMES name a directory on a local file system",
     )
 }
+
+#[cold]
+fn not_removed(file: &Path, error: &io::Error) -> Error {
+    Error::new(
+        mpi::MPI_ERR_SERVICE,
+        format!("a name could not be taken back: {error}"),
+        format!("the file {}", file.display()),
+        "another user's process has published it, or the directory is not writable",
+        "let the process that published the name take it back",
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -6,9 +6,8 @@ use crate::generated::constants as mpi;
 use crate::info::Info;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::Path;
-use verbena_boot::spawn::Program;
-use verbena_settings::{INITIAL_ERRHANDLER, Kind};
+use verbena_boot::spawn::{Program, SoftError, largest_allowed};
+use verbena_settings::{INITIAL_ERRHANDLER, Kind, MEMORY_KINDS};
 
 /// One command of a call.
 pub struct Command<'a> {
@@ -30,6 +29,9 @@ impl Command<'_> {
     /// makes no sense, `MPI_ERR_INFO_VALUE` for a value that cannot be read, `MPI_ERR_SPAWN` if the
     /// key `soft` allows no number.
     pub fn program(&self) -> Result<Program> {
+        if self.count == 0 {
+            return Err(no_processes(self.program));
+        }
         if !(1..=PROCESSES_MAX).contains(&self.count) {
             return Err(wrong_count(self.count));
         }
@@ -39,22 +41,27 @@ impl Command<'_> {
         let hosts: Vec<Vec<u8>> =
             ["host", "hosts", "add-host"].into_iter().filter_map(|key| self.value(&[key])).collect();
         let count = match self.value(&["soft"]) {
-            Some(soft) => allowed(&soft, self.count)?,
-            None => self.count,
+            Some(soft) => allowed(&soft, self.count as u32)?,
+            None => self.count as u32,
         };
         let directory = self.value(&["wdir"]).map(OsString::from_vec);
         let here = || std::env::current_dir().ok().map(|directory| directory.into_os_string());
         let mut environment = self.value(&["env"]).map_or(Ok(Vec::new()), |env| variables(&env))?;
         environment.extend(self.initial_errhandler()?);
+        environment.extend(self.memory_kinds());
         Ok(Program {
-            count: count as u32,
-            program: self.found_in_path(),
+            count,
+            program: OsStr::from_bytes(self.program).to_owned(),
             arguments: self.arguments.iter().cloned().map(OsString::from_vec).collect(),
             environment,
             directory: directory.or_else(here),
             hosts: (!hosts.is_empty()).then(|| OsString::from_vec(hosts.join(&b','))),
             host_file: self.value(&["hostfile", "add-hostfile"]).map(OsString::from_vec),
+            path: self.value(&["path"]).map(OsString::from_vec),
+            soft: None,
             map_by: self.value(&["map_by", "map-by"]).map(OsString::from_vec),
+            rank_by: self.value(&["rank_by", "rank-by"]).map(OsString::from_vec),
+            bind_to: self.value(&["bind_to", "bind-to"]).map(OsString::from_vec),
         })
     }
 
@@ -67,19 +74,16 @@ impl Command<'_> {
         Ok(Some((INITIAL_ERRHANDLER.about.name.into(), name.into())))
     }
 
+    /// The variable for the key `mpi_memory_alloc_kinds`.
+    fn memory_kinds(&self) -> Option<(OsString, OsString)> {
+        let value = self.value(&["mpi_memory_alloc_kinds"])?;
+        Some((MEMORY_KINDS.about.name.into(), OsString::from_vec(value)))
+    }
+
     /// The value of the first of these keys that is set.
     fn value(&self, keys: &[&str]) -> Option<Vec<u8>> {
         let info = self.info?;
         keys.iter().find_map(|key| info.get(key.as_bytes()).ok().flatten()).filter(|value| !value.is_empty())
-    }
-
-    /// The program, looked for in the directories of the key `path`.
-    fn found_in_path(&self) -> OsString {
-        let program = OsStr::from_bytes(self.program);
-        let path = self.value(&["path"]).filter(|_| !self.program.contains(&b'/')).unwrap_or_default();
-        let directories = path.split(|byte| b":;".contains(byte)).filter(|directory| !directory.is_empty());
-        let mut found = directories.map(|directory| Path::new(OsStr::from_bytes(directory)).join(program));
-        found.find(|path| path.is_file()).map_or(program.to_owned(), |path| path.into_os_string())
     }
 }
 
@@ -95,38 +99,26 @@ fn variables(text: &[u8]) -> Result<Vec<(OsString, OsString)>> {
     lines.map(variable).collect()
 }
 
-/// The largest number up to `most` that the key `soft` allows: a list of numbers and of ranges
-/// `FIRST:LAST` or `FIRST:LAST:STRIDE`.
-fn allowed(text: &[u8], most: i32) -> Result<i32> {
-    let wrong = || wrong_value("soft", text, "numbers and ranges FIRST:LAST:STRIDE, with commas between");
-    let words = std::str::from_utf8(text).map_err(|_| wrong())?;
-    let mut best = None;
-    for range in words.split(',') {
-        let numbers = range.split(':').map(|number| number.trim().parse::<i32>());
-        let numbers: Vec<i32> = numbers.collect::<std::result::Result<_, _>>().map_err(|_| wrong())?;
-        let found = match numbers[..] {
-            [number] => (number <= most).then_some(number),
-            [first, last] => largest(first, last, 1, most),
-            [first, last, stride] if stride != 0 => largest(first, last, stride, most),
-            _ => return Err(wrong()),
-        };
-        best = best.max(found);
-    }
-    best.filter(|count| *count > 0).ok_or_else(|| none_allowed(words, most))
+/// The largest number up to `most` that the key `soft` allows.
+fn allowed(text: &[u8], most: u32) -> Result<u32> {
+    let words = String::from_utf8_lossy(text);
+    largest_allowed(&words, most).map_err(|error| match error {
+        SoftError::Form => {
+            wrong_value("soft", text, "numbers and ranges FIRST:LAST:STRIDE, with commas between")
+        }
+        SoftError::Nothing => none_allowed(&words, most),
+    })
 }
 
-/// The largest number of a range that is at most `most`.
-fn largest(first: i32, last: i32, stride: i32, most: i32) -> Option<i32> {
-    let [first, last, stride, most] = [first, last, stride, most].map(i64::from);
-    if (last - first).signum() == -stride.signum() {
-        return None;
-    }
-    let steps = (last - first) / stride;
-    let (low, high) =
-        if stride > 0 { (first, first + steps * stride) } else { (first + steps * stride, first) };
-    let size = stride.abs();
-    let found = if high <= most { high } else { low + (most - low).div_euclid(size) * size };
-    (low <= found).then_some(found as i32)
+#[cold]
+fn no_processes(program: &[u8]) -> Error {
+    Error::new(
+        mpi::MPI_ERR_ARG,
+        "no process can be spawned",
+        format!("maxprocs is 0 for {}", String::from_utf8_lossy(program)),
+        "the number was computed, and nothing is left to do; an intercommunicator has processes on both sides",
+        "leave the call out on all processes, or the command out of MPI_Comm_spawn_multiple",
+    )
 }
 
 #[cold]
@@ -163,7 +155,7 @@ fn wrong_value(key: &str, value: &[u8], form: &str) -> Error {
 }
 
 #[cold]
-fn none_allowed(soft: &str, most: i32) -> Error {
+fn none_allowed(soft: &str, most: u32) -> Error {
     Error::new(
         mpi::MPI_ERR_SPAWN,
         "the info key soft allows no number of processes",
@@ -210,34 +202,30 @@ mod tests {
             assert_eq!(given(name).unwrap().environment, [("A".into(), "1".into()), variable]);
         }
         assert_eq!(given("mpi_errors_ignored").unwrap_err().class, mpi::MPI_ERR_INFO_VALUE);
+        let kinds = program(1, &[("mpi_memory_alloc_kinds", "mpi:alloc_mem")]).unwrap().environment;
+        assert_eq!(kinds, [("VERBENA_MEMORY_KINDS".into(), "mpi:alloc_mem".into())]);
     }
 
     #[test]
-    fn a_program_is_found_in_the_path_that_was_given() {
-        let info = info(&[("path", "/no/such/place:/bin:/usr/bin")]);
-        let command =
-            |program: &'static [u8]| Command { program, arguments: vec![], count: 1, info: Some(&info) };
-        assert_eq!(command(b"sh").program().unwrap().program, "/bin/sh");
-        assert_eq!(command(b"no-such-program").program().unwrap().program, "no-such-program");
-        assert_eq!(command(b"./sh").program().unwrap().program, "./sh");
+    fn the_launcher_is_told_where_to_look_and_how_to_place_and_bind() {
+        let keys = [("path", "/a:/b"), ("map_by", "numa"), ("rank_by", "fill"), ("bind_to", "core")];
+        let told = program(1, &keys).unwrap();
+        let words = [told.path, told.map_by, told.rank_by, told.bind_to].map(|word| word.unwrap());
+        assert_eq!(words, ["/a:/b", "numa", "fill", "core"]);
     }
 
     #[test]
-    fn the_largest_number_that_is_allowed_is_taken() {
-        for (soft, most, count) in
-            [("2", 4, 2), ("1,3,7", 4, 3), ("0:4", 4, 4), ("1:9:3", 8, 7), ("8:1:-3", 6, 5), ("9,1:2", 4, 2)]
-        {
-            assert_eq!(program(most, &[("soft", soft)]).unwrap().count, count, "{soft}");
-        }
+    fn the_key_soft_takes_the_largest_number_that_it_allows() {
+        assert_eq!(program(8, &[("soft", "1:9:3")]).unwrap().count, 7);
         assert_eq!(program(2, &[("soft", "3:9")]).unwrap_err().class, mpi::MPI_ERR_SPAWN);
-        for wrong in ["x", "1:2:0", "1:2:3:4", ",", "1-3"] {
-            assert_eq!(program(2, &[("soft", wrong)]).unwrap_err().class, mpi::MPI_ERR_INFO_VALUE, "{wrong}");
-        }
+        assert_eq!(program(2, &[("soft", "1:2:0")]).unwrap_err().class, mpi::MPI_ERR_INFO_VALUE);
     }
 
     #[test]
     fn nonsense_is_refused() {
-        assert_eq!(program(0, &[]).unwrap_err().class, mpi::MPI_ERR_ARG);
+        let none = program(0, &[]).unwrap_err();
+        assert_eq!(none.class, mpi::MPI_ERR_ARG);
+        assert!(none.fault.cause.contains("processes on both sides"), "{none}");
         assert_eq!(program(i32::MAX, &[]).unwrap_err().class, mpi::MPI_ERR_ARG);
         assert_eq!(program(1, &[("env", "A")]).unwrap_err().class, mpi::MPI_ERR_INFO_VALUE);
     }

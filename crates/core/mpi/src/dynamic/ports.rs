@@ -2,6 +2,7 @@
 //!
 //! A process that waits here makes progress for its other communication.
 
+use super::stream::Leader;
 use crate::comm::{Comm, Exchange, Far};
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
@@ -15,10 +16,6 @@ use verbena_boot::port::range::PortRange;
 use verbena_boot::port::stream::Stream;
 use verbena_boot::port::{self, Port, PortError};
 use verbena_machine::{node, random};
-
-/// The longest time between two looks at the program's other communication.
-const LOOK_EVERY_MAX: Duration = Duration::from_millis(4);
-const LOOK_EVERY_MIN: Duration = Duration::from_micros(50);
 
 /// All open ports, by name.
 static PORTS: Mutex<Option<HashMap<String, Arc<Mutex<Port>>>>> = Mutex::new(None);
@@ -50,42 +47,46 @@ pub fn close(name: &str) -> Result<()> {
 }
 
 /// The intercommunicator with the group that connects to a port of the root's (`MPI_Comm_accept`).
-/// The name counts at the root only.
-pub fn accept(comm: &Comm, root: i32, name: &str, exchange: &dyn Exchange) -> Result<Comm> {
+/// The name, or why there is none, counts at the root only.
+pub fn accept(comm: &Comm, root: i32, name: Result<String>, exchange: &dyn Exchange) -> Result<Comm> {
     comm.check_intra()?;
     let process = exchange.process().ok_or_else(nobody)?;
     let far = || {
-        let port = ports().as_ref().and_then(|ports| ports.get(name)).cloned();
-        let port = port.ok_or_else(|| not_open(name))?;
-        wait(process, |limit| {
+        let name = name?;
+        let port = ports().as_ref().and_then(|ports| ports.get(&name)).cloned();
+        let port = port.ok_or_else(|| not_open(&name))?;
+        process.wait_outside(comm, "another job to connect to its port", |limit| {
             // Another thread may accept here at the same time.
             let mut port = port.lock().unwrap_or_else(PoisonError::into_inner);
             port.accept(limit).map_err(error_of)
         })
     };
-    comm.connect(root, at_root(comm, root, far), exchange)
+    comm.connect(root, at_root(process, comm, root, far), exchange)
 }
 
-/// The intercommunicator with the group that accepts at this port (`MPI_Comm_connect`). Name and
-/// time count at the root only.
+/// The intercommunicator with the group that accepts at a port (`MPI_Comm_connect`). Its name
+/// and the time for which the root waits, or why there are none, count at the root only.
 pub fn connect(
     comm: &Comm,
     root: i32,
-    name: &str,
-    limit: Option<Duration>,
+    way: Result<(String, Option<Duration>)>,
     exchange: &dyn Exchange,
 ) -> Result<Comm> {
     comm.check_intra()?;
     let process = exchange.process().ok_or_else(nobody)?;
-    let far = || reach(process, name, limit.unwrap_or_else(default_limit));
-    comm.connect(root, at_root(comm, root, far), exchange)
+    let far = || {
+        let (name, limit) = way?;
+        reach(process, comm, &name, limit.unwrap_or_else(default_limit))
+    };
+    comm.connect(root, at_root(process, comm, root, far), exchange)
 }
 
 /// The intercommunicator with the process at the other end of a socket (`MPI_Comm_join`); `own` is
 /// a communicator of this process alone.
 pub fn join(own: &Comm, socket: RawFd, exchange: &dyn Exchange) -> Result<Comm> {
-    let far = super::stream::join(socket);
-    own.connect(0, far.map(|stream| Box::new(stream) as Box<dyn Far>), exchange)
+    let process = exchange.process().ok_or_else(nobody)?;
+    let far = Leader::join(process, own, socket);
+    own.connect(0, far.map(|leader| Box::new(leader) as Box<dyn Far>), exchange)
 }
 
 pub(super) fn default_limit() -> Duration {
@@ -93,17 +94,22 @@ pub(super) fn default_limit() -> Duration {
 }
 
 /// Connects to a port, with progress meanwhile.
-pub(super) fn reach(process: &Process, name: &str, limit: Duration) -> Result<Stream> {
+pub(super) fn reach(process: &Process, comm: &Comm, name: &str, limit: Duration) -> Result<Stream> {
     let (sender, receiver) = mpsc::channel();
     let port = name.to_owned();
     let network = node::network_identity();
+    // Lives as long as somebody waits for the outcome.
+    let wanted = Arc::new(());
+    let waiter = Arc::downgrade(&wanted);
     let connect = move || {
+        let is_wanted = || waiter.strong_count() > 0;
         // Nobody hears of it if the call has failed meanwhile.
-        let _ = sender.send(port::connect(&port, network, limit));
+        let _ = sender.send(port::connect(&port, network, limit, &is_wanted));
     };
     let builder = std::thread::Builder::new().name("verbena-connect".into());
     builder.spawn(connect).map_err(|error| no_thread(&error))?;
-    wait(process, |limit| match receiver.recv_timeout(limit) {
+    let what = "the job that opened a port to accept there";
+    process.wait_outside(comm, what, |limit| match receiver.recv_timeout(limit) {
         Ok(stream) => stream.map(Some).map_err(error_of),
         Err(RecvTimeoutError::Timeout) => Ok(None),
         Err(RecvTimeoutError::Disconnected) => Err(nobody()),
@@ -112,25 +118,14 @@ pub(super) fn reach(process: &Process, name: &str, limit: Duration) -> Result<St
 
 /// The way to the other side at the root; elsewhere it does not count.
 pub(super) fn at_root<'a>(
-    comm: &Comm,
+    process: &'a Process,
+    comm: &'a Comm,
     root: i32,
     far: impl FnOnce() -> Result<Stream>,
 ) -> Result<Box<dyn Far + 'a>> {
     match comm.rank() == root {
-        true => far().map(|stream| Box::new(stream) as Box<dyn Far>),
+        true => far().map(|stream| Box::new(Leader::met(process, comm, stream)) as Box<dyn Far>),
         false => Err(nobody()),
-    }
-}
-
-/// Waits for something outside MPI, in turns with progress. `look` waits for no longer than it is
-/// told.
-pub(super) fn wait<T>(process: &Process, mut look: impl FnMut(Duration) -> Result<Option<T>>) -> Result<T> {
-    let mut limit = LOOK_EVERY_MIN;
-    loop {
-        if let Some(found) = look(limit)? {
-            return Ok(found);
-        }
-        limit = if process.progress() { LOOK_EVERY_MIN } else { (2 * limit).min(LOOK_EVERY_MAX) };
     }
 }
 

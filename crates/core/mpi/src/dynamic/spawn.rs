@@ -4,7 +4,7 @@
 //! world of their own, and its rank 0 connects to the port during initialisation.
 
 use super::order::Command;
-use super::ports::{at_root, default_limit, error_of, new_port, nobody, reach, wait};
+use super::ports::{at_root, default_limit, error_of, new_port, nobody, reach};
 use crate::comm::{Comm, Exchange};
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
@@ -16,25 +16,31 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 use verbena_boot::port::Port;
 use verbena_boot::port::stream::Stream;
-use verbena_boot::spawn::{Children, Order, Program, SpawnError, Spawned};
+use verbena_boot::spawn::{Children, Order, Program, SpawnError};
+use verbena_channel::Peer;
+use verbena_fault::Fault;
 
 /// The time between two looks whether the new processes still live.
 const ALIVE_EVERY: Duration = Duration::from_millis(100);
 /// The time in which a process reaches the one that spawned it.
 const PARENT_TIME_MAX: Duration = Duration::from_secs(120);
 
-/// The jobs that this process has started by an `mpiexec` of its own, and its ties with them. They
-/// end with this process, unless it has parted from them.
-static OWN: Mutex<Vec<(Spawned, Vec<Weak<Tie>>)>> = Mutex::new(Vec::new());
+/// The jobs that this process has started, with others or alone, and its ties with them. They end
+/// with the job, unless all processes of it that started them have parted from them.
+static OWN: Mutex<Vec<(Children, Vec<Weak<Tie>>)>> = Mutex::new(Vec::new());
 
-fn own() -> MutexGuard<'static, Vec<(Spawned, Vec<Weak<Tie>>)>> {
+fn own() -> MutexGuard<'static, Vec<(Children, Vec<Weak<Tie>>)>> {
     OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Lets the processes go their own way to which no communicator leads any more, or `all`.
-pub fn part(all: bool) {
+/// Parts from the jobs to which no communicator leads any more, or from `all`.
+///
+/// # Errors
+/// The launcher went away.
+pub fn part(launch: Option<&Launch>, all: bool) -> Result<()> {
     let is_parted = |ties: &[Weak<Tie>]| all || ties.iter().all(|tie| tie.strong_count() == 0);
-    own().extract_if(.., |(_, ties)| is_parted(ties)).for_each(|(spawned, _)| spawned.part());
+    let parted: Vec<_> = own().extract_if(.., |(_, ties)| is_parted(ties)).collect();
+    parted.into_iter().try_for_each(|(children, _)| launch.map_or(Ok(()), |launch| launch.part(children)))
 }
 
 /// The fate of each process, by its number among those that were wanted.
@@ -81,26 +87,29 @@ pub fn spawn(
     if comm.rank() == root {
         started = commands
             .map_err(|error| (Vec::new(), error))
-            .and_then(|commands| start(&commands, launch, mpiexec));
+            .and_then(|commands| start(&commands, own_ranks(process, comm), launch, mpiexec));
         told = match &started {
-            Ok(started) => tell(mpi::MPI_SUCCESS, &started.codes),
-            Err((codes, error)) => tell(error.class, codes),
+            Ok(started) => tell(mpi::MPI_SUCCESS, started.children.number(), &started.codes),
+            Err((codes, error)) => tell(error.class, None, codes),
         };
     }
     let told = exchange.bcast(comm, root, told)?;
-    let (class, codes) = hear(&told)?;
+    let (class, number, codes) = hear(&told)?;
     if class != mpi::MPI_SUCCESS {
         let error = started.err().filter(|_| comm.rank() == root).map(|(_, error)| error);
         return Ok(Outcome { codes, comm: Err(error.unwrap_or_else(|| root_failed(class))) });
     }
-    let mut children = None;
+    // The number is one at the launcher of the root's job.
+    let is_ours = |peer: &Peer| *peer < process.size();
+    let is_root_ours = comm.targets().members().get(root as usize).is_some_and(is_ours);
+    let mut children = number.filter(|_| is_root_ours).map(Children::OfLauncher);
     let far = || {
         let Started { port, children: new, .. } = started.map_err(|(_, error)| error)?;
-        meet(process, port, children.insert(new), launch)
+        meet(process, comm, port, children.insert(new), launch)
     };
-    let met = comm.connect(root, at_root(comm, root, far), exchange);
-    if let (Ok(met), Some(Children::Own(spawned))) = (&met, children) {
-        own().push((spawned, met.targets().ties().iter().map(Arc::downgrade).collect()));
+    let met = comm.connect(root, at_root(process, comm, root, far), exchange);
+    if let (Ok(met), Some(children)) = (&met, children) {
+        own().push((children, met.targets().ties().iter().map(Arc::downgrade).collect()));
     }
     Ok(Outcome { codes, comm: met })
 }
@@ -110,16 +119,22 @@ pub fn spawn(
 pub fn meet_parent(world: &Comm, launch: &Launch, exchange: &dyn Exchange) -> Result<Option<Comm>> {
     let Some(port) = &launch.parent else { return Ok(None) };
     let process = exchange.process().ok_or_else(nobody)?;
-    let far = || reach(process, port, PARENT_TIME_MAX);
-    let parent = world.connect(0, at_root(world, 0, far), exchange)?;
+    let far = || reach(process, world, port, PARENT_TIME_MAX);
+    let parent = world.connect(0, at_root(process, world, 0, far), exchange)?;
     parent.set_name(b"MPI_COMM_PARENT");
     Ok(Some(parent))
 }
 
-/// Starts the processes. An error comes with the code of each process, if it is known how many were
-/// wanted.
+/// The ranks of this process's job that are members of a communicator.
+fn own_ranks(process: &Process, comm: &Comm) -> Vec<u32> {
+    comm.targets().members().iter().copied().filter(|peer| *peer < process.size()).collect()
+}
+
+/// Starts the processes, with which these ranks will be connected. An error comes with the code of
+/// each process, if it is known how many were wanted.
 fn start(
     commands: &[Command<'_>],
+    ranks: Vec<u32>,
     launch: &Launch,
     mpiexec: Option<&Path>,
 ) -> std::result::Result<Started, (Vec<i32>, Error)> {
@@ -129,7 +144,7 @@ fn start(
     let programs: Result<Vec<_>> = commands.iter().map(Command::program).collect();
     let programs = programs.map_err(|error| (all(error.class), error))?;
     let port = new_port().map_err(none)?;
-    let order = Order { programs, parent: port.name() };
+    let order = Order { programs, parent: port.name(), ranks };
     match launch.spawn(&order, mpiexec) {
         Ok(children) => Ok(Started { port, children, codes: codes_of(&wanted, &order) }),
         Err(SpawnError::Refused(ranks, text)) => Err((all(mpi::MPI_ERR_SPAWN), refused(&ranks, &text))),
@@ -150,12 +165,18 @@ fn codes_of(wanted: &[u32], order: &Order) -> Vec<i32> {
 }
 
 /// Waits until the new processes connect. They may end before they do.
-fn meet(process: &Process, mut port: Port, children: &mut Children, launch: &Launch) -> Result<Stream> {
+fn meet(
+    process: &Process,
+    comm: &Comm,
+    mut port: Port,
+    children: &mut Children,
+    launch: &Launch,
+) -> Result<Stream> {
     // A launcher that does not tell of their end must not let us wait for ever.
     let until = matches!(children, Children::Unwatched).then(|| Instant::now() + default_limit());
     let mut looked = Instant::now();
     let mut last = false;
-    wait(process, |limit| {
+    process.wait_outside(comm, "the spawned processes to call MPI_Init", |limit| {
         if let Some(stream) = port.accept(limit).map_err(error_of)? {
             return Ok(Some(stream));
         }
@@ -171,31 +192,37 @@ fn meet(process: &Process, mut port: Port, children: &mut Children, launch: &Lau
     })
 }
 
-/// An error class, and a code for each process, as bytes.
-fn tell(class: i32, codes: &[i32]) -> Vec<u8> {
-    std::iter::once(&class).chain(codes).flat_map(|code| code.to_le_bytes()).collect()
+/// An error class, the number of the new job at the launcher, if it has one, and a code for each
+/// process, as bytes.
+fn tell(class: i32, number: Option<u32>, codes: &[i32]) -> Vec<u8> {
+    let number = number.map_or(0, u32::cast_signed);
+    [class, number].iter().chain(codes).flat_map(|code| code.to_le_bytes()).collect()
 }
 
-fn hear(bytes: &[u8]) -> Result<(i32, Vec<i32>)> {
+fn hear(bytes: &[u8]) -> Result<(i32, Option<u32>, Vec<i32>)> {
     let (codes, _) = bytes.as_chunks::<4>();
     let mut codes = codes.iter().map(|code| i32::from_le_bytes(*code));
-    let class = codes.next().ok_or_else(nobody)?;
-    Ok((class, codes.collect()))
+    let (class, number) = codes.next().zip(codes.next()).ok_or_else(nobody)?;
+    // Launchers count from 1.
+    Ok((class, Some(number.cast_unsigned()).filter(|number| *number > 0), codes.collect()))
 }
 
+/// The launcher's refusal. It says its own four parts, a line each, if it can.
 #[cold]
 fn refused(ranks: &[u32], text: &str) -> Error {
-    let mut lines = text.lines();
-    let what = lines.next().unwrap_or_default();
-    let says = format!("the launcher says: {what} {}", lines.map(str::trim).collect::<Vec<_>>().join("; "));
+    let its = Fault::of_text(text);
     let numbers: Vec<String> = ranks.iter().map(u32::to_string).collect();
     let of = if numbers.is_empty() { String::new() } else { format!("number {}: ", numbers.join(", ")) };
+    let or = |part: String, other: &str| if part.is_empty() { other.to_owned() } else { part };
     Error::new(
         mpi::MPI_ERR_SPAWN,
-        "processes could not be spawned",
-        format!("{of}{says}"),
-        "the command does not exist or cannot run on the hosts, or a limit on processes is reached",
-        "check the command, its path and the info keys host, path and wdir",
+        format!("processes could not be spawned; the launcher says: {}", its.what),
+        format!("{of}{}", or(its.on, "the command")),
+        or(
+            its.cause,
+            "the command does not exist or cannot run on the hosts, or a limit on processes is reached",
+        ),
+        or(its.remedy, "check the command, its path and the info keys host, path and wdir"),
     )
 }
 
@@ -237,14 +264,31 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_parts_of_the_launcher_are_those_of_the_error() {
+        let its =
+            Fault::new("the program could not be started", "host a: /no/such", "it is not there", "look");
+        let error = refused(&[1, 2], &its.to_string());
+        let what = "processes could not be spawned; the launcher says: the program could not be started";
+        assert_eq!(
+            *error.fault,
+            Fault::new(what, "number 1, 2: host a: /no/such", "it is not there", "look")
+        );
+        let error = refused(&[], "mpiexec itself ended without a word");
+        assert!(error.fault.what.ends_with("says: mpiexec itself ended without a word"), "{error}");
+        assert!(error.fault.remedy.starts_with("check the command"), "{error}");
+    }
+
+    #[test]
     fn each_process_has_its_code() {
         let program = |count| Program { count, ..Program::default() };
-        let order = Order { programs: vec![program(2), program(1)], parent: String::new() };
+        let order = Order { programs: vec![program(2), program(1)], ..Order::default() };
         let (good, bad) = (mpi::MPI_SUCCESS, mpi::MPI_ERR_SPAWN);
         assert_eq!(codes_of(&[2, 1], &order), [good; 3]);
         let codes = codes_of(&[3, 1], &order);
         assert_eq!(codes, [good, good, bad, good]);
-        assert_eq!(hear(&tell(bad, &codes)).unwrap(), (bad, codes));
+        for number in [None, Some(1)] {
+            assert_eq!(hear(&tell(bad, number, &codes)).unwrap(), (bad, number, codes.clone()));
+        }
         assert!(hear(&[1]).is_err());
     }
 }

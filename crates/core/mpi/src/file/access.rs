@@ -57,6 +57,8 @@ pub(super) struct Access {
     pub start: u64,
     /// The number of bytes of the stream.
     pub bytes: usize,
+    /// The number of bytes that the program asked for: more, where the view shows none.
+    pub asked: usize,
     pub data: Data,
 }
 
@@ -69,19 +71,21 @@ impl File {
     /// mode, `MPI_ERR_ARG` for an impossible offset, `MPI_ERR_IO` for a part of an etype, else what
     /// the system says.
     pub fn access(&self, direction: Direction, place: Place, data: &Data) -> Result<usize> {
-        if place != Place::Individual {
-            let access = self.prepare(direction, place, data)?;
-            return Ok(self.carry_out_in_order(&access)?.memory);
+        let access = self.prepare(direction, place, data)?;
+        let moved = self.carry_out_in_order(&access);
+        if moved.is_err() && place == Place::Individual {
+            self.take_back(&access);
         }
-        self.check(direction, place)?;
+        Ok(moved?.memory)
+    }
+
+    /// Sets the individual file pointer back to its place before an access at it that failed,
+    /// unless another thread has moved it since.
+    pub(super) fn take_back(&self, access: &Access) {
         let mut pointer = self.pointer();
-        let bytes = self.checked_bytes(&pointer.view, data)?;
-        let (view, start) = (pointer.view.clone(), pointer.position);
-        let bytes = limited(&view, direction, start, bytes);
-        let Moved { memory, file } =
-            self.carry_out_in_order(&Access { direction, view, start, bytes, data: data.clone() })?;
-        pointer.position += file as u64;
-        Ok(memory)
+        if pointer.position == access.start.saturating_add(access.asked as u64) {
+            pointer.position = access.start;
+        }
     }
 
     /// Moves the bytes of an access, of a stream after all that this process began before in this
@@ -101,23 +105,22 @@ impl File {
     /// Finds the place of an access. The file pointer moves on by all that is asked for.
     pub(super) fn prepare(&self, direction: Direction, place: Place, data: &Data) -> Result<Access> {
         self.check(direction, place)?;
-        let mut pointer = self.pointer();
-        let view = pointer.view.clone();
-        let bytes = self.checked_bytes(&view, data)?;
+        // A function of the program may ask for the pointer: nobody holds it meanwhile.
+        let view = self.view();
+        let asked = self.checked_bytes(&view, direction, data)?;
         let start = match place {
             Place::At(offset) => view.start(offset)?,
             Place::Individual => {
+                let mut pointer = self.pointer();
                 let start = pointer.position;
-                pointer.position = start.saturating_add(bytes as u64);
+                pointer.position = start.saturating_add(asked as u64);
                 start
             }
-            Place::Shared => {
-                drop(pointer);
-                self.shared.advance(bytes as u64)?
-            }
+            Place::Shared => self.shared.advance(asked as u64)?,
         };
-        let bytes = limited(&view, direction, start, bytes);
-        Ok(Access { direction, view, start, bytes, data: data.clone() })
+        let bytes = limited(&view, direction, asked);
+        let view = view.of_access(start, bytes);
+        Ok(Access { direction, view, start, bytes, asked, data: data.clone() })
     }
 
     /// Checks whether the access mode allows an access.
@@ -129,9 +132,14 @@ impl File {
         if place == Place::Shared { Ok(()) } else { self.check_not_sequential() }
     }
 
-    /// The bytes of the stream that an access moves, if they are whole etypes.
-    pub(super) fn checked_bytes(&self, view: &View, data: &Data) -> Result<usize> {
+    /// The bytes of the stream that an access moves, if they are whole etypes, and as many as those
+    /// of memory if nothing converts them.
+    pub(super) fn checked_bytes(&self, view: &View, direction: Direction, data: &Data) -> Result<usize> {
         let bytes = file_bytes(&view.representation, data)?;
+        if !view.representation.converts(direction) && bytes != data.buffer.len() {
+            let representation = view.representation.name();
+            return Err(fault::not_converted(bytes, data.buffer.len(), representation, &self.path));
+        }
         match (bytes as u64).is_multiple_of(view.unit()) {
             true => Ok(bytes),
             false => Err(fault::not_whole(bytes, view.unit(), &self.path)),
@@ -172,9 +180,9 @@ impl File {
         self.pointer().view.clone()
     }
 
-    /// The place in the file of an offset in the view (`MPI_File_get_byte_offset`).
+    /// The place in the file of an offset in the view (`MPI_File_get_byte_offset`), of a sequential
+    /// file too (14.4.3).
     pub fn byte_offset(&self, offset: i64) -> Result<i64> {
-        self.check_not_sequential()?;
         let view = self.view();
         Ok(view.place(view.start(offset)?)? as i64)
     }
@@ -182,7 +190,8 @@ impl File {
     /// Changes the view and sets the file pointers back to its beginning; takes over the valid
     /// hints. Collective (`MPI_File_set_view`). `MPI_ERR_NOT_SAME` if the processes differ in the
     /// data representation or in the size of an etype; `MPI_ERR_ARG` for a view at the shared
-    /// file pointer unless the file is sequential. What is wrong in one process fails in all.
+    /// file pointer unless the file is sequential, and for any other if it is. What is wrong in one
+    /// process fails in all.
     pub fn set_view(
         &self,
         wanted: NewView,
@@ -191,10 +200,12 @@ impl File {
     ) -> Result<()> {
         let (view, is_at_shared) = match wanted {
             NewView::At(view) => (view, false),
-            NewView::AtShared(view) => (self.check_sequential().and(view), true),
+            NewView::AtShared(view) => (view, true),
         };
+        let view = view.and_then(|view| self.check_displacement(&view, is_at_shared).map(|()| view));
         let own = self.hints.tuning();
         let both = self.check_no_split().and(view).and_then(|view| {
+            self.check_holes(&view)?;
             let given = given?;
             Ok((view, given, given.map_or(Ok(own), |given| own.with(given))?))
         });
@@ -235,15 +246,30 @@ impl File {
         Ok(place)
     }
 
-    fn check_sequential(&self) -> Result<()> {
-        match self.mode.has(mpi::MPI_MODE_SEQUENTIAL) {
-            true => Ok(()),
-            false => {
-                let displacement = mpi::MPI_DISPLACEMENT_CURRENT;
-                let remedy = "pass 0 or more bytes; MPI_DISPLACEMENT_CURRENT is for MPI_MODE_SEQUENTIAL";
-                Err(fault::bad_value("displacement", displacement, remedy))
-            }
+    /// Returns `MPI_ERR_UNSUPPORTED_OPERATION` for a view with holes on a stream: it has no bytes
+    /// that could lie there.
+    fn check_holes(&self, view: &View) -> Result<()> {
+        match self.disk.is_stream() && !view.is_solid() && view.copies_max() > 0 {
+            true => Err(fault::holes(&self.path)),
+            false => Ok(()),
         }
+    }
+
+    /// The displacement of a sequential file is the place of its shared file pointer, and that of
+    /// no other file is (14.3).
+    fn check_displacement(&self, view: &View, is_at_shared: bool) -> Result<()> {
+        let (displacement, remedy) = match (self.mode.has(mpi::MPI_MODE_SEQUENTIAL), is_at_shared) {
+            (true, false) => (
+                view.displacement as i64,
+                "pass MPI_DISPLACEMENT_CURRENT, as MPI_MODE_SEQUENTIAL asks for it",
+            ),
+            (false, true) => (
+                mpi::MPI_DISPLACEMENT_CURRENT,
+                "pass 0 or more bytes; MPI_DISPLACEMENT_CURRENT is for MPI_MODE_SEQUENTIAL",
+            ),
+            _ => return Ok(()),
+        };
+        Err(fault::bad_value("displacement", displacement, remedy))
     }
 
     pub(super) fn pointer(&self) -> MutexGuard<'_, Pointer> {
@@ -266,10 +292,10 @@ impl File {
     }
 }
 
-/// The bytes of an access. A read ends where the stream of the view does.
-pub(super) fn limited(view: &View, direction: Direction, start: u64, bytes: usize) -> usize {
+/// The bytes of an access. There is nothing to read in a view without bytes.
+pub(super) fn limited(view: &View, direction: Direction, bytes: usize) -> usize {
     match direction {
-        Direction::Read => view.readable(start, bytes),
+        Direction::Read => view.readable(bytes),
         Direction::Write => bytes,
     }
 }

@@ -30,6 +30,7 @@ pub(super) fn agree_words<T>(
 ) -> Result<(T, Vec<Vec<u64>>)> {
     let class = own.as_ref().err().map_or(mpi::MPI_SUCCESS, |error| error.class);
     let mine = [&[u64::from(class as u32)][..], words].concat();
+    comm.check_usable()?;
     let told = exchange.allgather(comm, &pack(&mine))?;
     let own = own?;
     let mut all = Vec::with_capacity(told.len());

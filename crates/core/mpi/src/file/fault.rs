@@ -29,9 +29,10 @@ pub(super) struct Spot<'a> {
 /// The error of an open file that the system refused to use.
 #[cold]
 pub(super) fn in_use(verb: &str, spot: Spot<'_>, error: &io::Error) -> Error {
+    let has_no_places = [ESPIPE, ENODEV].map(Some).contains(&error.raw_os_error());
     let (class, cause, remedy) = match error.kind() {
         _ if error.raw_os_error() == Some(EBADF) => return lost(spot.path),
-        io::ErrorKind::InvalidInput => (
+        kind if has_no_places || kind == io::ErrorKind::InvalidInput => (
             mpi::MPI_ERR_UNSUPPORTED_OPERATION,
             "it is no regular file, or its file system allows no such size or offset",
             "use a regular file, on a file system for large files",
@@ -45,6 +46,9 @@ pub(super) fn in_use(verb: &str, spot: Spot<'_>, error: &io::Error) -> Error {
 
 /// The system's number for a descriptor that is not open.
 const EBADF: i32 = Errno::EBADF as i32;
+/// Those for what a pipe and a device cannot do.
+const ESPIPE: i32 = Errno::ESPIPE as i32;
+const ENODEV: i32 = Errno::ENODEV as i32;
 
 /// The error of an open file whose descriptor the program has closed.
 #[cold]
@@ -234,6 +238,46 @@ pub(super) fn not_whole(bytes: usize, unit: u64, path: &Path) -> Error {
         format!("{bytes} bytes in etypes of {unit}, in the file \"{}\"", path.display()),
         "the count or the datatype does not fit the view that is set",
         "pass elements that are made of etypes, or set another view",
+    )
+}
+
+/// The error of an access whose elements nothing converts, though they have another length in the
+/// file.
+#[cold]
+pub(super) fn not_converted(file: usize, memory: usize, representation: &str, path: &Path) -> Error {
+    Error::new(
+        mpi::MPI_ERR_CONVERSION,
+        "elements have another length in a file than in memory, and nothing converts them",
+        format!(
+            "{memory} bytes of memory, {file} in the file \"{}\", in the data representation \"{representation}\"",
+            path.display()
+        ),
+        "the representation has MPI_CONVERSION_FN_NULL, and its extent function tells other lengths",
+        "register a conversion function, or tell the extents of the datatypes in memory",
+    )
+}
+
+/// The error of a view with holes on a pipe or a terminal.
+#[cold]
+pub(super) fn holes(path: &Path) -> Error {
+    Error::new(
+        mpi::MPI_ERR_UNSUPPORTED_OPERATION,
+        "a stream has no view with holes: its bytes have an order and no places",
+        format!("the file \"{}\"", path.display()),
+        "the path names a pipe or a terminal, and the filetype shows some bytes only",
+        "set a view whose filetype has no holes, or use a regular file",
+    )
+}
+
+/// The error of a file that should be deleted and has another name by now.
+#[cold]
+pub(super) fn renamed(path: &Path) -> Error {
+    Error::new(
+        mpi::MPI_ERR_NO_SUCH_FILE,
+        "a file could not be deleted: it has another name than when it was opened",
+        format!("the file that was opened as \"{}\"", path.display()),
+        "it was renamed while it was open with MPI_MODE_DELETE_ON_CLOSE",
+        "delete it by its new name; MPI_File_close once more closes it",
     )
 }
 

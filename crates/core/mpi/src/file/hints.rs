@@ -36,6 +36,9 @@ impl Choice {
     }
 }
 
+/// The permissions that a new file can have.
+const PERMISSIONS: u64 = 0o777;
+
 /// The longest memory that a hint makes the library take, in bytes: more than a computer has would
 /// end the job.
 const BUFFER_BYTES_MAX: u64 = 1 << 30;
@@ -44,7 +47,7 @@ const BUFFER_BYTES_MAX: u64 = 1 << 30;
 const ALIGN_BYTES: u64 = 1 << 20;
 
 /// The number of words that [`Tuning`] is told in.
-pub(super) const WORDS: usize = 11;
+pub(super) const WORDS: usize = 12;
 
 /// The values in use that accesses ask for. They are alike in all processes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +74,8 @@ pub(super) struct Tuning {
     pub stripe_bytes: u64,
     /// The program says that it accesses the file collectively only. Nothing depends on that.
     pub is_collective_only: bool,
+    /// The permissions of a new file, as far as the process's mask allows them; 0: nobody said.
+    pub permissions: u64,
 }
 
 impl Default for Tuning {
@@ -87,6 +92,7 @@ impl Default for Tuning {
             stripes: 0,
             stripe_bytes: 0,
             is_collective_only: false,
+            permissions: 0,
         }
     }
 }
@@ -106,6 +112,7 @@ impl Tuning {
             self.stripes,
             self.stripe_bytes,
             self.is_collective_only.into(),
+            self.permissions,
         ]
     }
 
@@ -123,6 +130,7 @@ impl Tuning {
             stripes: words[8],
             stripe_bytes: words[9],
             is_collective_only: words[10] != 0,
+            permissions: words[11] & PERMISSIONS,
         }
     }
 
@@ -148,6 +156,12 @@ impl Tuning {
                 let given = value.parse();
                 self.is_collective_only = given.clone().unwrap_or(self.is_collective_only);
                 return Taken::of(given.is_ok());
+            }
+            "file_perm" => {
+                let given = u64::from_str_radix(value, 8).ok();
+                let given = given.filter(|given| (1..=PERMISSIONS).contains(given));
+                self.permissions = given.unwrap_or(self.permissions);
+                return Taken::of(given.is_some());
             }
             _ => return self.choose(key, value),
         };
@@ -241,7 +255,8 @@ impl Hints {
     /// opened with: a file that is there has them.
     pub(super) fn set(&self, tuning: Tuning, given: Option<&Info>) {
         let mut own = self.lock();
-        *own = Tuning { stripes: own.stripes, stripe_bytes: own.stripe_bytes, ..tuning };
+        let Tuning { stripes, stripe_bytes, permissions, .. } = *own;
+        *own = Tuning { stripes, stripe_bytes, permissions, ..tuning };
         drop(own);
         self.take_style(given);
     }
@@ -273,16 +288,17 @@ impl Hints {
         Some(self.tuning().stripe_bytes).filter(|&bytes| bytes > 0).unwrap_or(ALIGN_BYTES)
     }
 
-    /// Every hint with the value in use (`MPI_File_get_info`).
-    pub(super) fn info(&self) -> Result<Info> {
+    /// Every hint with the value in use (`MPI_File_get_info`). `has_locks`: the file system can
+    /// keep writes of gaps apart from others.
+    pub(super) fn info(&self, has_locks: bool) -> Result<Info> {
         let (tuning, info) = (self.tuning(), Info::new());
         // Writes are seen at once by all processes of a kernel, and of file systems that keep their
         // machines alike. Files of other local ones are not the same on two nodes.
         let FileSystem { is_shared, is_coherent, .. } = self.about.file_system;
         let is_seen = self.about.nodes <= 1 || is_shared && is_coherent;
-        // To write gaps back, they must be read.
+        // To write gaps back, they must be read, under locks.
         let sieve_write = match tuning.sieve_write {
-            Choice::Enable if !self.about.reads => Choice::Disable,
+            Choice::Enable if !self.about.reads || !has_locks => Choice::Disable,
             other => other,
         };
         let mut entries = vec![
@@ -300,6 +316,9 @@ impl Hints {
         let stripes = [("striping_factor", tuning.stripes), ("striping_unit", tuning.stripe_bytes)];
         let said = stripes.into_iter().filter(|(_, number)| *number > 0);
         entries.extend(said.map(|(key, number)| (key, number.to_string())));
+        if tuning.permissions > 0 {
+            entries.push(("file_perm", format!("{:04o}", tuning.permissions)));
+        }
         for (key, value) in entries {
             info.set(key.as_bytes(), value.as_bytes())?;
         }
@@ -329,7 +348,7 @@ mod tests {
     }
 
     fn value(hints: &Hints, key: &str) -> Option<String> {
-        let value = hints.info().unwrap().get(key.as_bytes()).unwrap();
+        let value = hints.info(true).unwrap().get(key.as_bytes()).unwrap();
         value.map(|value| String::from_utf8(value).unwrap())
     }
 
@@ -369,12 +388,12 @@ mod tests {
         let given = [("cb_nodes", "2"), ("romio_cb_write", "disable"), ("striping_unit", "4096")];
         for file_system in [EXT4, LUSTRE] {
             let first = hints(&given, 4, 1, file_system);
-            let told = first.info().unwrap();
+            let told = first.info(true).unwrap();
             let again = Tuning::default().with(&told).unwrap();
             assert_eq!(again, first.tuning());
             assert_eq!(Tuning::of_words(&again.words()), again);
             let second = Hints::new(again, first.about, Some(&told));
-            assert_eq!(second.info().unwrap().entries(), told.entries());
+            assert_eq!(second.info(true).unwrap().entries(), told.entries());
         }
     }
 

@@ -63,13 +63,15 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use verbena_channel::Peer;
-use verbena_storage::{Disk, Extent, Lane};
+use verbena_storage::{Disk, Extent, Identity, Lane};
 
 /// An open file.
 pub struct File {
     comm: Comm,
+    /// The absolute path by which it was opened.
     path: PathBuf,
+    /// The file that was opened, whatever its names.
+    identity: Option<Identity>,
     mode: Mode,
     hints: Hints,
     /// The ranks, in the order in which they move the bytes of all in collective accesses.
@@ -103,14 +105,17 @@ impl File {
         self.comm.group()
     }
 
-    /// Returns whether a message of the file's own may be awaited here, see [`Comm::may_hear`].
-    pub fn may_hear(&self, context: u64, peer: Peer) -> bool {
-        self.comm.may_hear(context, peer)
+    /// The file's own communicator under its path, as the report of a hang has it.
+    pub fn told(&self) -> verbena_hang::Communicator {
+        self.comm.told(format!("file {}", self.path.display()))
     }
 
     /// The hints, with the values in use (`MPI_File_get_info`).
     pub fn hints(&self) -> Result<Info> {
-        self.hints.info()
+        // Without locks nobody writes gaps back. With any other error of a lock a write fails, too.
+        let has_locks = !self.sieves_writes()
+            || self.with_lock(Extent { start: 0, end: 1 }, |is_locked| is_locked).unwrap_or(true);
+        self.hints.info(has_locks)
     }
 
     /// Takes over the valid ones of these hints; those of the first process count for all.

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
 use verbena_storage::Lock;
 
 const ACCESS: i32 = mpi::MPI_MODE_RDONLY | mpi::MPI_MODE_RDWR | mpi::MPI_MODE_WRONLY;
@@ -58,12 +59,16 @@ impl Mode {
         if self.writes() { Lock::Exclusive } else { Lock::Shared }
     }
 
-    /// The system's options. Only the first process creates the file; the others find it there.
-    pub fn options(self, is_first: bool) -> OpenOptions {
+    /// The system's options. The first process creates the file, with these permissions unless they
+    /// are 0; the others find it there, and create nothing unless they `may_create`.
+    pub fn options(self, is_first: bool, may_create: bool, permissions: u64) -> OpenOptions {
         let mut options = OpenOptions::new();
-        let creates = is_first && self.has(mpi::MPI_MODE_CREATE);
-        options.read(self.reads()).write(self.writes()).create(creates);
-        options.create_new(creates && self.has(mpi::MPI_MODE_EXCL));
+        let creates = self.has(mpi::MPI_MODE_CREATE);
+        options.read(self.reads()).write(self.writes()).create(creates && (is_first || may_create));
+        if permissions > 0 {
+            options.mode(permissions as u32);
+        }
+        options.create_new(creates && is_first && self.has(mpi::MPI_MODE_EXCL));
         options
     }
 }

@@ -14,11 +14,12 @@ use crate::error::Result;
 use crate::generated::constants as mpi;
 use crate::info::Info;
 use crate::log;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Once};
 use verbena_settings::FILE_IO_URING;
-use verbena_storage::{Disk, Lane, OpenFile};
+use verbena_storage::{Disk, FileSystem, Identity, Lane, OpenFile};
 
 /// The things that opening a file needs besides the exchanges of its processes.
 pub struct Opening<'a> {
@@ -78,26 +79,34 @@ impl File {
             return Err(fault::not_same("amode", path));
         }
         let mode = Mode::new(amode)?;
-        let comm = comm.private(told[0][0]);
-        let (disk, [bytes, is_striped]) = open_in_turn(&comm, path, mode, opening)?;
+        let comm = comm.private(told[0][0], exchange);
+        let nodes: Vec<u64> = told.iter().map(|words| words[2]).collect();
+        let node_count = distinct(&nodes);
+        let tuning = tuning_of(&told[0][FIRST_WORDS..])?;
+        let way = Way { mode, is_shared: node_count > 1, permissions: tuning.permissions };
+        // The program may change its folder before it closes the file.
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+        let (disk, [bytes, is_striped]) = open_in_turn(&comm, path, way, opening)?;
         let position = if mode.has(mpi::MPI_MODE_APPEND) { bytes } else { 0 };
         let shared = (opening.word)(&comm)?;
-        if position > 0 && comm.rank() == 0 {
-            shared.store(position)?;
+        if position > 0 {
+            let placed = if comm.rank() == 0 { shared.store(position) } else { Ok(()) };
+            // Nobody may move the pointer before it is there.
+            agree(&comm, path, placed, 0, exchange)?;
         }
         let about = About {
             processes: told.len() as u64,
-            nodes: distinct(told.iter().map(|words| words[2])),
+            nodes: node_count,
             file_system: disk.file_system(),
             is_striped: is_striped != 0,
             reads: mode.reads(),
         };
-        let nodes: Vec<u64> = told.iter().map(|words| words[2]).collect();
         Ok(File {
             aggregators: together::order(&nodes),
-            path: path.to_path_buf(),
+            path: absolute,
+            identity: disk.identity().unwrap_or(None),
             mode,
-            hints: Hints::new(tuning_of(&told[0][FIRST_WORDS..])?, about, info),
+            hints: Hints::new(tuning, about, info),
             errhandling: Handling::new(errhandler),
             disk,
             pointer: Mutex::new(Pointer { view: View::bytes(), position }),
@@ -122,7 +131,7 @@ impl File {
         if is_deleted {
             // All are here: nobody uses the file by its name any more.
             self.is_delete_due.store(false, Ordering::Release);
-            let outcome = if self.comm.rank() == 0 { delete_if_there(&self.path) } else { Ok(()) };
+            let outcome = if self.comm.rank() == 0 { self.delete_own() } else { Ok(()) };
             self.agree(outcome, 0, exchange)?;
         }
         self.shared.free(exchange)
@@ -130,8 +139,8 @@ impl File {
 }
 
 /// The number of values that differ.
-fn distinct(values: impl Iterator<Item = u64>) -> u64 {
-    let mut values: Vec<u64> = values.collect();
+fn distinct(values: &[u64]) -> u64 {
+    let mut values = values.to_vec();
     values.sort_unstable();
     values.dedup();
     values.len() as u64
@@ -164,11 +173,48 @@ fn remove(path: &Path) -> Result<()> {
     std::fs::remove_file(path).map_err(|error| fault::system("delete", path, &error))
 }
 
-fn delete_if_there(path: &Path) -> Result<()> {
-    match remove(path) {
-        // The program deleted the file itself: it is gone as asked.
-        Err(error) if error.class == mpi::MPI_ERR_NO_SUCH_FILE => Ok(()),
-        outcome => outcome,
+impl File {
+    /// Deletes the file by the name with which it was opened. Another file that has the name now
+    /// stays.
+    fn delete_own(&self) -> Result<()> {
+        let named = std::fs::metadata(&self.path).map(Identity::from);
+        match (named, self.identity) {
+            (Ok(named), Some(own)) if !named.is_same(&own) => self.check_gone(),
+            (Err(error), _) if error.kind() == ErrorKind::NotFound => self.check_gone(),
+            _ => remove(&self.path),
+        }
+    }
+
+    /// Returns `MPI_ERR_NO_SUCH_FILE` if the file has another name now. If not, the program has
+    /// deleted it itself: it is gone as asked.
+    fn check_gone(&self) -> Result<()> {
+        // Linux' client of nfs gives a file that was deleted while it is open a name of its own.
+        let keeps_deleted = self.disk.file_system().name == "nfs";
+        match self.disk.identity() {
+            Ok(Some(Identity { links: 1.., .. })) if !keeps_deleted => Err(fault::renamed(&self.path)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The way in which a file is opened.
+#[derive(Clone, Copy)]
+struct Way {
+    mode: Mode,
+    /// True if its processes run on several nodes.
+    is_shared: bool,
+    /// The permissions of a new file; 0: nobody said.
+    permissions: u64,
+}
+
+impl Way {
+    /// Deletes a file that this process has just made, where the call that made it fails: it was
+    /// not there before (`MPI_MODE_EXCL`).
+    fn unmake(self, path: &Path) {
+        if self.mode.has(mpi::MPI_MODE_CREATE) && self.mode.has(mpi::MPI_MODE_EXCL) {
+            // The call fails in any case; an empty file that cannot be deleted stays.
+            let _ = std::fs::remove_file(path);
+        }
     }
 }
 
@@ -177,29 +223,54 @@ fn delete_if_there(path: &Path) -> Result<()> {
 fn open_in_turn(
     comm: &Comm,
     path: &Path,
-    mode: Mode,
+    way: Way,
     opening: &Opening<'_>,
 ) -> Result<(Arc<dyn Disk>, [u64; 2])> {
     let is_first = comm.rank() == 0;
     let mut own = None;
-    if mode.has(mpi::MPI_MODE_CREATE) {
-        let first = if is_first { open_one(path, mode, true, opening).map(Some) } else { Ok(None) };
+    if way.mode.has(mpi::MPI_MODE_CREATE) {
+        let first = if is_first { open_one(path, way, true, opening).map(Some) } else { Ok(None) };
         own = agree(comm, path, first, 0, opening.exchange)?.0;
     }
-    let opened = own.map_or_else(|| open_one(path, mode, false, opening), Ok);
+    let opened = own.map_or_else(|| open_one(path, way, false, opening), Ok);
     // A pipe or another device has no size.
     let bytes = opened.as_ref().map_or(0, |disk| disk.size().unwrap_or(0));
     let is_striped = opened.as_ref().is_ok_and(|disk| disk.file_system().is_striped);
     let words = [bytes, is_striped.into()];
-    let (disk, told) = agree_words(comm, path, opened, &words, opening.exchange)?;
+    let is_open = opened.is_ok();
+    let agreed = agree_words(comm, path, opened, &words, opening.exchange);
+    if agreed.is_err() && is_first && is_open {
+        way.unmake(path);
+    }
+    let (disk, told) = agreed?;
     Ok((disk, [told[0][0], told[0][1]]))
 }
 
-fn open_one(path: &Path, mode: Mode, is_first: bool, opening: &Opening<'_>) -> Result<Arc<dyn Disk>> {
-    let file = mode.options(is_first).open(path).map_err(|error| fault::system("open", path, &error))?;
+/// Returns whether all machines that have this folder have the same one. On local file systems each
+/// has its own.
+fn is_on_server(path: &Path) -> bool {
+    let FileSystem { is_shared, is_coherent, .. } = verbena_storage::file_system(path);
+    is_shared && !is_coherent
+}
+
+fn open_one(path: &Path, way: Way, is_first: bool, opening: &Opening<'_>) -> Result<Arc<dyn Disk>> {
+    let failed = |error| fault::system("open", path, &error);
+    // A machine may still believe what it has seen in the folder before the first process created
+    // the file. Asked to create it, it asks the server.
+    let may_create = way.is_shared && is_on_server(path);
+    let file = way.mode.options(is_first, may_create, way.permissions).open(path).map_err(failed)?;
     // The system lets a folder be opened for reading, too.
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-        return Err(fault::system("open", path, &std::io::ErrorKind::IsADirectory.into()));
+        return Err(failed(std::io::ErrorKind::IsADirectory.into()));
     }
-    (opening.disk)(file).map_err(|error| fault::system("open", path, &error))
+    let disk = (opening.disk)(file).and_then(|disk| {
+        if way.is_shared {
+            disk.share_pages()?;
+        }
+        Ok(disk)
+    });
+    if disk.is_err() && is_first {
+        way.unmake(path);
+    }
+    disk.map_err(failed)
 }

@@ -8,6 +8,7 @@ use super::{File, fault};
 use crate::active::Active;
 use crate::beside::{Operation, outcome_of};
 use crate::error::Result;
+use crate::process::Process;
 use std::sync::{Arc, LazyLock};
 use verbena_settings::{FILE_JOBS_MAX, FILE_THREADS_MAX};
 use verbena_storage::{Job, Pool, beside_program};
@@ -101,6 +102,30 @@ pub(super) fn run_beside(
 }
 
 impl File {
+    /// Reads or writes as [`File::access`]. The bytes of a stream move beside the program, which
+    /// makes progress until they are there (MPI-5.0, 2.9): who is to send them may wait for that.
+    ///
+    /// # Errors
+    /// As [`File::access`].
+    pub fn access_with_progress(
+        self: &Arc<Self>,
+        process: &Process,
+        direction: Direction,
+        place: Place,
+        data: &Data,
+    ) -> Result<usize> {
+        if !self.disk.is_stream() {
+            return self.access(direction, place, data);
+        }
+        let access = self.prepare(direction, place, data)?;
+        let active = self.start_prepared(process.waker().clone(), access.clone());
+        let outcome = process.wait(|process| active.poll(process));
+        if outcome.error.is_some() && place == Place::Individual {
+            self.take_back(&access);
+        }
+        outcome.error.map_or(Ok(outcome.bytes as usize), Err)
+    }
+
     /// Starts an access, which goes on beside the program. Errors of the disk come with its end.
     ///
     /// # Errors
@@ -113,7 +138,12 @@ impl File {
         data: &Data,
     ) -> Result<Active> {
         let access = self.prepare(direction, place, data)?;
-        Ok(self.start_prepared(waker, access))
+        let active = self.start_prepared(waker, access.clone());
+        let has_failed = matches!(&active, Active::Done(outcome) if outcome.error.is_some());
+        if has_failed && place == Place::Individual {
+            self.take_back(&access);
+        }
+        Ok(active)
     }
 
     /// Starts an access that knows where it goes. Functions of the program run in its own thread

@@ -50,7 +50,7 @@ pub trait Conversion: Send + Sync {
     /// Bytes that an element of a predefined datatype takes in the file.
     ///
     /// # Errors
-    /// The code of the program's function.
+    /// `MPI_ERR_CONVERSION` with the code of the program's function.
     fn extent(&self, datatype: &Arc<Datatype>) -> Result<i64>;
 
     /// Returns whether elements are converted on this way; if not, they are as in memory.
@@ -59,7 +59,7 @@ pub trait Conversion: Send + Sync {
     /// Converts `count` elements between the memory of `data` and the bytes of the file.
     ///
     /// # Errors
-    /// The code of the program's function.
+    /// `MPI_ERR_CONVERSION` with the code of the program's function.
     fn convert(&self, direction: Direction, data: &Data, count: usize, file: Region) -> Result<()>;
 }
 

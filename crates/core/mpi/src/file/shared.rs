@@ -134,14 +134,13 @@ impl File {
     /// waits for a word of the one before it, and gives one to the next, whatever came of its part.
     fn carry_out_by_rank(&self, access: &Access, exchange: &dyn Exchange) -> Result<Moved> {
         let (rank, size) = (self.comm.rank(), self.comm.size());
-        if rank > 0 {
-            exchange.sendrecv(&self.comm, rank - 1, ORDER_TAG, &[])?;
-        }
-        let moved = self.carry_out_in_order(access);
-        if rank + 1 < size {
-            exchange.sendrecv(&self.comm, rank + 1, ORDER_TAG, &[])?;
-        }
-        moved
+        let meet = |other| match (0..size).contains(&other) {
+            true => exchange.sendrecv(&self.comm, other, ORDER_TAG, &[]).map(drop),
+            false => Ok(()),
+        };
+        let moved = meet(rank - 1).and_then(|()| self.carry_out_in_order(access));
+        let told = meet(rank + 1);
+        moved.and_then(|moved| told.map(|()| moved))
     }
 
     /// Finds the place of this process's part: behind those of the ranks before it. The first
@@ -154,10 +153,11 @@ impl File {
     ) -> Result<(Access, bool)> {
         let view = self.view();
         let able = self.check_no_split().and_then(|()| self.check(direction, Place::Shared));
-        let checked = able.and(data).and_then(|data| Ok((self.checked_bytes(&view, &data)?, data)));
+        let checked =
+            able.and(data).and_then(|data| Ok((self.checked_bytes(&view, direction, &data)?, data)));
         let own = checked.as_ref().map_or(0, |(bytes, _)| *bytes as u64);
         let words = [own, self.disk.is_stream().into()];
-        let ((bytes, data), told) = agree_words(&self.comm, &self.path, checked, &words, exchange)?;
+        let ((asked, data), told) = agree_words(&self.comm, &self.path, checked, &words, exchange)?;
         let rank = self.comm.rank() as usize;
         let sum = |ranks: &[Vec<u64>]| ranks.iter().map(|words| words[0]).sum::<u64>();
         let (before, all) = (sum(&told[..rank]), sum(&told));
@@ -174,7 +174,8 @@ impl File {
             return Err(fault::elsewhere(0, crate::generated::constants::MPI_ERR_IO, &self.path));
         }
         let start = start + before;
-        let bytes = limited(&view, direction, start, bytes);
-        Ok((Access { direction, view, start, bytes, data }, is_stream))
+        let bytes = limited(&view, direction, asked);
+        let view = view.of_access(start, bytes);
+        Ok((Access { direction, view, start, bytes, asked, data }, is_stream))
     }
 }

@@ -254,7 +254,7 @@ impl Access {
     /// The part of the file in which the bytes lie; at least one is asked for.
     pub(super) fn extent(&self) -> Result<Extent> {
         let Access { view, start, bytes, .. } = self;
-        if !view.is_distinct() {
+        if !view.goes_up() {
             // The last byte of the stream need not be the last of the file.
             let (mut first, mut end) = (u64::MAX, 0);
             view.for_each_run(*start, *bytes, |at, len| {
@@ -299,7 +299,7 @@ impl File {
     }
 
     fn carry_out_unlocked(&self, access: &Access) -> Result<Moved> {
-        let Access { direction, view, start, bytes, data } = access;
+        let Access { direction, view, start, bytes, data, .. } = access;
         if !view.representation.converts(*direction) {
             let moved = match direction {
                 Direction::Read => self.read_stream(view, *start, &data.buffer)?,
@@ -377,15 +377,9 @@ impl File {
     }
 
     fn read_region(&self, view: &View, start: u64, into: Region) -> Result<usize> {
-        let into = into.part(0, view.readable(start, into.len()));
+        let into = into.part(0, view.readable(into.len()));
         let (tuning, mut done) = (self.hints.tuning(), 0);
-        let gap_max = match tuning.sieve_read {
-            Choice::Disable => 0,
-            Choice::Enable => u64::MAX,
-            Choice::Automatic if self.disk.file_system().is_shared => GAP_MAX_SHARED,
-            Choice::Automatic => GAP_MAX,
-        };
-        let limits = match gap_max {
+        let limits = match self.read_gap_max() {
             0 => Limits::SINGLE_RUNS,
             gap_max => Limits { gap_max, bytes_max: tuning.sieve_read_bytes, spans_max: RUNS_MAX },
         };
@@ -396,6 +390,20 @@ impl File {
             Ok(read == wanted)
         })?;
         outcome.map(|()| done).map_err(|stop| self.failed_at("read", Some(stop.at), &stop.error))
+    }
+
+    /// The widest gap, in bytes, that is read rather than left out.
+    pub(super) fn read_gap_max(&self) -> u64 {
+        match self.hints.tuning().sieve_read {
+            Choice::Disable => 0,
+            Choice::Enable => u64::MAX,
+            Choice::Automatic => self.cheap_gap(),
+        }
+    }
+
+    /// The widest gap, in bytes, over which a call pays for what lies behind it as well.
+    pub(super) fn cheap_gap(&self) -> u64 {
+        if self.disk.file_system().is_shared { GAP_MAX_SHARED } else { GAP_MAX }
     }
 
     fn write_region(&self, view: &View, start: u64, from: Region) -> Result<usize> {

@@ -25,10 +25,12 @@ pub struct View {
     shape: Arc<Datatype>,
     /// Bytes of an etype in the file.
     unit: u64,
-    /// True if no byte of the file is shown twice.
-    is_distinct: bool,
-    /// Copies of the filetype that may be used: one only, if a second would lie within the first;
-    /// none of one without bytes.
+    /// True if the places of the stream's bytes go up, so that no byte of the file is shown twice.
+    goes_up: bool,
+    /// True if those of each copy do.
+    copy_goes_up: bool,
+    /// Copies of the filetype that may be used: one only, if a second would show bytes of the first
+    /// again in a file that is written; none of one without bytes.
     tiles_max: u64,
     /// Bytes of a run of bytes side by side, on average.
     run_bytes: u64,
@@ -45,7 +47,8 @@ impl View {
             representation: Representation::Native,
             shape: byte.clone(),
             unit: 1,
-            is_distinct: true,
+            goes_up: true,
+            copy_goes_up: true,
             tiles_max: u64::MAX,
             run_bytes: u64::MAX,
         }
@@ -53,11 +56,12 @@ impl View {
 
     /// Checks a view that the program asks for. `MPI_ERR_ARG` for a negative displacement or a
     /// filetype that is not made of etypes; `MPI_ERR_IO` (as in MPICH) for one whose bytes are not
-    /// in order (or overlap, if `writes`); `MPI_ERR_UNSUPPORTED_DATAREP`; the code of an extent
-    /// function of the program.
+    /// in order (or overlap, if `writes`); `MPI_ERR_UNSUPPORTED_DATAREP`; `MPI_ERR_CONVERSION`
+    /// if an extent function of the program fails.
     ///
-    /// A filetype may be longer than its extent, as HDF5 makes them: then its first copy is all
-    /// that accesses may use, where the next one would not lie behind it.
+    /// A filetype may be longer than its extent, as HDF5 makes them. Then its copies are mixed. In
+    /// a file that is written, its first copy is all that accesses may use if others would show
+    /// bytes of it again; so it is in any file if they would not lie behind it.
     pub fn new(
         displacement: i64,
         etype: &Arc<Datatype>,
@@ -76,15 +80,19 @@ impl View {
         if unit == 0 || (shape.size() == 0) != is_empty || !(shape.size() as u64).is_multiple_of(unit) {
             return Err(not_of_etypes(etype, filetype));
         }
-        let (is_distinct, tiles_max) = match (order(&shape, true), order(&shape, false)) {
+        let orders = (order(&shape, true), order(&shape, false));
+        let (goes_up, tiles_max) = match orders {
             // No byte is shown: a process that takes part in collective accesses without any.
             _ if is_empty => (true, 0),
             (Order::Tiled, _) => (true, u64::MAX),
             (_, Order::Tiled) if !writes => (false, u64::MAX),
+            (Order::Alone, _) if writes && are_apart(&shape) => (false, u64::MAX),
+            (_, Order::Alone) if !writes && shape.extent() > 0 => (false, u64::MAX),
             (Order::Alone, _) => (true, 1),
             (_, Order::Alone) if !writes => (false, 1),
             _ => return Err(out_of_order(filetype, writes)),
         };
+        let copy_goes_up = is_empty || orders.0 != Order::Out;
         let run_bytes = run_bytes(&shape);
         let (etype, filetype) = (etype.clone(), filetype.clone());
         Ok(View {
@@ -94,7 +102,8 @@ impl View {
             representation,
             shape,
             unit,
-            is_distinct,
+            goes_up,
+            copy_goes_up,
             tiles_max,
             run_bytes,
         })
@@ -110,9 +119,19 @@ impl View {
         self.tiles_max
     }
 
-    /// Returns whether no byte of the file is shown twice.
-    pub(super) fn is_distinct(&self) -> bool {
-        self.is_distinct
+    /// Returns whether the places of the stream's bytes go up, so that no byte is shown twice.
+    pub(super) fn goes_up(&self) -> bool {
+        self.goes_up
+    }
+
+    /// The view for `bytes` bytes of the stream from `start` on: of the first copy alone where it
+    /// has them all, since its bytes go up though those of all copies may not.
+    pub(super) fn of_access(mut self, start: u64, bytes: usize) -> View {
+        let is_in_first = start.saturating_add(bytes as u64) <= self.shape.size() as u64;
+        if !self.goes_up && self.copy_goes_up && is_in_first {
+            (self.goes_up, self.tiles_max) = (true, 1);
+        }
+        self
     }
 
     /// Bytes of a run of visible bytes side by side, on average.
@@ -147,7 +166,10 @@ impl View {
         if tiles.is_some_and(|tiles| tiles > self.tiles_max) {
             return Err(no_second_copy(&self.filetype));
         }
-        let end = tiles.and_then(|tiles| tiles.checked_mul(extent)?.checked_add(self.first()?));
+        let reach = extent.max(self.shape.true_extent().1 as u64);
+        let end = tiles.and_then(|tiles| {
+            (tiles - 1).checked_mul(extent)?.checked_add(reach)?.checked_add(self.first()?)
+        });
         if end.is_none_or(|end| end > i64::MAX as u64) {
             return Err(bad_value("offset", start as i64, "stay below the largest size of a file"));
         }
@@ -165,10 +187,10 @@ impl View {
         copies.map(|copies| copies * self.shape.size() as u64)
     }
 
-    /// The bytes that there can be from `start` on of `bytes` bytes that are to be read.
-    pub(super) fn readable(&self, start: u64, bytes: usize) -> usize {
-        let left = self.last().map_or(u64::MAX, |last| last.saturating_sub(start));
-        left.min(bytes as u64) as usize
+    /// The bytes that there can be of `bytes` bytes that are to be read: none in a view that shows
+    /// no byte.
+    pub(super) fn readable(&self, bytes: usize) -> usize {
+        if self.tiles_max == 0 { 0 } else { bytes }
     }
 
     /// The place in the file of byte `start` of the stream; of its end that behind its last byte.
@@ -201,34 +223,38 @@ impl View {
         self.shown_before(bytes).next_multiple_of(unit).min(i64::MAX as u128 / unit * unit) as u64
     }
 
-    /// The number of bytes of the stream that lie before a place in the file. In a view that shows
-    /// each byte once, the stream's bytes from there on are those that lie at or behind it.
+    /// The number of bytes of the stream before its first one at or behind a place in the file. If
+    /// they go up, all from there on lie there.
     pub(super) fn before(&self, place: u64) -> u64 {
         self.shown_before(place).min(u64::MAX.into()) as u64
     }
 
     fn shown_before(&self, bytes: u64) -> u128 {
-        let (size, extent) = (self.shape.size(), self.extent());
-        let (first, _) = self.shape.true_extent();
-        let visible = self.first().map_or(0, |first| bytes.saturating_sub(first));
-        if size == 0 || extent == 0 {
+        let (size, (first, length)) = (self.shape.size(), self.shape.true_extent());
+        if size == 0 {
             return 0;
         }
-        let tiles = if self.tiles_max == 1 { 0 } else { visible / extent };
-        let rest = visible - tiles * extent;
-        // Tiles that overlap show a byte more than once, so the stream may be longer than the
-        // largest file.
-        let mut end = u128::from(tiles) * size as u128;
+        let visible = self.first().map_or(0, |first| bytes.saturating_sub(first));
+        // Copies before the first one that reaches as far lie before the place.
+        let tiles = match visible.checked_sub(length as u64) {
+            Some(beyond) if self.tiles_max > 1 => beyond / self.extent() + 1,
+            _ => 0,
+        };
+        let rest = visible.saturating_sub(tiles.saturating_mul(self.extent()));
+        let before = u128::from(tiles) * size as u128;
         if self.is_solid() {
-            return end + u128::from(rest);
+            return before + u128::from(rest);
         }
-        if self.is_distinct {
-            return end + self.shown_in_tile(rest) as u128;
+        if self.copy_goes_up {
+            return before + self.shown_in_tile(rest) as u128;
         }
+        let (mut in_tile, mut is_found) = (0, false);
         self.shape.layout().for_each_run(1, 0, size, |at, len| {
-            end += u128::from(rest.saturating_sub((at - first) as u64).min(len as u64));
+            let there = rest.saturating_sub((at - first) as u64).min(len as u64);
+            in_tile += if is_found { 0 } else { there };
+            is_found |= there < len as u64;
         });
-        end
+        before + u128::from(in_tile)
     }
 }
 
@@ -256,7 +282,7 @@ impl View {
 enum Order {
     /// They go up from 0 on, as the standard asks (14.3), those of the copies too.
     Tiled,
-    /// Those of one copy do; the second one would begin within the first.
+    /// Those of one copy do; the second one begins within the first, or before it.
     Alone,
     /// They do not.
     Out,
@@ -275,6 +301,24 @@ fn order(filetype: &Datatype, writes: bool) -> Order {
         true if filetype.extent() >= (last - first).max(1) => Order::Tiled,
         true => Order::Alone,
     }
+}
+
+/// Returns whether copies of a filetype show no byte twice, though they are mixed: its runs, by
+/// their places in an extent, are apart from each other.
+fn are_apart(filetype: &Datatype) -> bool {
+    let (size, extent) = (filetype.size(), filetype.extent());
+    if extent <= 0 || size > extent as usize {
+        return false;
+    }
+    let (mut runs, extent) = (Vec::new(), extent as usize);
+    filetype.layout().for_each_run(1, 0, size, |at, len| {
+        let at = at as usize % extent;
+        let here = len.min(extent - at);
+        runs.extend([(at, here), (0, len - here)]);
+    });
+    runs.retain(|run| run.1 > 0);
+    runs.sort_unstable();
+    runs.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0)
 }
 
 /// Bytes of a run of a filetype, on average.
@@ -317,7 +361,7 @@ fn no_second_copy(filetype: &Datatype) -> Error {
         mpi::MPI_ERR_ARG,
         "the access reaches beyond the first copy of a view's filetype",
         format!("a filetype from {low} to {}, extent {}", low + length, filetype.extent()),
-        "its extent is less than its length, so that the second copy would lie within the first",
+        "its extent is less than its length, so that the second copy would show bytes of the first",
         "stay within one filetype, or give it an extent that holds it whole (MPI_Type_create_resized)",
     )
 }

@@ -197,6 +197,39 @@ fn every_operation_on_every_datatype_agrees_with_wide_arithmetic() {
     assert!(tried > 250, "{tried}");
 }
 
+/// The bits of any operands, NaN and overflow among them, are those of the plain loop, which single
+/// elements take; long operands take the processor's widest instructions, and longer ones others.
+#[test]
+fn loops_by_wide_instructions_give_the_bits_of_the_plain_loop() {
+    let noise = |bytes: usize, seed: u64| -> Vec<u8> {
+        let mixed = |i: usize| (i as u64 + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (0..bytes).map(|i| (mixed(i) >> 40) as u8).collect()
+    };
+    let operations = BUILTINS[..10].iter().map(|(builtin, handle, name)| (*builtin, *handle, name));
+    for (builtin, handle, name) in operations {
+        let op = Op::predefined(handle).unwrap();
+        for basic in BASICS.iter().filter(|basic| allowed(builtin, basic.family)) {
+            let datatype = Datatype::predefined(basic.handle).unwrap();
+            for bytes in [1000, 34_000] {
+                let count = bytes / basic.size();
+                let [a, b] = [1, 1 << 20].map(|seed| region(&noise(count * basic.size(), seed)));
+                let [out, inout, first] = [&vec![0; a.len()], &b.to_vec(), &a.to_vec()].map(|m| region(m));
+                op.combine(a, b, out, count, datatype).unwrap();
+                op.apply(a, inout, count, datatype).unwrap();
+                op.combine(first, b, first, count, datatype).unwrap();
+                let plain = region(&b.to_vec());
+                for i in 0..count {
+                    let part = |region: Region| region.part(i * basic.size(), basic.size());
+                    op.apply(part(a), part(plain), 1, datatype).unwrap();
+                }
+                for (form, result) in [("three", out), ("two", inout), ("first", first)] {
+                    assert!(result.to_vec() == plain.to_vec(), "{name} on {}: {form}, {bytes}", basic.name);
+                }
+            }
+        }
+    }
+}
+
 /// A program may name one buffer twice, or parts of one that overlap (which MPI forbids, but no
 /// check may rely on).
 #[test]

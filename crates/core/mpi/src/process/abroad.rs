@@ -119,6 +119,13 @@ pub(super) fn look() {
     homes().look();
 }
 
+/// The processes that have ended, as far as was looked.
+pub(super) fn ended() -> Vec<Peer> {
+    let homes = homes();
+    let all = homes.of.values().flat_map(|home| &home.processes);
+    all.filter(|(_, sight)| matches!(sight, Sight::Ended)).map(|(peer, _)| *peer).collect()
+}
+
 /// The reason why the end of a process of another job would not be seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Blindness {
@@ -139,9 +146,15 @@ pub(super) fn blindness() -> Option<Blindness> {
     homes.of.values().flat_map(|home| &home.processes).find_map(reason)
 }
 
+/// Returns whether this is a process of another job that is seen to have ended.
+#[cold]
+pub(super) fn has_ended(peer: Peer) -> bool {
+    sees_end(peer) == Some(true)
+}
+
 /// Returns whether this process, which a channel has lost, has ended, or does so until then; `None`
 /// if it is not watched.
-pub(super) fn has_ended(peer: Peer, until: Instant) -> Option<bool> {
+pub(super) fn ends_until(peer: Peer, until: Instant) -> Option<bool> {
     loop {
         let ended = sees_end(peer)?;
         if ended || Instant::now() >= until {
@@ -172,18 +185,18 @@ mod tests {
         watch(7, [(900, Some(child.id()))].into_iter());
         look();
         assert!(blindness().is_none() && is_watching());
-        assert_eq!(has_ended(900, Instant::now()), Some(false));
+        assert_eq!(ends_until(900, Instant::now()), Some(false));
         child.kill().expect("our child");
-        assert_eq!(has_ended(900, Instant::now() + Duration::from_secs(60)), Some(true));
+        assert_eq!(ends_until(900, Instant::now() + Duration::from_secs(60)), Some(true));
         child.wait().expect("our child");
         // Nothing is left to look at, and the end is known.
         look();
         assert!(!is_watching());
-        assert_eq!(has_ended(900, Instant::now()), Some(true));
+        assert!(has_ended(900));
         // One of another machine.
         watch(8, [(901, None)].into_iter());
         assert_eq!(blindness(), Some(Blindness::Elsewhere(901)));
-        assert_eq!(has_ended(901, Instant::now()), None);
+        assert_eq!(ends_until(901, Instant::now()), None);
         forget(8);
         // One that has ended already.
         watch(9, [(902, Some(u32::MAX / 2))].into_iter());
@@ -193,6 +206,6 @@ mod tests {
         forget(9);
         forget(7);
         assert!(blindness().is_none() && !is_watching());
-        assert_eq!(has_ended(900, Instant::now()), None);
+        assert_eq!(ends_until(900, Instant::now()), None);
     }
 }

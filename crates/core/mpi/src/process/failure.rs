@@ -1,5 +1,6 @@
 //! The errors of completions, in the words of MPI.
 
+use super::abroad::has_ended;
 use super::watch::is_told_dead;
 use crate::datatype::sort;
 use crate::error::{Error, Result};
@@ -20,16 +21,30 @@ pub fn completion_error(completion: &Completion) -> Option<Error> {
     Some(error_of(failure, Some((completion.source, completion.tag))))
 }
 
+/// Returns whether all members of a communicator hear of this failure, and leave its collectives.
+/// Those that have lost a link alone say so themselves.
+pub(crate) fn ends_all(failure: &Failure) -> bool {
+    matches!(failure, Failure::Dead(_) | Failure::Revoked)
+}
+
+/// Returns whether this is the loss of a process of another job that is seen to have ended.
+#[cold]
+pub(crate) fn is_end(failure: &Failure) -> bool {
+    matches!(failure, Failure::Channel(peer, _) if has_ended(*peer))
+}
+
 #[cold]
 fn error_of(failure: Failure, message: Option<(i32, i32)>) -> Error {
     use crate::generated::constants::{
-        MPI_ERR_TRUNCATE, MPI_ERR_TYPE, MPIX_ERR_PROC_FAILED, MPIX_ERR_PROC_FAILED_PENDING,
+        MPI_ERR_PROC_ABORTED, MPI_ERR_TRUNCATE, MPI_ERR_TYPE, MPIX_ERR_PROC_FAILED,
+        MPIX_ERR_PROC_FAILED_PENDING,
     };
     let whence =
         message.map_or(String::new(), |(source, tag)| format!(", from rank {source} with tag {tag}"));
     match failure {
         // A channel may see the end of a process before the launcher has told it.
         Failure::Channel(peer, fault) if is_told_dead(peer) => Error { class: MPIX_ERR_PROC_FAILED, fault },
+        Failure::Channel(peer, fault) if has_ended(peer) => Error { class: MPI_ERR_PROC_ABORTED, fault },
         Failure::Channel(_, fault) => Error::channel(*fault),
         Failure::Dead(fault) => Error { class: MPIX_ERR_PROC_FAILED, fault },
         Failure::InDoubt(fault) => Error {

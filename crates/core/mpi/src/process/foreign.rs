@@ -6,6 +6,7 @@ use super::watch::forget_lost;
 use super::{Blindness, Process, abroad};
 use crate::error::{Error, Result};
 use crate::tie::{Identity, Loosened, Tie};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use verbena_channel::Peer;
@@ -101,6 +102,14 @@ impl Process {
         self.foreign.abroad.load(Ordering::Acquire)
     }
 
+    /// Says whether this process receives nothing any more: then processes of other jobs learn that
+    /// what they send it is in vain.
+    pub fn refuse_foreign(&self, refuses: bool) {
+        if self.is_abroad() {
+            self.command(|engine| engine.refuse_foreign(refuses));
+        }
+    }
+
     /// Returns why it would not see the end of every process of another job that it knows; `None`
     /// if it would.
     pub fn blindness(&self) -> Option<Blindness> {
@@ -121,6 +130,16 @@ impl Process {
         let job = self.foreign.origin.as_ref().map_or(0, |origin| origin.job);
         let foreign = (peer >= self.size).then(|| self.foreign.table().identity(peer)).flatten();
         foreign.unwrap_or(Identity { job, rank: peer })
+    }
+
+    /// A number that this process has alike with those that have mapped the heap of its node, as it
+    /// has, and with no other process anywhere: they can make windows of shared memory together.
+    pub fn memory(&self) -> u64 {
+        let sharing = self.heap().and_then(|heap| (0..self.size).find(|&peer| heap.unites(peer)));
+        // DefaultHasher::new() is the same function in every process.
+        let mut hasher = DefaultHasher::new();
+        (self.identity(sharing.unwrap_or(self.me)), sharing.is_some()).hash(&mut hasher);
+        hasher.finish()
     }
 
     /// The number of the process with this identity, and what must be held while it is used; `None`

@@ -36,6 +36,10 @@ pub(super) struct Aside {
     thread: Mutex<Option<Thread>>,
 }
 
+/// A question of the launcher is left for so long to a thread that polls: only that one knows what
+/// it asks for. The launcher waits longer.
+const LEFT_TO_POLLS: Duration = Duration::from_millis(100);
+
 impl Aside {
     /// Stays for this time, or until called; not at all unless `is_right` once a call would come.
     fn stay(&self, at_most: Duration, is_right: impl FnOnce() -> bool) {
@@ -81,6 +85,7 @@ impl Process {
         *self.aside.thread() = Some(std::thread::current());
         let (mut rounds, mut waits) = (self.rounds.load(Ordering::Relaxed), 0);
         let mut asleep = KEEPS_AWAY;
+        let mut asked_at = None;
         while !stop.load(Ordering::SeqCst) {
             let before = std::mem::replace(&mut rounds, self.rounds.load(Ordering::Relaxed));
             // Who has slept for long calls when it goes on.
@@ -94,8 +99,11 @@ impl Process {
             }
             if rounds != before {
                 self.aside.stay(KEEPS_AWAY, || true);
-                // Who only polls answers nobody.
-                self.answer();
+                // Who only polls answers nobody, unless a signal reaches it.
+                asked_at = self.is_asked().then(|| asked_at.unwrap_or_else(Instant::now));
+                if asked_at.is_some_and(|at| at.elapsed() >= LEFT_TO_POLLS) {
+                    self.answer();
+                }
                 continue;
             }
             let waiter = self.waiter.get();

@@ -3,6 +3,7 @@
 
 use super::Process;
 use crate::error::Result;
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use verbena_hang::Operation;
@@ -15,7 +16,7 @@ pub trait Task: Send {
 
     /// Returns whether a step may find anything to do. Asked in each round of progress.
     #[inline]
-    fn is_due(&self, _process: &Process) -> bool {
+    fn is_due(&self, _round: &Round<'_>) -> bool {
         true
     }
 
@@ -28,6 +29,43 @@ pub trait Task: Send {
     /// The operation, for reports of programs that hang.
     fn operation(&self) -> Operation {
         Operation::Other
+    }
+}
+
+/// A round of progress through the tasks.
+pub struct Round<'a> {
+    process: &'a Process,
+    news: Cell<Option<News>>,
+}
+
+/// The messages so far that came before their receive, and the losses of processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct News {
+    held_messages: u64,
+    losses: u64,
+}
+
+impl News {
+    /// The news of now.
+    pub fn of(process: &Process) -> News {
+        process.look(|engine| News { held_messages: engine.held_messages(), losses: engine.losses() })
+    }
+}
+
+impl<'a> Round<'a> {
+    fn new(process: &'a Process) -> Round<'a> {
+        Round { process, news: Cell::new(None) }
+    }
+
+    /// The news since the last step of a task: the engine is asked once for all the tasks that have
+    /// nothing to do.
+    #[inline]
+    pub fn news(&self) -> News {
+        self.news.get().unwrap_or_else(|| {
+            let news = News::of(self.process);
+            self.news.set(Some(news));
+            news
+        })
     }
 }
 
@@ -62,10 +100,11 @@ impl Running {
 
     /// Makes one step, unless another thread, or a callback's caller, is at it. Returns whether the
     /// next step need not wait for anything, or there is none: nobody may sleep then.
-    fn advance(&self, process: &Process) -> bool {
+    fn advance(&self, round: &Round<'_>) -> bool {
         let Some(mut slot) = self.task.try_lock() else { return false };
-        let Some(task) = slot.as_mut().filter(|task| task.is_due(process)) else { return false };
-        match task.advance(process) {
+        let Some(task) = slot.as_mut().filter(|task| task.is_due(round)) else { return false };
+        round.news.set(None);
+        match task.advance(round.process) {
             Ok(false) => return task.has_more(),
             Ok(true) => (),
             Err(error) => *self.outcome.lock() = Err(error),
@@ -96,7 +135,7 @@ impl TaskList {
     /// last.
     pub fn start(&self, process: &Process, task: Box<dyn Task>) -> Arc<Running> {
         let running = Arc::new(Running::new(task));
-        running.advance(process);
+        running.advance(&Round::new(process));
         if !running.is_done() {
             Arc::make_mut(&mut *self.running.lock()).push(running.clone());
             self.count.fetch_add(1, Ordering::Relaxed);
@@ -108,7 +147,8 @@ impl TaskList {
     /// more to do.
     pub fn advance(&self, process: &Process) -> bool {
         let tasks = self.running.lock().clone();
-        let moved = tasks.iter().fold(false, |moved, task| task.advance(process) | moved);
+        let round = Round::new(process);
+        let moved = tasks.iter().fold(false, |moved, task| task.advance(&round) | moved);
         if moved && tasks.iter().any(|task| task.is_done()) {
             let mut running = self.running.lock();
             Arc::make_mut(&mut *running).retain(|task| !task.is_done());

@@ -19,8 +19,9 @@ const MOMENT: Duration = Duration::from_millis(50);
 /// The time between two looks at whether anything moves.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Rounds of progress that are made at most for what processes sent before they died.
-const ROUNDS_FOR_DEAD_MAX: u32 = 10_000;
+/// The time in which what processes of other jobs sent before they died is taken: some longer than
+/// their channels take to give them up.
+const LAST_WORDS_MAX: Duration = Duration::from_millis(500);
 
 /// The launcher's word that a process is dead comes within this time after a channel to it has
 /// broken, if it is dead.
@@ -168,10 +169,27 @@ impl Process {
         self.note_deaths();
         if self.is_abroad() {
             abroad::look();
-            let rounds = 0..ROUNDS_FOR_DEAD_MAX;
-            let _ = rounds.take_while(|_| self.progress()).count();
+            self.take_last_words();
         }
         self.clear_suspects();
+    }
+
+    /// Waits until the channels have given up all processes of other jobs that have ended.
+    fn take_last_words(&self) {
+        let until = Instant::now() + LAST_WORDS_MAX;
+        loop {
+            let is_left = |peer: &Peer| self.look(|engine| !engine.has_lost(*peer));
+            let left: Vec<Peer> = abroad::ended().into_iter().filter(is_left).collect();
+            if left.is_empty() {
+                return;
+            }
+            if Instant::now() > until {
+                return self.note_dead(left);
+            }
+            if !self.progress() {
+                std::thread::yield_now();
+            }
+        }
     }
 
     /// Gives up the processes that have died since the last look.
@@ -201,6 +219,7 @@ impl Process {
                 }
             }
         });
+        (self.on_death)();
         self.notify();
     }
 
@@ -218,17 +237,29 @@ impl Process {
 
     /// Answers if somebody asks.
     pub(super) fn answer(&self) {
+        self.answer_with(&|_| None);
+    }
+
+    /// Returns whether somebody asks and has no answer yet.
+    pub(super) fn is_asked(&self) -> bool {
+        self.watched.watch.as_ref().is_some_and(|watch| watch.is_asked())
+    }
+
+    /// Answers if somebody asks, with what this thread polls for.
+    pub(super) fn answer_with(&self, polled: &dyn Fn(&Process) -> Option<Awaited>) {
         if let Some(watch) = self.watched.watch.as_ref().filter(|watch| watch.is_asked()) {
-            self.say(watch.as_ref(), None);
+            self.say(watch.as_ref(), None, polled(self));
         }
     }
 
-    /// Says what this process does; with the wait of this thread, by its number.
+    /// Says what this process does; with the wait of this thread, by its number, or with what it
+    /// polls for.
     #[cold]
-    fn say(&self, watch: &dyn Watch, own: Option<(u64, Wait)>) {
+    fn say(&self, watch: &dyn Watch, own: Option<(u64, Wait)>, polled: Option<Awaited>) {
         let question = watch.question();
-        let (pending, counters) =
-            self.look(|engine| (engine.pending_messages(MESSAGES_MAX), engine.counters()));
+        let (pending, counters, room) = self.look(|engine| {
+            (engine.pending_messages(MESSAGES_MAX), engine.counters(), engine.unexpected_bytes_max())
+        });
         // Held to the end: one thread at a time speaks.
         let mut waits = self.watched.waits();
         if let Some((number, wait)) = own
@@ -245,10 +276,12 @@ impl Process {
         });
         let mut snapshot = Snapshot {
             waits: waits.lasting.iter().filter_map(|(_, wait)| wait.clone()).collect(),
+            polled,
             posted: queue(&pending.receives),
             sends: queue(&pending.sends),
             arrived: queue(&pending.unexpected),
             channels: traffic.collect(),
+            unexpected_bytes_max: room as u64,
             ..Snapshot::default()
         };
         watch.complete(&mut snapshot);
@@ -264,6 +297,7 @@ impl Process {
     pub fn operation(&self, request: RequestId) -> Option<Operation> {
         self.look(|engine| engine.pending_operation(request)).map(|operation| match operation {
             PendingOperation::Send(pending) => Operation::Send(message(&pending)),
+            PendingOperation::Held(pending) => Operation::Held(message(&pending)),
             PendingOperation::Receive(pending) => Operation::Receive(message(&pending)),
         })
     }
@@ -275,7 +309,7 @@ impl Process {
 pub(super) fn is_told_dead(peer: Peer) -> bool {
     let Some(watch) = WATCHER.get().filter(|watch| watch.goes_on()) else { return false };
     let until = *lost_until().entry(peer).or_insert_with(|| Instant::now() + NEWS_TIME_MAX);
-    if let Some(ended) = abroad::has_ended(peer, until) {
+    if let Some(ended) = abroad::ends_until(peer, until) {
         return ended;
     }
     await_news(watch.as_ref(), until, || watch.dead().contains(&peer).then_some(())).is_some()
@@ -386,7 +420,7 @@ impl<'p> LongWait<'p> {
                 python: Vec::new(),
             };
             watch.locate(&mut wait);
-            self.process.say(watch.as_ref(), Some((number, wait)));
+            self.process.say(watch.as_ref(), Some((number, wait)), None);
         }
     }
 }

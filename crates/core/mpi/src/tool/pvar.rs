@@ -79,8 +79,11 @@ impl Variable {
         let counters = || process.look(|engine| engine.counters());
         match self.read {
             Read::Engine(of) => of(&counters()),
+            // Its further rails, and the channels of this name to other jobs, count too.
             Read::Channel(name, of) => {
-                counters().channels.iter().find(|counters| counters.name == name).map_or(0, of)
+                let is_rail = |rest: &str| rest.is_empty() || rest.starts_with('.');
+                let is_own = |own: &&ChannelCounters| own.name.strip_prefix(name).is_some_and(is_rail);
+                counters().channels.iter().filter(is_own).map(of).sum()
             }
             Read::Slept => process.slept(),
             Read::Operations(kind, way) => counts::operations(kind, way),
@@ -109,14 +112,15 @@ pub static ALL: LazyLock<Vec<Variable>> = LazyLock::new(|| {
     };
     let of_channel = |channel: &'static str| {
         let own: &[&[OfChannel]] = match channel {
-            "shm" => &[CELLS],
-            "rc" => &[REGISTERING, POLLING_SET, RECEIVING, SIGNALLING],
-            "pipe" => &[REGISTERING],
-            "ud" => &[RECEIVING, DATAGRAMS],
-            "ofi" => &[GUARDED],
-            _ => &[],
+            "cma" => &[MEMORY],
+            "shm" => &[PACKETS, CELLS],
+            "rc" => &[PACKETS, MEMORY, REGISTERING, POLLING_SET, RECEIVING, SIGNALLING],
+            "pipe" => &[PACKETS, REGISTERING],
+            "ud" => &[PACKETS, RECEIVING, DATAGRAMS],
+            "ofi" => &[PACKETS, MEMORY, GUARDED],
+            _ => &[PACKETS, MEMORY],
         };
-        CHANNEL.iter().chain(own.iter().copied().flatten()).map(move |&(name, class, help, read)| Variable {
+        own.iter().copied().flatten().map(move |&(name, class, help, read)| Variable {
             name: format!("{channel}_{name}"),
             help: format!("channel {channel}: {help}"),
             subject: Subject::Channel,
@@ -230,17 +234,23 @@ const ENGINE: &[OfEngine] = &[
 
 type OfChannel = (&'static str, Class, &'static str, fn(&ChannelCounters) -> u64);
 
+/// Variables of the channels that send packets.
 #[rustfmt::skip]
-const CHANNEL: &[OfChannel] = &[
+const PACKETS: &[OfChannel] = &[
     ("packets_sent", Class::Counter, "packets sent", |c| c.packets_sent),
     ("bytes_sent", Class::Aggregate, "bytes of payload sent in packets", |c| c.bytes_sent),
     ("packets_received", Class::Counter, "packets received", |c| c.packets_received),
     ("bytes_received", Class::Aggregate, "bytes of payload received in packets", |c| c.bytes_received),
-    ("read_bytes", Class::Aggregate, "bytes read from other processes' memory", |c| c.get_bytes),
-    ("written_bytes", Class::Aggregate, "bytes written to other processes' memory", |c| c.put_bytes),
     ("full", Class::Counter, "how often there was no room for a packet", |c| c.full),
     ("looks", Class::Counter, "looks for packets; of shared memory only those beside which another channel takes turns", |c| c.looks),
     ("look_ns", Class::Level, "nanoseconds of a look that finds nothing, as measured when it was opened; 0: not known", |c| c.look_ns),
+];
+
+/// Variables of the channels that reach the memory of other processes.
+#[rustfmt::skip]
+const MEMORY: &[OfChannel] = &[
+    ("read_bytes", Class::Aggregate, "bytes read from other processes' memory", |c| c.get_bytes),
+    ("written_bytes", Class::Aggregate, "bytes written to other processes' memory", |c| c.put_bytes),
 ];
 
 /// Variables of the channels that send in cells of shared memory.

@@ -5,15 +5,16 @@ use super::counts::{self, Kind, Way};
 use super::operate::{COMPLETE, Call};
 use super::place::{Place, Remote};
 use super::stripe::Stripes;
-use super::{Win, error};
+use super::{Win, copied, error};
 use crate::datatype::Datatype;
 use crate::error::Result;
 use crate::op::{Builtin, Op};
 use crate::process::Process;
 use crate::request::Active;
 use std::sync::Arc;
+use verbena_channel::Peer;
 use verbena_channel::mark::Mark;
-use verbena_channel::neighbor::Neighbor;
+use verbena_channel::neighbor::{Neighbor, Refusal};
 use verbena_memory::{Buffer, Owned, Region};
 
 /// The operands of `MPI_Compare_and_swap`: one element each.
@@ -30,17 +31,31 @@ pub struct Swap {
 /// The elements of an origin: none for `MPI_NO_OP`.
 pub type Source<'a> = Option<(&'a Buffer, &'a Arc<Datatype>)>;
 
-/// Memory of another process of the node, the target of this rank. Its places are addresses of that
-/// process.
-struct Other<'a>(&'a dyn Neighbor, i32);
+/// Memory of another process of the node, the target of this rank and number. Its places are
+/// addresses of that process.
+struct Other<'a>(&'a dyn Neighbor, (i32, Peer));
+
+impl Other<'_> {
+    fn done(&self, copied: std::result::Result<(), Refusal>) -> Result<()> {
+        copied.map_err(|refusal| error::refused(self.1, refusal))
+    }
+}
 
 impl TargetMemory for Other<'_> {
     fn read(&self, at: u64, into: Region) -> Result<()> {
-        self.0.read(at, into).map_err(|refusal| error::refused(self.1, refusal))
+        self.done(self.0.read(at, into))
     }
 
     fn write(&self, at: u64, from: Region) -> Result<()> {
-        self.0.write(from, at).map_err(|refusal| error::refused(self.1, refusal))
+        self.done(self.0.write(from, at))
+    }
+
+    fn read_pieces(&self, pieces: &[(u64, usize)], into: Region) -> Result<()> {
+        self.done(copied::read_runs(self.0, pieces, into))
+    }
+
+    fn write_pieces(&self, pieces: &[(u64, usize)], from: Region) -> Result<()> {
+        self.done(self.0.write_list(&[from], pieces))
     }
 
     fn region(&self) -> Option<Region> {
@@ -132,7 +147,7 @@ impl Win {
         }
         let place = self.place(process, &remote, rank)?;
         let Some(guard) = self.guard_at(process, rank, &place) else {
-            self.by_messages(&remote)?;
+            self.by_messages(process, &remote)?;
             counts::operation(call.kind, Way::Messages);
             let source = source.map(|(buffer, _)| buffer);
             return self.service.accumulate(process, source, former, &remote, op);
@@ -141,7 +156,7 @@ impl Win {
         let source = source.map(|(buffer, _)| Packed::of(buffer, true));
         let packed = former.map(|former| Packed::of(former, false));
         let operands = [source.as_ref(), packed.as_ref()].map(|packed| packed.map(Packed::region));
-        at_place((&place, remote.rank), |memory, at| {
+        self.at_place(&place, &remote, |memory, at| {
             let count = remote.count as usize;
             let target = apply::Target { memory, at, count, datatype: remote.datatype, guard: &guard };
             apply::accumulate(op, &target, operands[0], operands[1])
@@ -161,16 +176,37 @@ impl Win {
         let Some(rank) = self.enter(process, remote.rank, call)? else { return Ok(COMPLETE) };
         let place = self.place(process, &remote, rank)?;
         let Some(guard) = self.guard_at(process, rank, &place) else {
-            self.by_messages(&remote)?;
+            self.by_messages(process, &remote)?;
             counts::operation(call.kind, Way::Messages);
             return self.service.compare_and_swap(process, swap, &remote);
         };
         place.count(call.kind);
-        at_place((&place, remote.rank), |memory, at| {
+        self.at_place(&place, &remote, |memory, at| {
             let Swap { origin, compare, result } = swap;
             apply::compare_and_swap(memory, at, remote.datatype, origin, compare, result, &guard)
         })?;
         Ok(COMPLETE)
+    }
+
+    /// Calls `act` with the memory of a place at the target, and the elements' place in it.
+    fn at_place(
+        &self,
+        place: &Place,
+        remote: &Remote,
+        act: impl FnOnce(&dyn TargetMemory, i64) -> Result<()>,
+    ) -> Result<()> {
+        match place {
+            Place::Mapped(region, at) => act(region, *at),
+            Place::Pieces(place) => {
+                let (memory, at) = self.local.memory_at(place, remote.elements())?;
+                act(memory, at)
+            }
+            Place::Neighbor(neighbor, address) => {
+                let peer = self.group().peer(remote.rank);
+                act(&Other(&**neighbor, (remote.rank, peer)), *address as i64)
+            }
+            Place::Messages => unreachable!("messages were taken before"),
+        }
     }
 
     /// The means to change elements at a place here; `None` if messages must do it.
@@ -190,7 +226,7 @@ impl Win {
 /// processor's atomics is not copied forth and back, though it could not be mapped here.
 fn changes_here(place: &Place, domain: Domain) -> bool {
     match place {
-        Place::Mapped(..) => true,
+        Place::Mapped(..) | Place::Pieces(_) => true,
         Place::Neighbor(..) => domain == Domain::Locked,
         Place::Messages => false,
     }
@@ -221,15 +257,6 @@ impl Packed {
             Packed::There(region) => *region,
             Packed::Apart(owned) => owned.lend(),
         }
-    }
-}
-
-/// Calls `act` with the memory of a place at the target of this rank, and the place in it.
-fn at_place<R>((place, rank): (&Place, i32), act: impl FnOnce(&dyn TargetMemory, i64) -> R) -> R {
-    match place {
-        Place::Mapped(region, at) => act(region, *at),
-        Place::Neighbor(neighbor, address) => act(&Other(&**neighbor, rank), *address as i64),
-        Place::Messages => unreachable!("messages were taken before"),
     }
 }
 
@@ -273,7 +300,6 @@ fn check_swappable(datatype: &Datatype) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use verbena_channel::neighbor::Refusal;
 
     struct Nobody;
 

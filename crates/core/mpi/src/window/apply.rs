@@ -36,8 +36,11 @@ const GRANULE_BYTES: u64 = 4096;
 /// Bytes of a granule where all know an element's address modulo a page of 4 KiB only.
 const GRANULE_BYTES_IN_PAGE: u64 = 256;
 
-/// Bytes of memory that is not mapped here, copied while their stripes are held.
+/// The most bytes of memory that is not mapped here, with those between them, that are copied while
+/// their stripes are held.
 const COPIED_BYTES_MAX: usize = 16 << 10;
+/// The most pieces that are copied so. Each takes the kernel some 0.3 us.
+const COPIED_PIECES_MAX: usize = 256;
 
 /// The memory of a target, as far as a window exposes it.
 pub trait TargetMemory {
@@ -52,6 +55,22 @@ pub trait TargetMemory {
     /// # Errors
     /// The memory cannot be reached.
     fn write(&self, at: u64, from: Region) -> Result<()>;
+
+    /// Fills `into` from these pieces, place and length, one after the other.
+    ///
+    /// # Errors
+    /// The memory cannot be reached.
+    fn read_pieces(&self, pieces: &[(u64, usize)], into: Region) -> Result<()> {
+        each_piece(pieces, into, |at, part| self.read(at, part))
+    }
+
+    /// Copies `from` to these pieces, one after the other.
+    ///
+    /// # Errors
+    /// The memory cannot be reached.
+    fn write_pieces(&self, pieces: &[(u64, usize)], from: Region) -> Result<()> {
+        each_piece(pieces, from, |at, part| self.write(at, part))
+    }
 
     /// The memory, if it is mapped here. Its places are then offsets, else they are addresses of
     /// the target.
@@ -299,41 +318,56 @@ impl Work<'_> {
         if matches!(element, Element::Pair(pair) if pair.index_at != pair.value.size()) {
             return self.split_elements(&change, first, len);
         }
-        let (target, mut packed, mut outcome) = (self.target, first, Ok(()));
+        let Some(region) = self.target.memory.region() else {
+            return self.stretch_elsewhere(&change, first, len);
+        };
+        let (target, mut packed) = (self.target, first);
         target.datatype.layout().for_each_run(target.count, first, len, |at, len| {
             let run = Run { at: target.at.wrapping_add(at as i64) as u64, packed, len };
             packed += len;
-            if outcome.is_ok() {
-                outcome = self.run(&change, run);
+            self.run(&change, region, run);
+        });
+        Ok(())
+    }
+
+    /// Changes whole elements of mapped memory, which lie side by side.
+    #[inline]
+    fn run(&mut self, change: &Change, region: Region, run: Run) {
+        let guard = self.target.guard;
+        let at = run.at as usize;
+        let operands = self.operands(change, run);
+        if guard.domain == Domain::Processor && change.is_word(region, at) {
+            change.at_once(operands.0, region.part(at, run.len), operands.1);
+        } else {
+            under_stripes(change, (region, at, run.len), operands, guard, &mut self.holding);
+        }
+    }
+
+    /// Changes elements of memory that is not mapped here: as many at once as lie near each other.
+    fn stretch_elsewhere(&mut self, change: &Change, first: usize, len: usize) -> Result<()> {
+        let (target, mut packed, mut outcome) = (self.target, first, Ok(()));
+        let (mut pieces, mut all) = (Vec::new(), Run { at: 0, packed: first, len: 0 });
+        let step = COPIED_BYTES_MAX / change.width() * change.width();
+        target.datatype.layout().for_each_run(target.count, first, len, |at, len| {
+            let run = Run { at: target.at.wrapping_add(at as i64) as u64, packed, len };
+            packed += len;
+            for first in (0..len).step_by(step) {
+                let part = run.part(first, step.min(len - first));
+                if !takes(&pieces, part) && outcome.is_ok() {
+                    outcome = self.in_pieces(change, &pieces, all);
+                    pieces.clear();
+                }
+                if pieces.is_empty() {
+                    all = Run { len: 0, ..part };
+                }
+                pieces.push((part.at, part.len));
+                all.len += part.len;
             }
         });
-        outcome
-    }
-
-    /// Changes whole elements, which lie side by side.
-    #[inline]
-    fn run(&mut self, change: &Change, run: Run) -> Result<()> {
-        let Target { memory, guard, .. } = self.target;
-        let Some(region) = memory.region() else { return self.copied(change, run) };
-        let at = run.at as usize;
-        if guard.domain == Domain::Processor && change.is_word(region, at) {
-            let (source, former) = self.operands(change, run);
-            change.at_once(source, region.part(at, run.len), former);
-            return Ok(());
+        match pieces.is_empty() {
+            true => outcome,
+            false => outcome.and_then(|()| self.in_pieces(change, &pieces, all)),
         }
-        let operands = self.operands(change, run);
-        under_stripes(change, (region, at, run.len), operands, guard, &mut self.holding);
-        Ok(())
-    }
-
-    /// Changes whole elements of memory that is not mapped here.
-    fn copied(&mut self, change: &Change, run: Run) -> Result<()> {
-        let step = COPIED_BYTES_MAX / change.width() * change.width();
-        for first in (0..run.len).step_by(step) {
-            let part = run.part(first, step.min(run.len - first));
-            self.in_pieces(change, &[(part.at, part.len)], part)?;
-        }
-        Ok(())
     }
 
     /// Changes elements whose bytes do not lie side by side (`MPI_SHORT_INT`), one after another.
@@ -361,11 +395,11 @@ impl Work<'_> {
         self.holding.release();
         let _held = guard.hold(memory.region(), low, high - low);
         if change.takes_target() || former.is_some() {
-            each_piece(pieces, copy, |at, part| memory.read(at, part))?;
+            memory.read_pieces(pieces, copy)?;
         }
         change.plainly(source, copy, former);
         if change.takes_input() {
-            each_piece(pieces, copy, |at, part| memory.write(at, part))?;
+            memory.write_pieces(pieces, copy)?;
         }
         Ok(())
     }
@@ -377,6 +411,15 @@ impl Work<'_> {
         let source = if change.takes_input() { part(self.source) } else { Region::EMPTY };
         (source, self.former.map(part))
     }
+}
+
+/// Returns whether a run may be changed together with these pieces, which lie before it. Elements
+/// that lie in one place change one after another.
+fn takes(pieces: &[(u64, usize)], run: Run) -> bool {
+    let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return true };
+    pieces.len() < COPIED_PIECES_MAX
+        && run.at >= last.0 + last.1 as u64
+        && run.at + run.len as u64 - first.0 <= COPIED_BYTES_MAX as u64
 }
 
 /// Calls `each` with the place and the packed bytes of each piece.

@@ -1,15 +1,19 @@
 //! Memory that the program attached to a dynamic window (MPI-5.0, 12.2.5).
 
+use super::apply::TargetMemory;
 use super::chunks::{Attached, Change, Chunks};
 use super::service::Place;
 use super::table::{self, SHORT_MAX, Table};
-use super::{Flavor, Win, error};
+use super::{Flavor, Win, error, runs};
+use crate::datatype::Datatype;
 use crate::error::Result;
 use crate::process::Process;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 use verbena_channel::heap::{Block, Heap};
 use verbena_memory::Region;
+use verbena_waiting::lock::Lock;
 
 /// The chunks of the first block of the table.
 const FIRST_CHUNKS: usize = 4;
@@ -97,12 +101,54 @@ impl Attachments {
         };
     }
 
-    /// The place of an access whose bytes lie within `span` of an address.
-    pub(super) fn place(&self, address: i64, span: (i64, i64)) -> Option<Place> {
+    /// The place of elements whose bytes lie within `span` of an address, in a piece or in several;
+    /// and whether all of that memory is the library's own.
+    pub(super) fn place(
+        &self,
+        address: i64,
+        elements: (usize, &Datatype),
+        span: (i64, i64),
+    ) -> Option<(Place, bool)> {
         let address = address as u64;
         let (low, high) = (address.checked_add_signed(span.0)?, address.checked_add_signed(span.1)?);
-        let piece = self.pieces.find(low, high)?;
-        Some(Place { region: piece.region, at: address.wrapping_sub(piece.address) as i64 })
+        let (mut some, mut are_own) = (self.pieces.find(low, high), true);
+        if some.is_none() {
+            let find = |run: &Range<u64>| {
+                some = self.pieces.find(run.start, run.end);
+                are_own &= some.is_some_and(|piece| piece.ticket.is_some());
+                some.map(|piece| piece.address..piece.end())
+            };
+            if !runs::lie_in_pieces(address, elements, find) {
+                return None;
+            }
+        }
+        let piece = some?;
+        let place = Place { region: piece.region, at: address.wrapping_sub(piece.address) as i64 };
+        Some((place, are_own && piece.ticket.is_some()))
+    }
+}
+
+/// Memory in several pieces. Its places are addresses.
+impl TargetMemory for Lock<Attachments> {
+    fn read(&self, at: u64, into: Region) -> Result<()> {
+        self.lock().part(at, into.len()).map(|part| into.copy_from(part))
+    }
+
+    fn write(&self, at: u64, from: Region) -> Result<()> {
+        self.lock().part(at, from.len()).map(|part| part.copy_from(from))
+    }
+
+    fn region(&self) -> Option<Region> {
+        None
+    }
+}
+
+impl Attachments {
+    /// The memory of some bytes. `MPI_ERR_RMA_RANGE` if it is not attached any more.
+    fn part(&self, at: u64, bytes: usize) -> Result<Region> {
+        let piece = at.checked_add(bytes as u64).and_then(|end| self.pieces.find(at, end));
+        let part = piece.map(|piece| piece.region.part((at - piece.address) as usize, bytes));
+        part.ok_or_else(|| error::detached(at, bytes))
     }
 }
 
@@ -140,7 +186,10 @@ impl Win {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generated::constants::MPI_ERR_RMA_ATTACH;
+    use crate::datatype::Form;
+    use crate::datatype::construct::Unit;
+    use crate::generated::constants::{MPI_BYTE, MPI_ERR_RMA_ATTACH, MPI_ERR_RMA_RANGE};
+    use verbena_channel::heap::Ticket;
 
     #[test]
     fn pieces_do_not_overlap_and_are_found_whole() {
@@ -165,10 +214,45 @@ mod tests {
         for (first, len) in [(40, 20), (0, 40), (70, 30)] {
             attachments.attach(Attached::of(whole.part(first, len)), None).unwrap();
         }
-        let place = |at: i64, len| attachments.place(whole.address() as i64 + at, (0, len));
+        let byte = Datatype::predefined(MPI_BYTE).unwrap();
+        let place = |at: i64, len: usize| {
+            let address = whole.address() as i64 + at;
+            attachments.place(address, (len, byte), (0, len as i64)).map(|(place, _)| place)
+        };
         let both = place(30, 25).unwrap();
         assert_eq!((both.region, both.at), (whole.part(0, 60), 30));
         assert!(place(50, 21).is_none() && place(55, 5).is_some() && place(69, 2).is_none());
+    }
+
+    /// Elements with gaps, in pieces with gaps: their bytes count, and no others.
+    #[test]
+    fn elements_may_lie_in_several_pieces() {
+        let (owned, mut attachments) = (verbena_memory::Owned::zeroed(100), Attachments::default());
+        let whole = owned.lend();
+        let ticket = |offset| Some(Ticket { offset, bytes: 0 });
+        for (first, len, ticket) in [(0, 20, ticket(0)), (40, 20, ticket(40)), (80, 20, None)] {
+            let piece = Attached { ticket, ..Attached::of(whole.part(first, len)) };
+            attachments.attach(piece, None).unwrap();
+        }
+        let byte = Datatype::predefined(MPI_BYTE).unwrap();
+        let place = |count: i64, at: i64| {
+            let rows = Datatype::vector(Form::Int, count, 10, 40, Unit::Byte, byte).unwrap();
+            let (low, high) = rows.span(1).unwrap();
+            let address = whole.address() as i64 + at;
+            let found = attachments.place(address, (1, &Arc::new(rows)), (low as i64, high as i64));
+            found.map(|(place, is_own)| (place.address() == address as u64, place.holds((0, 50)), is_own))
+        };
+        assert_eq!(place(2, 10), Some((true, false, true)));
+        assert_eq!(place(3, 10), Some((true, false, false)));
+        assert_eq!([place(2, 11), place(2, 20), place(4, 0), place(2, -1)], [None; 4]);
+        let memory = Lock::new(attachments);
+        let data = verbena_memory::Owned::from(&[5; 10][..]);
+        memory.write(whole.address() + 45, data.lend()).unwrap();
+        assert_eq!(whole.to_vec()[44..56], [0, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 0]);
+        memory.read(whole.address() + 50, data.lend()).unwrap();
+        assert_eq!(data.lend().to_vec(), [5, 5, 5, 5, 5, 0, 0, 0, 0, 0]);
+        let error = memory.write(whole.address() + 15, data.lend()).unwrap_err();
+        assert_eq!(error.class, MPI_ERR_RMA_RANGE);
     }
 
     #[test]

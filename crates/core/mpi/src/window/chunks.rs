@@ -191,7 +191,8 @@ impl Chunks {
         chunk.pieces
     }
 
-    /// The memory with the bytes from `low` to `high`: a piece, or several side by side.
+    /// The memory with the bytes from `low` to `high`: a piece, or several side by side. Several
+    /// have a ticket, that of the first, if each has one.
     pub(super) fn find(&self, low: u64, high: u64) -> Option<Attached> {
         let at = self.chunks.partition_point(|chunk| chunk.first() <= low).checked_sub(1)?;
         let (chunk, others) = self.chunks[at..].split_first()?;
@@ -203,7 +204,8 @@ impl Chunks {
                 break;
             }
             let region = found.region.joined(next.region).filter(|_| found.end() == next.address)?;
-            found = Attached { bytes: found.bytes + next.bytes, region, ..found };
+            let ticket = found.ticket.filter(|_| next.ticket.is_some());
+            found = Attached { bytes: found.bytes + next.bytes, region, ticket, ..found };
         }
         (high <= found.end()).then_some(found)
     }

@@ -114,11 +114,13 @@ impl Words {
     /// Notes that a rank has died with this claim on the lock, which is never given on from there.
     /// Returns whether that is news: nobody is known to have died before its place.
     pub(super) fn note_dead(&self, rank: i32, claim: Claim) -> bool {
+        let lock = Lock(self.lock());
+        let claim = lock.seen(claim);
         let ticket = match claim {
             Claim::Holds => 0,
             Claim::Waits(ticket) => u64::from(ticket.number()) + 1,
         };
-        let (noted, lock) = (ticket << 32 | u64::from(rank as u32 + 1), Lock(self.lock()));
+        let noted = ticket << 32 | u64::from(rank as u32 + 1);
         let mut is_news = false;
         self.0.update(DEAD, WORD, |before| {
             is_news = match dead_of(before) {
@@ -144,9 +146,9 @@ impl Words {
         self.0.word_store(SERVED, tickets as u64);
     }
 
-    /// Returns whether the owner's service has tickets of the lock.
-    pub(super) fn is_served(&self) -> bool {
-        self.0.word_load(SERVED) > 0
+    /// The tickets of the lock that the owner's service has, one more while it takes one.
+    pub(super) fn served(&self) -> usize {
+        self.0.word_load(SERVED) as usize
     }
 
     /// Claims the lock of `owner`. These are the words of the process that is about to take it.
@@ -213,6 +215,8 @@ impl Words {
     pub(super) fn await_turn(&self, ticket: Turn, rank: i32) {
         self.0.swap(turn_at(ticket), WORD, turn(ticket, rank));
         self.set_waiting(rank, true);
+        // Whoever gives the lock back sees the note, or the look afterwards sees that.
+        fence(Ordering::SeqCst);
     }
 
     /// Takes back [`Words::await_turn`]: the rank has the lock.

@@ -103,7 +103,7 @@ impl Place {
     #[inline]
     pub(super) fn count(&self, kind: Kind) {
         let way = match self {
-            Place::Mapped(..) => Way::Mapped,
+            Place::Mapped(..) | Place::Pieces(_) => Way::Mapped,
             Place::Neighbor(..) => Way::Neighbor,
             Place::Messages => Way::Messages,
         };

@@ -189,8 +189,7 @@ impl<'a> Making<'a> {
         means: Means<'a>,
     ) -> Result<Making<'a>> {
         comm.check_intra()?;
-        let allocates = matches!(flavor, Flavor::Allocate | Flavor::Shared);
-        Ok(Making { process, comm, means, flavor, hints: info::in_use(given, allocates)? })
+        Ok(Making { process, comm, means, flavor, hints: info::in_use(given, flavor)? })
     }
 
     /// New memory for this process alone.
@@ -303,8 +302,7 @@ impl<'a> Making<'a> {
     /// come with the first access to a member.
     fn tell(&self, own: Result<Part>) -> Result<(Agreed, Box<[Part]>)> {
         let context = self.means.exchange.new_context();
-        let is_apart = info::is_set(&self.hints, info::APART);
-        let alike = Said::alike(self.flavor, is_apart && self.flavor == Flavor::Shared);
+        let alike = Said::alike(self.flavor, info::is_set(&self.hints, info::APART));
         let own = own.map(|part| Said { context, part, alike, copies: self.copies() }.pack());
         let told = self.agree(own)?;
         let told = told.iter().map(|bytes| Said::unpack(bytes)).collect::<Result<Vec<Said>>>()?;
@@ -360,7 +358,7 @@ impl<'a> Making<'a> {
         if needs_messages && !is_reached {
             self.serve(needs_progress)?;
         }
-        let comm = self.comm.private(agreed.context);
+        let comm = self.comm.private(agreed.context, self.means.exchange);
         let part = parts[comm.rank() as usize];
         let facts = Facts {
             size: part.size as isize,

@@ -3,8 +3,11 @@
 use super::part::Part;
 use crate::error::{Class, Error};
 use crate::generated::constants as mpi;
+use crate::process::failure_error;
+use verbena_channel::Peer;
 use verbena_channel::neighbor::Refusal;
-use verbena_fault::Fault;
+use verbena_engine::Failure;
+use verbena_fault::{Fault, count};
 
 /// The epochs that are open when a call fails.
 #[derive(Clone, Debug, Default)]
@@ -129,6 +132,15 @@ pub(super) struct Access {
     pub span: (i64, i64),
 }
 
+/// The bytes of an access, counted from its displacement.
+fn bytes_of((low, high): (i64, i64)) -> String {
+    match i128::from(high) - i128::from(low) {
+        ..=0 => "no byte".into(),
+        1 => format!("byte {low}"),
+        _ => format!("bytes {low} to {}", high - 1),
+    }
+}
+
 /// The error of an access outside of a target's window.
 #[cold]
 pub(super) fn range(access: Access, &Part { base, size, unit, .. }: &Part) -> Error {
@@ -136,26 +148,60 @@ pub(super) fn range(access: Access, &Part { base, size, unit, .. }: &Part) -> Er
     let wanted = (i128::from(high) - i128::from(low)).max(0);
     Error::new(
         mpi::MPI_ERR_RMA_RANGE,
-        format!("an access of {wanted} bytes leaves the window of rank {rank}"),
+        format!("an access of {} leaves the window of rank {rank}", count(wanted, "byte")),
         format!(
-            "displacement {displacement} in units of {unit} bytes, bytes {low} to {high} from there; \
-             the window has {size} bytes at {base:#x}"
+            "displacement {displacement} in units of {}, {} from there; the window has {} at {base:#x}",
+            count(unit, "byte"),
+            bytes_of(access.span),
+            count(size, "byte"),
         ),
         "the displacement is not in the units that the target gave, or the count or datatype is too large",
-        format!("stay within {size} bytes: MPI_Win_shared_query or the target tell its size and unit"),
+        format!(
+            "stay within {}: MPI_Win_shared_query or the target tell its size and unit",
+            count(size, "byte")
+        ),
     )
 }
 
 /// The error of an access to memory that is not attached.
 #[cold]
 pub(super) fn unattached(access: Access) -> Error {
-    let Access { rank, displacement, span: (low, high) } = access;
+    let Access { rank, displacement, span } = access;
     Error::new(
         mpi::MPI_ERR_RMA_RANGE,
         format!("an access leaves the memory that rank {rank} has attached to the window"),
-        format!("address {displacement:#x}, bytes {low} to {high} from there"),
+        format!("address {displacement:#x}, {} from there", bytes_of(span)),
         "the memory was never attached, was detached already, or the displacement is no address of that process",
         "attach the memory there first, and pass the address that MPI_Get_address gives there",
+    )
+}
+
+/// The error of attached memory that was detached while elements in several pieces changed.
+#[cold]
+pub(super) fn detached(address: u64, bytes: usize) -> Error {
+    Error::new(
+        mpi::MPI_ERR_RMA_RANGE,
+        "memory was detached while an operation on it was under way",
+        format!("{bytes} bytes at {address:#x}"),
+        "the program there has called MPI_Win_detach before the origin had finished",
+        "detach memory once all origins have finished: after a barrier, say",
+    )
+}
+
+/// The error of an access to memory that the target's program has taken back.
+#[cold]
+pub(super) fn gone(access: Access) -> Error {
+    let Access { rank, displacement, span: (low, high) } = access;
+    taken_back(rank, "", format!("displacement {displacement:#x}, bytes {low} to {high} from there"))
+}
+
+fn taken_back(rank: i32, how: &str, on: String) -> Error {
+    Error::new(
+        mpi::MPI_ERR_RMA_RANGE,
+        format!("the memory of a window of rank {rank} is not there{how}"),
+        on,
+        "the program there has freed, unmapped or protected it before MPI_Win_free, or the origin its own",
+        "keep the memory of a window until MPI_Win_free has returned",
     )
 }
 
@@ -184,8 +230,8 @@ pub(super) fn rank(rank: i32, size: i32) -> Error {
     argument(
         mpi::MPI_ERR_RANK,
         "the target rank is not a rank of the window",
-        format!("rank {rank}, a window of {size} processes"),
-        &format!("pass a rank from 0 to {}, or MPI_PROC_NULL", size - 1),
+        format!("rank {rank}, a window of {}", count(size, "process")),
+        &format!("{}, or MPI_PROC_NULL", verbena_fault::rank_below(size)),
     )
 }
 
@@ -248,19 +294,13 @@ pub(super) fn no_op(call: &str) -> Error {
     )
 }
 
-/// The error of memory of a target that the kernel does not copy.
+/// The error of memory of a target, process `peer`, that the kernel does not copy.
 #[cold]
-pub(super) fn refused(rank: i32, Refusal { is_gone, fault }: Refusal) -> Error {
+pub(super) fn refused((rank, peer): (i32, Peer), Refusal { is_gone, fault }: Refusal) -> Error {
     if !is_gone {
-        return Error::channel(fault);
+        return failure_error(Failure::Channel(peer, Box::new(fault)));
     }
-    Error::new(
-        mpi::MPI_ERR_RMA_RANGE,
-        format!("the memory of a window of rank {rank} is not there: {}", fault.what),
-        fault.on,
-        "the program there has freed, unmapped or protected it before MPI_Win_free, or the origin its own",
-        "keep the memory of a window until MPI_Win_free has returned",
-    )
+    taken_back(rank, &format!(": {}", fault.what), fault.on)
 }
 
 /// The error of a call that this flavor of window does not have.
@@ -400,6 +440,18 @@ pub(super) fn unlike(call: &str, rank: usize) -> Error {
         "the processes took different ways through the program",
         "make the same call with the same hints on all processes of the communicator",
     )
+}
+
+/// The error of a member, process `peer`, that has ended before it was accessed.
+#[cold]
+pub(super) fn ended(rank: i32, peer: Peer) -> Error {
+    let fault = Fault::new(
+        format!("the memory of rank {rank} of a window is gone: its process has ended"),
+        format!("rank {rank} of the window, process {peer} of the job"),
+        "the process was killed, or left before MPI_Win_free",
+        "look for the end of that rank in the output of the launcher",
+    );
+    failure_error(Failure::Channel(peer, Box::new(fault)))
 }
 
 /// The error of a member that was to be reached by load and store, and cannot be.

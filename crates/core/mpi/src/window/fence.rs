@@ -24,7 +24,7 @@ impl Win {
         self.epochs.lock().check_fence()?;
         // A failure of operations is told after the barrier, for which the others wait.
         let finished = self.finish_all(process);
-        let met = self.barrier(process, Kind::WinFence);
+        let met = self.comm.check_usable().and_then(|()| self.barrier(process, Kind::WinFence));
         // Where the members have not met, no epoch begins: the window can be freed.
         self.epochs.lock().fenced(met.is_ok() && assert & mpi::MPI_MODE_NOSUCCEED == 0);
         met.and(finished)

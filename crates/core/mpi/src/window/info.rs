@@ -20,13 +20,27 @@ const ATOMICITY: &str = "verbena_atomicity";
 /// The hint that allows the parts of a shared window to lie apart.
 pub(super) const APART: &str = "alloc_shared_noncontig";
 
-/// The time at which a hint counts.
+/// The windows that have a hint, and the time at which it counts.
 #[derive(Clone, Copy, PartialEq)]
 enum When {
+    /// All windows, at any time.
     Always,
-    /// At the making of a window that allocates memory: later the value stays, and others do not
-    /// have the hint.
+    /// Windows that allocate memory, when they are made: later the value stays.
     Allocating,
+    /// Windows of memory that all members load and store: it counts when they are made, and can be
+    /// taken back later.
+    Sharing,
+}
+
+impl When {
+    /// Returns whether a window of this flavor has the hint.
+    fn is_of(self, flavor: Flavor) -> bool {
+        match self {
+            When::Always => true,
+            When::Allocating => matches!(flavor, Flavor::Allocate | Flavor::Shared),
+            When::Sharing => flavor == Flavor::Shared,
+        }
+    }
 }
 
 /// The truth about a window, whatever the hints claim.
@@ -70,7 +84,7 @@ const KNOWN: [(&str, &str, Valid, When); 8] = [
     ("mpi_accumulate_granularity", "0", is_number, When::Always),
     ("same_size", "false", is_flag, When::Always),
     ("same_disp_unit", "false", is_flag, When::Always),
-    (APART, "false", is_flag, When::Always),
+    (APART, "false", is_flag, When::Sharing),
     (ALIGNMENT, "64", is_alignment, When::Allocating),
 ];
 
@@ -97,17 +111,16 @@ fn is_alignment(value: &str) -> bool {
     value.parse::<usize>().is_ok_and(usize::is_power_of_two)
 }
 
-/// All known hints with the values in use: those of `given` that are valid. `allocates` says
-/// whether the window allocates memory.
-pub(super) fn in_use(given: Option<&Info>, allocates: bool) -> Result<Info> {
+/// The known hints of a window of this flavor with the values in use: those of `given` that are
+/// valid.
+pub(super) fn in_use(given: Option<&Info>, flavor: Flavor) -> Result<Info> {
     let hints = Info::new();
-    let known = KNOWN.into_iter().filter(|hint| allocates || hint.3 != When::Allocating);
-    for (key, default, valid, _) in known {
+    for (key, default, valid, _) in KNOWN.into_iter().filter(|hint| hint.3.is_of(flavor)) {
         let given = given.map(|given| text(given, key)).transpose()?.flatten();
         let value = given.filter(|value| valid(value)).unwrap_or_else(|| default.into());
         hints.set(key.as_bytes(), value.as_bytes())?;
     }
-    if allocates {
+    if When::Allocating.is_of(flavor) {
         hints.set(ALIGNMENT.as_bytes(), alignment(&hints).to_string().as_bytes())?;
     }
     Ok(hints)
@@ -135,12 +148,14 @@ fn atomicity(parts: &[Part], flavor: Flavor) -> &'static str {
     }
 }
 
-/// Takes over the valid hints of `given` (`MPI_Win_set_info`), but for the alignment of memory that
-/// is there, and for claims that are not so. What a program asks less of than the library does
-/// (order, operations, granularity) is told as it asks, as MPICH does.
+/// Takes over the valid hints of `given` (`MPI_Win_set_info`) that the window has, but for the
+/// alignment of memory that is there, and for claims that are not so. What a program asks less of
+/// than the library does (order, operations, granularity, parts that may lie apart) is told as it
+/// asks, as MPICH does.
 pub(super) fn update(hints: &Info, given: &Info, truths: &Truths) -> Result<()> {
-    for (key, _, valid, _) in KNOWN.into_iter().filter(|hint| hint.3 == When::Always) {
-        if let Some(value) = text(given, key)?
+    for (key, _, valid, _) in KNOWN.into_iter().filter(|hint| hint.3 != When::Allocating) {
+        if text(hints, key)?.is_some()
+            && let Some(value) = text(given, key)?
             && valid(&value)
             && (value != "true" || truths.allows(key))
         {
@@ -187,7 +202,7 @@ mod tests {
         ] {
             given.set(key.as_bytes(), value.as_bytes()).unwrap();
         }
-        let hints = in_use(Some(&given), true).unwrap();
+        let hints = in_use(Some(&given), Flavor::Shared).unwrap();
         assert_eq!(hints.len(), KNOWN.len());
         assert!(is_set(&hints, "no_locks") && !is_set(&hints, "same_size"));
         assert_eq!(value(&hints, "accumulate_ordering").as_deref(), Some("rar,raw,war,waw"));
@@ -207,7 +222,7 @@ mod tests {
     fn hints_are_told_as_given_but_for_the_alignment() {
         let given = Info::new();
         given.set(b"no_locks", b"true").unwrap();
-        let hints = in_use(Some(&given), true).unwrap();
+        let hints = in_use(Some(&given), Flavor::Allocate).unwrap();
         given.set(b"no_locks", b"false").unwrap();
         given.set(ALIGNMENT.as_bytes(), b"8192").unwrap();
         update(&hints, &given, &ALL_TRUE).unwrap();
@@ -217,32 +232,78 @@ mod tests {
 
     #[test]
     fn claims_that_are_not_so_are_ignored() {
-        let claims = ["same_size", "same_disp_unit", APART];
+        let claims = ["same_size", "same_disp_unit"];
         let given = Info::new();
         claims.iter().for_each(|key| given.set(key.as_bytes(), b"true").unwrap());
         let part = |size, unit| Part::new(4096, size, unit, None, None);
         let told = |parts: &[Part], given: Option<&Info>| {
-            let hints = in_use(given, false).unwrap();
+            let hints = in_use(given, Flavor::Create).unwrap();
             let truths = Truths::of(parts, &hints);
             decide(&hints, parts, Flavor::Create, &truths).unwrap();
             (hints, truths)
         };
         let unlike = [part(128, 8), part(64, 4)];
         let (hints, truths) = told(&unlike, Some(&given));
-        assert_eq!(claims.map(|key| is_set(&hints, key)), [false, false, true]);
+        assert_eq!(claims.map(|key| is_set(&hints, key)), [false; 2]);
         update(&hints, &given, &truths).unwrap();
-        assert_eq!(claims.map(|key| is_set(&hints, key)), [false, false, true]);
+        assert_eq!(claims.map(|key| is_set(&hints, key)), [false; 2]);
         let (hints, _) = told(&[part(128, 8); 3], Some(&given));
-        assert_eq!(claims.map(|key| is_set(&hints, key)), [true; 3]);
-        // Nobody claims anything, and later too much. What was in one piece stays so.
+        assert_eq!(claims.map(|key| is_set(&hints, key)), [true; 2]);
+        // Nobody claims anything, and later too much.
         let (hints, truths) = told(&[part(128, 8), part(128, 4)], None);
-        assert_eq!(claims.map(|key| is_set(&hints, key)), [false; 3]);
+        assert_eq!(claims.map(|key| is_set(&hints, key)), [false; 2]);
         update(&hints, &given, &truths).unwrap();
-        assert_eq!(claims.map(|key| is_set(&hints, key)), [true, false, false]);
+        assert_eq!(claims.map(|key| is_set(&hints, key)), [true, false]);
         // A claim can be taken back.
         given.set(b"same_size", b"false").unwrap();
         update(&hints, &given, &truths).unwrap();
         assert!(!is_set(&hints, "same_size"));
+    }
+
+    /// A window tells a hint whatever the program gives, or never.
+    #[test]
+    fn windows_tell_the_hints_that_mean_something_for_them() {
+        use Flavor::{Allocate, Create, Dynamic, Shared};
+        let all: &[Flavor] = &[Create, Allocate, Dynamic, Shared];
+        let table: [(&str, &str, &[Flavor]); KNOWN.len()] = [
+            ("no_locks", "true", all),
+            ("accumulate_ordering", "none", all),
+            ("accumulate_ops", "same_op", all),
+            ("mpi_accumulate_granularity", "8", all),
+            ("same_size", "true", all),
+            ("same_disp_unit", "true", all),
+            (APART, "true", &[Shared]),
+            (ALIGNMENT, "4096", &[Allocate, Shared]),
+        ];
+        for (key, asked, flavors) in table {
+            let given = Info::new();
+            given.set(key.as_bytes(), asked.as_bytes()).unwrap();
+            for flavor in all {
+                let has = flavors.contains(flavor);
+                let (plain, hints) = (in_use(None, *flavor).unwrap(), in_use(Some(&given), *flavor).unwrap());
+                assert_eq!(value(&plain, key).is_some(), has, "{key} {flavor:?}");
+                assert_eq!(value(&hints, key).as_deref(), has.then_some(asked), "{key} {flavor:?}");
+                update(&plain, &given, &ALL_TRUE).unwrap();
+                assert_eq!(value(&plain, key).is_some(), has, "{key} {flavor:?}, later");
+            }
+        }
+    }
+
+    /// A window in one piece never says that its parts may lie apart. One of several pieces says
+    /// what the program set (MPICH's test win_info asks for it).
+    #[test]
+    fn parts_that_may_lie_apart_are_told_of_windows_made_so() {
+        let given = Info::new();
+        for made in ["true", "false"] {
+            given.set(APART.as_bytes(), made.as_bytes()).unwrap();
+            let hints = in_use(Some(&given), Flavor::Shared).unwrap();
+            let truths = Truths::of(&[], &hints);
+            for (later, told) in [("false", "false"), ("true", made)] {
+                given.set(APART.as_bytes(), later.as_bytes()).unwrap();
+                update(&hints, &given, &truths).unwrap();
+                assert_eq!(value(&hints, APART).as_deref(), Some(told));
+            }
+        }
     }
 
     #[test]
@@ -252,7 +313,7 @@ mod tests {
         let (apart, alone) = (Part::new(4096, 80, 8, None, ticket(7)), Part::new(4096, 80, 8, None, None));
         let empty = Part::new(0, 0, 8, None, ticket(7));
         let told = |parts: &[Part], flavor| {
-            let hints = in_use(None, false).unwrap();
+            let hints = in_use(None, flavor).unwrap();
             decide(&hints, parts, flavor, &Truths::of(parts, &hints)).unwrap();
             value(&hints, ATOMICITY).unwrap()
         };
@@ -265,16 +326,14 @@ mod tests {
     }
 
     #[test]
-    fn only_windows_that_allocate_tell_an_alignment() {
+    fn the_alignment_in_use_is_told() {
         let given = Info::new();
-        let told = |asked: &str, allocates| {
+        let told = |asked: &str| {
             given.set(ALIGNMENT.as_bytes(), asked.as_bytes()).unwrap();
-            value(&in_use(Some(&given), allocates).unwrap(), ALIGNMENT)
+            value(&in_use(Some(&given), Flavor::Allocate).unwrap(), ALIGNMENT).unwrap()
         };
-        assert_eq!(told("8192", true).as_deref(), Some("8192"));
-        assert_eq!(told("8", true).as_deref(), Some("64"));
-        assert_eq!([told("100", true), told("-1", true)], [Some("64".into()), Some("64".into())]);
-        assert_eq!(told("8192", false), None);
-        assert_eq!(alignment(&in_use(None, true).unwrap()), ALIGNMENT_MIN);
+        let asked = ["8192", "8", "100", "-1"];
+        assert_eq!(asked.map(told), ["8192", "64", "64", "64"]);
+        assert_eq!(alignment(&in_use(None, Flavor::Allocate).unwrap()), ALIGNMENT_MIN);
     }
 }

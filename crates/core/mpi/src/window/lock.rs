@@ -39,7 +39,8 @@ pub struct Ticket(u32);
 /// The share that a process says to have in a lock, so that others know it when it has died.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// The process holds the lock, or is about to take a ticket, or has just left.
+    /// The process holds the lock, or is about to take a ticket, or has just left, or waits in one
+    /// of very many threads.
     Holds,
     /// The process waits with this ticket.
     Waits(Ticket),
@@ -119,6 +120,14 @@ impl Counts {
         }
     }
 
+    /// Returns whether the reader with this ticket has entered. The count of writers says nothing
+    /// of it: it counts those that have left, in any order.
+    #[inline]
+    fn have_entered(&self, reader: Ticket) -> bool {
+        let since = self.readers.wrapping_sub(u64::from(reader.0)) & COUNT;
+        (1..=COUNT / 2).contains(&since)
+    }
+
     /// Returns whether somebody has a ticket and is not inside, given that no writer is.
     #[inline]
     fn is_awaited(&self) -> bool {
@@ -160,8 +169,26 @@ impl<W: Word> Lock<W> {
         let before = |ticket: Ticket| u64::from(ticket.0).wrapping_sub(counts.writers) & COUNT;
         match claim {
             Claim::Holds => true,
-            Claim::Waits(other) => before(other) < before(ticket),
+            Claim::Waits(other) => counts.have_entered(other) || before(other) < before(ticket),
         }
+    }
+
+    /// The claim as the counts show it: a reader that has entered holds the lock, though it says
+    /// that it waits.
+    pub fn seen(&self, claim: Claim) -> Claim {
+        match claim {
+            Claim::Waits(ticket) if Counts::of(self.0.load()).have_entered(ticket) => Claim::Holds,
+            _ => claim,
+        }
+    }
+
+    /// Returns whether so many, who may have a ticket each, account for all tickets of those that
+    /// are inside or wait. They are counted meanwhile; false if the lock has changed by then.
+    pub fn is_accounted(&self, count: impl FnOnce() -> usize) -> bool {
+        let word = self.0.load();
+        let counts = Counts::of(word);
+        let tickets = counts.next.wrapping_sub(counts.writers) & COUNT;
+        count() as u64 >= tickets && self.0.load() == word
     }
 
     /// Returns whether somebody is inside, or waits to be.

@@ -8,11 +8,12 @@
 //! | `control` | the words of a process that all origins of its node change: locks and the like |
 //! | `part`, `parts` | what the members tell each other when they make a window, and what is kept |
 //! | `target` | the way to a member: mapped memory, its process, or messages |
-//! | `place` | the bytes that an access names at a target |
+//! | `place`, `runs` | the bytes that an access names at a target |
 //! | `epoch` | which epochs are open, and what may be called |
 //! | `fence`, `pscw`, `passive` | the three ways to synchronise |
 //! | `finish` | the end of what was called, at many members at once |
 //! | `operate`, `accumulate` | the operations |
+//! | `copied` | copies by the kernel |
 //! | `fast_path` | the most frequent calls in their most frequent form |
 //! | `counts` | how many went which way |
 //! | `traced` | calls in a trace |
@@ -35,6 +36,7 @@ pub mod apply;
 mod attached;
 mod chunks;
 mod control;
+mod copied;
 pub(crate) mod counts;
 mod create;
 mod epoch;
@@ -53,6 +55,7 @@ mod parts;
 mod passive;
 mod place;
 mod pscw;
+mod runs;
 pub mod service;
 pub mod stripe;
 mod table;
@@ -74,7 +77,7 @@ use crate::error::Result;
 use crate::generated::constants as mpi;
 use crate::group::Group;
 use crate::info::Info;
-use crate::process::Process;
+use crate::process::{Process, failure_error};
 use crate::task::Running;
 use epoch::Epochs;
 use far::Far;
@@ -84,7 +87,6 @@ use service::Service;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use target::Target;
-use verbena_channel::Peer;
 use verbena_memory::Region;
 use verbena_waiting::lock::Lock;
 
@@ -149,19 +151,36 @@ impl Win {
         self.comm.group()
     }
 
-    /// The members that are dead, as far as this process will ever know.
+    /// The members that are dead, as far as this process will ever know. What one of them has in
+    /// mapped memory is told to all: so no member of the node that the system sees alive, though
+    /// this process has lost it.
     #[cold]
     fn dead_members(&self, process: &Process) -> Vec<i32> {
         let members = (0..).zip(self.group().members()).filter(|&(_, &peer)| peer != process.me());
-        process.look(|engine| match engine.losses() {
+        let mut dead: Vec<i32> = process.look(|engine| match engine.losses() {
             0 => Vec::new(),
             _ => members.filter(|&(_, &peer)| engine.counts_as_dead(peer)).map(|(rank, _)| rank).collect(),
-        })
+        });
+        dead.retain(|&rank| !self.local.lives(rank));
+        dead
     }
 
-    /// Returns whether a message of the window's own may be awaited here, see [`Comm::may_hear`].
-    pub fn may_hear(&self, context: u64, peer: Peer) -> bool {
-        self.comm.may_hear(context, peer)
+    /// Checks that none of the members that `is_meant` names is dead, as far as this process knows:
+    /// what is called on one that is may be lost, whatever way leads to its memory. The error of
+    /// the death if one is.
+    #[inline]
+    fn check_living(&self, process: &Process, is_meant: impl Fn(i32) -> bool) -> Result<()> {
+        match process.look(|engine| engine.losses()) {
+            0 => Ok(()),
+            _ => self.check_dead(process, &is_meant),
+        }
+    }
+
+    #[cold]
+    fn check_dead(&self, process: &Process, is_meant: &dyn Fn(i32) -> bool) -> Result<()> {
+        let dead = self.dead_members(process).into_iter().find(|&rank| is_meant(rank));
+        let loss = |rank| process.look(|engine| engine.loss_of(self.group().peer(rank)));
+        dead.and_then(loss).map_or(Ok(()), |loss| Err(failure_error(loss)))
     }
 
     /// Number of members.

@@ -2,12 +2,12 @@
 
 use super::counts::Kind;
 use super::place::{Place, Remote, elements};
-use super::{Win, error};
-use crate::error::Result;
+use super::{Win, copied, error};
+use crate::error::{Error, Result};
 use crate::process::Process;
 use crate::request::{Active, Outcome};
 use crate::window::epoch::Entry;
-use verbena_channel::neighbor::Neighbor;
+use verbena_channel::neighbor::Refusal;
 use verbena_memory::Buffer;
 
 /// The kind and the name of a call, and whether it gives a request.
@@ -82,10 +82,20 @@ impl Win {
         place.count(call.kind);
         match place {
             Place::Mapped(region, at) => elements(region, at, &remote).copy_from(origin),
-            Place::Neighbor(neighbor, address) => write(&*neighbor, origin, address, &remote)?,
+            Place::Pieces(place) => elements(place.region, place.at, &remote).copy_from(origin),
+            Place::Neighbor(neighbor, address) => {
+                let written = copied::write(&*neighbor, origin, address, &remote);
+                written.map_err(|refusal| self.refused(&remote, refusal))?;
+            }
             Place::Messages => return self.service.put(process, origin, &remote),
         }
         Ok(COMPLETE)
+    }
+
+    /// The error of a copy between the processes that the kernel refused.
+    #[cold]
+    fn refused(&self, remote: &Remote, refusal: Refusal) -> Error {
+        error::refused((remote.rank, self.group().peer(remote.rank)), refusal)
     }
 
     /// Copies from the target to the origin (`MPI_Get`, `MPI_Rget`).
@@ -103,41 +113,13 @@ impl Win {
         place.count(call.kind);
         match place {
             Place::Mapped(region, at) => origin.copy_from(&elements(region, at, &remote)),
-            Place::Neighbor(neighbor, address) => read(&*neighbor, origin, address, &remote)?,
+            Place::Pieces(place) => origin.copy_from(&elements(place.region, place.at, &remote)),
+            Place::Neighbor(neighbor, address) => {
+                let read = copied::read(&*neighbor, origin, address, &remote);
+                read.map_err(|refusal| self.refused(&remote, refusal))?;
+            }
             Place::Messages => return self.service.get(process, origin, &remote),
         }
         Ok(COMPLETE)
     }
-}
-
-/// The runs of bytes of elements in another process: address and length.
-fn runs(address: u64, remote: &Remote) -> Vec<(u64, usize)> {
-    let mut runs = Vec::new();
-    let count = remote.count as usize;
-    remote.datatype.layout().for_each_run(count, 0, remote.bytes() as usize, |at, len| {
-        runs.push((address.wrapping_add_signed(at as i64), len));
-    });
-    runs
-}
-
-/// The one run of bytes that both sides have, if that is how they lie.
-fn solid(origin: &Buffer, address: u64, remote: &Remote) -> Option<(verbena_memory::Region, u64)> {
-    let (first, _) = remote.datatype.layout().contiguous_span(remote.count as usize)?;
-    Some((origin.region()?, address.wrapping_add_signed(first as i64)))
-}
-
-fn write(neighbor: &dyn Neighbor, origin: &Buffer, address: u64, remote: &Remote) -> Result<()> {
-    let written = match solid(origin, address, remote) {
-        Some((region, address)) => neighbor.write(region, address),
-        None => neighbor.write_list(&origin.runs(), &runs(address, remote)),
-    };
-    written.map_err(|refusal| error::refused(remote.rank, refusal))
-}
-
-fn read(neighbor: &dyn Neighbor, origin: &Buffer, address: u64, remote: &Remote) -> Result<()> {
-    let read = match solid(origin, address, remote) {
-        Some((region, address)) => neighbor.read(address, region),
-        None => neighbor.read_list(&runs(address, remote), &origin.runs()),
-    };
-    read.map_err(|refusal| error::refused(remote.rank, refusal))
 }

@@ -17,7 +17,7 @@ pub(super) struct Memory {
     region: Region,
     /// The ticket, if the memory lies in the node's heap.
     ticket: Option<Ticket>,
-    _keep: Keep,
+    keep: Keep,
 }
 
 /// The owner of the memory.
@@ -31,14 +31,14 @@ enum Keep {
 impl Memory {
     /// No memory.
     pub(super) fn none() -> Memory {
-        Memory { region: Region::EMPTY, ticket: None, _keep: Keep::Other }
+        Memory { region: Region::EMPTY, ticket: None, keep: Keep::Other }
     }
 
     /// Memory of the program. It has a ticket if it came from the heap (`MPI_Alloc_mem`).
     pub(super) fn of_program(process: &Process, region: Region) -> Memory {
         let heap = process.heap().filter(|_| !region.is_empty());
         let ticket = heap.and_then(|heap| heap.find(region.address(), region.len()));
-        Memory { region, ticket, _keep: Keep::Other }
+        Memory { region, ticket, keep: Keep::Other }
     }
 
     /// New memory of `bytes` zeros, which begins at a multiple of `alignment` (a power of two):
@@ -52,7 +52,7 @@ impl Memory {
             return heap.allocate_guarded(bytes, alignment).map(Memory::of_block).map_err(no_memory);
         }
         let (region, owned) = private(bytes, alignment)?;
-        Ok(Memory { region, ticket: None, _keep: Keep::Private(owned) })
+        Ok(Memory { region, ticket: None, keep: Keep::Private(owned) })
     }
 
     /// Like [`Memory::allocate`], but takes no pages of the heap: all members touch their parts.
@@ -65,23 +65,28 @@ impl Memory {
 
     /// The memory of a block.
     pub(super) fn of_block(block: Block) -> Memory {
-        Memory { region: block.region(), ticket: Some(block.ticket()), _keep: Keep::Heap(block) }
+        Memory { region: block.region(), ticket: Some(block.ticket()), keep: Keep::Heap(block) }
     }
 
     /// A part of memory that all members share, which this one or another allocated.
     pub(super) fn shared(self, region: Region, ticket: Ticket) -> Memory {
-        Memory { region, ticket: Some(ticket), _keep: self._keep }
+        Memory { region, ticket: Some(ticket), keep: self.keep }
     }
 
     /// No part of the memory that all members share, though this one may have allocated it.
     pub(super) fn shared_nothing(self) -> Memory {
-        Memory { region: Region::EMPTY, ticket: None, _keep: self._keep }
+        Memory { region: Region::EMPTY, ticket: None, keep: self.keep }
     }
 
     /// The memory.
     #[inline]
     pub(super) fn region(&self) -> Region {
         self.region
+    }
+
+    /// Returns whether it is memory of the program, which may take it back.
+    pub(super) fn may_go(&self) -> bool {
+        matches!(self.keep, Keep::Other) && self.ticket.is_none()
     }
 
     /// The ticket, if the memory lies in the heap.

@@ -73,21 +73,24 @@ fn is_checked(call: &str, assert: i32) -> Result<bool> {
 }
 
 impl Win {
-    /// Locks the memory of `rank` (`MPI_Win_lock`) and returns once the lock is held.
+    /// Locks the memory of `rank` (`MPI_Win_lock`) and returns once the lock is held. An error if
+    /// that member is dead.
     pub fn lock(&self, process: &Process, lock_type: i32, rank: i32, assert: i32) -> Result<()> {
         let kind = kind_of(lock_type)?;
         let is_taken = is_checked("MPI_Win_lock", assert)?;
         let Some(member) = self.member(rank)? else { return Ok(()) };
         self.check_locks("MPI_Win_lock")?;
         self.epochs.lock().check_lock(rank, self.rank())?;
-        if is_taken {
-            self.take(process, member, kind)?;
+        match is_taken {
+            true => self.take(process, member, kind)?,
+            false => self.check_living(process, |dead| dead == rank)?,
         }
         self.epochs.lock().locked(rank, Hold { kind, is_taken });
         Ok(())
     }
 
-    /// Finishes what was called on `rank` and gives its lock back (`MPI_Win_unlock`).
+    /// Finishes what was called on `rank` and gives its lock back (`MPI_Win_unlock`). This and the
+    /// other calls here that finish operations at their targets fail if one of these is dead.
     pub fn unlock(&self, process: &Process, rank: i32) -> Result<()> {
         let Some(member) = self.member(rank)? else { return Ok(()) };
         let hold = self.epochs.lock().hold(rank)?;
@@ -95,7 +98,7 @@ impl Win {
         let finished = self.finish_then(process, member, then);
         self.epochs.lock().unlocked(rank);
         self.make_progress(process);
-        finished
+        finished.and_then(|()| self.check_living(process, |dead| dead == rank))
     }
 
     /// Locks the memory of all members for sharing (`MPI_Win_lock_all`). Waits for the locks of
@@ -172,6 +175,7 @@ impl Win {
                 self.finish_each(process, members.into_iter())
             }
         };
+        let outcome = outcome.and_then(|()| self.check_accessed(process));
         self.epochs.lock().unlocked_all();
         self.make_progress(process);
         outcome
@@ -183,7 +187,8 @@ impl Win {
         self.epochs.lock().check_passive(Some(rank), "MPI_Win_flush")?;
         self.make_progress(process);
         full_fence();
-        self.finish_at(process, member)
+        self.finish_at(process, member)?;
+        self.check_living(process, |dead| dead == rank)
     }
 
     /// Finishes everything, at both sides (`MPI_Win_flush_all`).
@@ -191,7 +196,14 @@ impl Win {
         self.epochs.lock().check_passive(None, "MPI_Win_flush_all")?;
         self.make_progress(process);
         full_fence();
-        self.finish_all(process)
+        self.finish_all(process)?;
+        self.check_accessed(process)
+    }
+
+    /// Checks that no member is dead to which an epoch of locks is open and that was accessed.
+    fn check_accessed(&self, process: &Process) -> Result<()> {
+        let is_known = |rank: i32| self.targets[rank as usize].get().is_some();
+        self.check_living(process, |dead| is_known(dead) && self.epochs.lock().is_open_to(dead))
     }
 
     /// Finishes what was called on `rank`, at this side (`MPI_Win_flush_local`).
@@ -219,7 +231,7 @@ impl Win {
     /// Makes progress in one call of many.
     fn make_progress(&self, process: &Process) {
         if self.epochs.lock().finish() {
-            process.poll();
+            process.poll_after_work();
         }
     }
 
@@ -234,21 +246,28 @@ impl Win {
 
     /// Takes a lock. What is `held` meanwhile is given back if that takes long.
     fn take_holding(&self, process: &Process, rank: usize, kind: Kind, held: &mut Held) -> Result<()> {
+        self.comm.check_usable()?;
+        self.check_living(process, |dead| dead == rank as i32)?;
         match self.target(process, rank).words {
             Some(words) if words.is_exposed(self.size()) => Err(error::exposed(rank as i32)),
             Some(words) => self.take_mapped(process, (rank, words), kind, held),
-            None if self.serving.is_none() => Err(error::unreachable(rank as i32)),
-            None => self.service.lock(process, rank, kind, |_| self.awaited_lock(rank, kind)),
+            None if self.serving.is_none() => Err(self.unreachable(process, rank as i32)),
+            None => {
+                let awaited = |_: &Process| self.awaited_lock(rank, kind);
+                self.service.lock(process, rank, kind, awaited, || self.comm.check_usable())
+            }
         }
     }
 
     /// Gives a lock back, unless messages have taken it and give it back.
     pub(super) fn give(&self, process: &Process, rank: usize, kind: Kind) {
         let Some(words) = self.target(process, rank).words else { return };
-        if let Some(next) = Lock(words.lock()).leave(kind) {
+        let next = Lock(words.lock()).leave(kind);
+        // At once: one that dies before counts as a holder.
+        self.local.control.words().unclaim(rank as i32);
+        if let Some(next) = next {
             self.wake_waiting(process, rank, words, next);
         }
-        self.local.control.words().unclaim(rank as i32);
     }
 
     fn take_mapped(
@@ -287,7 +306,8 @@ impl Win {
 
     /// Waits for the turn of a ticket. Returns the next one in the queue, if it may be able to
     /// enter too. An error if a process before it has died: with the lock, or with a place in the
-    /// queue. The lock of one that lives is waited for.
+    /// queue, or if the window was revoked, so that nobody takes a lock any more. The lock of one
+    /// that lives is waited for.
     fn await_turn(
         &self,
         process: &Process,
@@ -311,6 +331,9 @@ impl Win {
                     if is_news || is_round_to_look(rounds) {
                         self.note_dead_before(process, (rank, words), ticket);
                     }
+                    if let Err(error) = self.comm.check_usable() {
+                        return Some(Err(error));
+                    }
                     let (member, claim) = words.dead_before(ticket)?;
                     Some(Err(dead_ahead(member, claim, rank as i32, process.goes_on())))
                 }
@@ -329,9 +352,8 @@ impl Win {
         for member in self.dead_members(process) {
             let claim = match member == rank {
                 // What its service took for others is not given back any more.
-                true if words.is_served() => Some(Claim::Holds),
-                true => words.claim_on(rank),
-                false => self.local.words_of(member).and_then(|words| words.claim_on(rank)),
+                true if words.served() > 0 => Some(Claim::Holds),
+                _ => self.local.dead_claim(member, rank, words),
             };
             if let Some(claim) = claim.filter(|claim| Lock(words.lock()).is_behind(ticket, *claim)) {
                 words.note_dead(member, claim);

@@ -64,6 +64,7 @@ impl Win {
             return Err(error::assertion("MPI_Win_start", assert, "MPI_MODE_NOCHECK"));
         }
         let targets = self.ranks_of(group)?;
+        self.comm.check_usable()?;
         let is_checked = assert & mpi::MPI_MODE_NOCHECK == 0;
         let meeting = if is_checked { Meeting::Due } else { Meeting::Unchecked };
         self.epochs.lock().start(&targets, meeting)?;
@@ -91,16 +92,16 @@ impl Win {
     }
 
     /// Ends the access that `MPI_Win_start` began (`MPI_Win_complete`). Waits for the posts of
-    /// targets that were not accessed, too.
+    /// targets that were not accessed, too. Fails if one of the targets is dead.
     pub fn complete(&self, process: &Process) -> Result<()> {
         let targets = self.epochs.lock().complete()?;
-        let (due, met): (Vec<_>, Vec<_>) =
-            targets.into_iter().partition(|(_, meeting)| *meeting == Meeting::Due);
+        let ranks = targets.keys().copied();
+        let (due, met): (Vec<i32>, Vec<i32>) = ranks.partition(|rank| targets[rank] == Meeting::Due);
         // Nothing was called on those whose post nobody has waited for yet.
-        let met = met.into_iter().map(|(rank, _)| (rank as usize, Then::Complete));
+        let met = met.into_iter().map(|rank| (rank as usize, Then::Complete));
         let finished = self.finish_each(process, met);
-        let due: Vec<i32> = due.into_iter().map(|(rank, _)| rank).collect();
-        if due.is_empty() { finished } else { finished.and(self.complete_posted(process, due)) }
+        let told = if due.is_empty() { finished } else { finished.and(self.complete_posted(process, due)) };
+        told.and_then(|()| self.check_living(process, |dead| targets.contains_key(&dead)))
     }
 
     /// Tells each of these members that the access is complete, as soon as it has posted.
@@ -149,6 +150,7 @@ impl Win {
             return Err(error::assertion("MPI_Win_post", assert, names));
         }
         let (origins, words) = (self.ranks_of(group)?, self.local.control.words());
+        self.comm.check_usable()?;
         self.check_torn(process)?;
         let mut epochs = self.epochs.lock();
         epochs.check_post(self.rank())?;
@@ -195,11 +197,17 @@ impl Win {
         if !self.are_complete(process) {
             process.poll();
             if !self.are_complete(process) {
-                let loss = self.loss_among(process, &self.incomplete());
+                let loss = self.trouble_with(process, &self.incomplete());
                 return loss.map_or(Ok(false), |error| Err(self.tear_exposure(process, error)));
             }
         }
         self.end_exposure(process).map(|()| true)
+    }
+
+    /// The reason why these members may not do any more what is waited for: the window was revoked,
+    /// or one of them is lost.
+    fn trouble_with(&self, process: &Process, ranks: &[i32]) -> Option<Error> {
+        self.comm.check_usable().err().or_else(|| self.loss_among(process, ranks))
     }
 
     /// The error of the first of these members that is lost. One that may be lost is not, as long
@@ -362,7 +370,7 @@ impl Win {
     }
 
     /// Waits until `is_done`, which the members of these ranks bring about in mapped words. An
-    /// error if one of them is lost.
+    /// error if one of them is lost, or the window revoked.
     fn await_words(
         &self,
         process: &Process,
@@ -386,7 +394,7 @@ impl Win {
             if std::mem::replace(&mut slept, sleeps) == sleeps {
                 return None;
             }
-            self.loss_among(process, &ranks()).map(Err)
+            self.trouble_with(process, &ranks()).map(Err)
         })
     }
 

@@ -263,7 +263,7 @@ impl Runs {
             i += 1;
         }
         match high <= found.end() {
-            true => Found::Attached { address: found.address, ticket: found.ticket() },
+            true => Found::Attached { address: found.address, bytes: found.bytes, ticket: found.ticket() },
             false => Found::Nothing,
         }
     }
@@ -311,8 +311,8 @@ impl Entry {
 /// The answer of a table of attached memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// The bytes lie in memory that begins at this address of the target.
-    Attached { address: u64, ticket: Option<Ticket> },
+    /// The bytes lie in attached memory: its address at the target, and its length in bytes.
+    Attached { address: u64, bytes: u64, ticket: Option<Ticket> },
     /// The bytes are not attached.
     Nothing,
     /// This process cannot read the table.

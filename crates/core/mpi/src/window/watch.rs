@@ -4,7 +4,7 @@ use super::Win;
 use super::lock::Kind;
 use crate::comm::Traffic;
 use verbena_hang::snapshot::AwaitedLock;
-use verbena_hang::{Awaited, HeldLock};
+use verbena_hang::{Awaited, Communicator, HeldLock, words};
 
 impl Win {
     /// The wait for the lock of a member.
@@ -34,6 +34,11 @@ impl Win {
 
     fn words_for_name(&self) -> String {
         String::from_utf8_lossy(&self.name()).into_owned()
+    }
+
+    /// The window's own communicator under its name, as the report of a hang has it.
+    pub fn told(&self) -> Communicator {
+        self.comm.told(words::window(&self.words_for_name()))
     }
 
     /// The locks that this process holds; none if a thread is just changing them.

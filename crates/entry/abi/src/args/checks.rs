@@ -9,6 +9,9 @@ use verbena_mpi::{Class, Comm, Datatype, Error, Info, Result};
 /// part whatever their arguments.
 pub type Checked<T> = Result<Ref<'static, T>>;
 
+/// An info object that may be absent, or what is wrong with it.
+pub type Hints = Result<Option<Ref<'static, Info>>>;
+
 /// The largest tag: what the attribute `MPI_TAG_UB` says.
 pub const TAG_UB: c_int = c_int::MAX;
 
@@ -125,7 +128,7 @@ pub fn outdegree(comm: &Comm) -> Result<i64> {
 
 /// An info argument that may be `MPI_INFO_NULL`.
 #[inline]
-pub fn optional_info(handle: usize) -> Result<Option<Ref<'static, Info>>> {
+pub fn optional_info(handle: usize) -> Hints {
     if handle == mpi::MPI_INFO_NULL { Ok(None) } else { INFOS.get(handle).map(Some) }
 }
 
@@ -150,9 +153,9 @@ fn wrong_rank(class: Class, what: &str, rank: c_int, size: c_int) -> Error {
     Error::new(
         class,
         format!("the {what} is not a rank of the communicator"),
-        format!("{what} {rank}, communicator of {size} processes"),
+        format!("{what} {rank}, communicator of {}", verbena_fault::count(size, "process")),
         "the program was started with fewer processes than it expects, or the rank was computed wrongly",
-        format!("pass a rank from 0 to {}", size - 1),
+        verbena_fault::rank_below(size),
     )
 }
 

@@ -8,12 +8,12 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use verbena_engine::Mode;
 use verbena_memory::Region;
-use verbena_mpi::bsend::BufferedSends;
+use verbena_mpi::bsend::{BufferedSends, no_buffer};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::point::Elements;
 use verbena_mpi::request::{Active, Outcome};
 use verbena_mpi::task::Task;
-use verbena_mpi::{Comm, Process, Result, Session, point};
+use verbena_mpi::{Comm, Error, Process, Result, Session, point};
 
 /// The process's own buffer (`MPI_Buffer_attach`).
 static OWN: BufferedSends = BufferedSends::new();
@@ -36,21 +36,21 @@ impl HasBuffer for Session {
     }
 }
 
-/// The buffer that sends on a communicator take: its own, else that of the session that it comes
-/// from, else the process's (3.6).
-fn place_of(comm: &Comm) -> &BufferedSends {
-    let of_session = comm.group().session().map(|session| session.buffered());
-    let places = [Some(comm.buffered()), of_session].into_iter().flatten();
-    places.into_iter().find(|place| place.is_attached()).unwrap_or(&OWN)
-}
-
-/// A buffered send.
+/// A buffered send: from the communicator's buffer, else from that of the session that it comes
+/// from, else from the process's (3.6).
 pub(super) fn send_from(comm: &Comm, (message, mark): Elements, dest: i32, tag: i32) -> Result<()> {
     if dest == mpi::MPI_PROC_NULL {
         return Ok(());
     }
-    let send = |copy| point::send(process(), comm, (copy, mark), dest, tag, Mode::Standard);
-    place_of(comm).send(process(), &message, send)
+    let of_session = comm.group().session().map(|session| session.buffered());
+    let places = [Some(comm.buffered()), of_session, Some(&OWN)];
+    for place in places.into_iter().flatten() {
+        let send = |copy| point::send(process(), comm, (copy, mark), dest, tag, Mode::Standard);
+        if place.send(process(), &message, send)? {
+            return Ok(());
+        }
+    }
+    Err(no_buffer(message.len()))
 }
 
 /// Attaches a buffer; its address may be `MPI_BUFFER_AUTOMATIC`.
@@ -58,8 +58,23 @@ fn attach(place: &BufferedSends, buffer: Address, size: i64) -> Result<()> {
     if buffer.pointer() as usize == mpi::MPI_BUFFER_AUTOMATIC {
         return place.attach(None);
     }
+    if buffer.is_null() && size > 0 {
+        return Err(null_buffer(size));
+    }
     // SAFETY: the program promises that the buffer stays until it is detached (MPI-5.0, 3.6).
-    place.attach(Some(unsafe { Region::new(buffer.pointer().cast(), size as usize) }))
+    let region = unsafe { Region::new(buffer.pointer().cast(), size as usize) };
+    place.attach(Some((region, buffer.pointer() as usize)))
+}
+
+#[cold]
+fn null_buffer(size: i64) -> Error {
+    Error::new(
+        mpi::MPI_ERR_BUFFER,
+        "the buffer for sends begins at the null pointer",
+        format!("{size} bytes at the null pointer"),
+        "the memory was not allocated",
+        "pass the address of memory, or MPI_BUFFER_AUTOMATIC",
+    )
 }
 
 /// Detaches a buffer and stores its address and size. The C binding takes the address of the
@@ -68,7 +83,7 @@ fn detach(place: &BufferedSends, address: *mut c_void, size: OutCount) -> Result
     let (pointer, len) = match place.detach(process()) {
         None => (0, 0),
         Some(None) => (mpi::MPI_BUFFER_AUTOMATIC, 0),
-        Some(Some(region)) => (region.address() as usize, region.len() as i64),
+        Some(Some((address, bytes))) => (address, bytes as i64),
     };
     size.set(len);
     if !address.is_null() {
@@ -127,22 +142,35 @@ pub fn session_flush_buffer(session: &Arc<Session>) -> Result<()> {
     Ok(())
 }
 
-/// A task that ends when no message is in the buffer any more.
-enum Flush {
+/// A buffer that is flushed.
+enum Flushed {
     Own,
     Of(Arc<dyn HasBuffer>),
 }
 
-impl Task for Flush {
-    fn advance(&mut self, process: &Process) -> Result<bool> {
-        Ok(match self {
-            Flush::Own => OWN.is_flushed(process),
-            Flush::Of(object) => object.buffered().is_flushed(process),
-        })
+impl Flushed {
+    fn place(&self) -> &BufferedSends {
+        match self {
+            Flushed::Own => &OWN,
+            Flushed::Of(object) => object.buffered(),
+        }
     }
 }
 
-fn iflush(flush: Flush, comm: Option<&Arc<Comm>>, request: Out<MPI_Request>) -> Result<()> {
+/// A task that ends when those messages have left the buffer that were in it when the task began.
+struct Flush {
+    flushed: Flushed,
+    sent: u64,
+}
+
+impl Task for Flush {
+    fn advance(&mut self, process: &Process) -> Result<bool> {
+        Ok(self.flushed.place().is_flushed(process, self.sent))
+    }
+}
+
+fn iflush(flushed: Flushed, comm: Option<&Arc<Comm>>, request: Out<MPI_Request>) -> Result<()> {
+    let flush = Flush { sent: flushed.place().sent(), flushed };
     let running = process().tasks().start(process(), Box::new(flush));
     let active = if running.is_done() { Active::Done(Outcome::EMPTY) } else { Active::Task(running) };
     request.set(handle_of_object(comm, active));
@@ -151,15 +179,15 @@ fn iflush(flush: Flush, comm: Option<&Arc<Comm>>, request: Out<MPI_Request>) -> 
 
 /// `MPI_Buffer_iflush`.
 pub fn buffer_iflush(request: Out<MPI_Request>) -> Result<()> {
-    iflush(Flush::Own, None, request)
+    iflush(Flushed::Own, None, request)
 }
 
 /// `MPI_Comm_iflush_buffer`.
 pub fn comm_iflush_buffer(comm: &Arc<Comm>, request: Out<MPI_Request>) -> Result<()> {
-    iflush(Flush::Of(comm.clone()), Some(comm), request)
+    iflush(Flushed::Of(comm.clone()), Some(comm), request)
 }
 
 /// `MPI_Session_iflush_buffer`.
 pub fn session_iflush_buffer(session: &Arc<Session>, request: Out<MPI_Request>) -> Result<()> {
-    iflush(Flush::Of(session.clone()), None, request)
+    iflush(Flushed::Of(session.clone()), None, request)
 }

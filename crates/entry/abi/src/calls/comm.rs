@@ -2,15 +2,16 @@
 
 use crate::args::{InOut, Out, OutFlag, OutString};
 use crate::calls::hardware::places;
+use crate::calls::info::publish_with_kinds;
 use crate::generated::types::{MPI_Comm, MPI_Group, MPI_Info, MPI_Request};
-use crate::handles::{COMMS, GROUPS, INFOS};
+use crate::handles::{COMMS, GROUPS};
 use crate::requests::handle_of_object;
 pub(super) use crate::survival::published;
-use crate::{process, survival};
+use crate::{process, startup, survival};
 use std::ffi::{CStr, c_int};
 use std::sync::Arc;
 use verbena_mpi::coll::{Kind, Making};
-use verbena_mpi::comm::{SplitType, idup};
+use verbena_mpi::comm::{Place, SplitType, idup};
 use verbena_mpi::dynamic::spawn;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Comm, Error, Group, Info, Result};
@@ -105,8 +106,7 @@ pub fn comm_set_info(comm: &Arc<Comm>, info: &Arc<Info>) -> Result<()> {
 
 /// `MPI_Comm_get_info` (7.4.4).
 pub fn comm_get_info(comm: &Arc<Comm>, info_used: Out<'_, MPI_Info>) -> Result<()> {
-    info_used.set(INFOS.insert(Arc::new(comm.hints().clone())));
-    Ok(())
+    publish_with_kinds(comm.hints().clone(), info_used)
 }
 
 /// `MPI_Comm_dup` (7.4.2).
@@ -175,7 +175,8 @@ pub fn comm_split_type(
     newcomm: Out<'_, MPI_Comm>,
 ) -> Result<()> {
     let wanted = split_type_of(split_type, info);
-    let Some((new, hardware)) = comm.split_type(wanted, key, &places(), &making(Kind::CommSplitType))? else {
+    let place = Place { hardware: &places(), memory: process().memory() };
+    let Some((new, hardware)) = comm.split_type(wanted, key, place, &making(Kind::CommSplitType))? else {
         return publish_if_member(None, newcomm);
     };
     if let Some(info) = info {
@@ -249,8 +250,7 @@ pub fn comm_free(comm: InOut<'_, MPI_Comm>) -> Result<()> {
     // What cannot be parted from now is tried again later.
     process().part();
     survival::note_freed();
-    spawn::part(false);
-    Ok(())
+    spawn::part(startup::launch(), false)
 }
 
 #[cold]

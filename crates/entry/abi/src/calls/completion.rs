@@ -8,7 +8,7 @@ use crate::requests::{
     Pending, State, all_under_way, failed, finish_into, in_status, resolve, retire, status_of,
 };
 use std::ffi::c_int;
-use verbena_hang::Awaited;
+use verbena_hang::{Awaited, Operation};
 use verbena_mpi::Process;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::request::Outcome;
@@ -43,7 +43,7 @@ fn conclude(pending: &Pending, outcome: Option<Outcome>, status: StatusOut) -> O
 pub fn test(request: InOut<MPI_Request>, flag: OutFlag, status: StatusOut) -> Outcomes {
     let handle = request.get();
     if all_under_way(process(), &[handle]) {
-        process().poll();
+        process().poll_for(polled(&[handle], Awaited::All));
         if all_under_way(process(), &[handle]) {
             flag.set(false);
             return Ok(());
@@ -174,7 +174,7 @@ pub fn testall(
     flag: OutFlag,
     mut statuses: StatusesOut,
 ) -> Outcomes {
-    process().poll();
+    process().poll_for(polled(requests, Awaited::All));
     if all_under_way(process(), requests) {
         flag.set(false);
         return Ok(());
@@ -215,7 +215,7 @@ pub(super) fn all_ready(
 /// The places and outcomes of the requests that are in doubt.
 pub(super) fn doubts(pending: &[Pending]) -> Vec<(usize, Outcome)> {
     let in_doubt = |(place, pending): (usize, &Pending)| match pending {
-        Pending::Null | Pending::Sent => None,
+        Pending::Null | Pending::Done => None,
         _ => match pending.look(process(), false) {
             State::InDoubt(outcome) => Some((place, outcome)),
             _ => None,
@@ -272,13 +272,24 @@ fn find_ended(process: &Process, pending: &[Pending]) -> Found {
 
 /// Waits until one of the requests has ended, if any is active.
 fn wait_for_one(process: &Process, pending: &[Pending]) -> Found {
-    let awaited = |process: &Process| {
-        Awaited::Any(pending.iter().flat_map(|pending| pending.operations(process)).collect())
-    };
+    let awaited = |process: &Process| Awaited::Any(operations(process, pending));
     process.wait_for(awaited, |process| match find_ended(process, pending) {
         Found::Nothing => None,
         found => Some(found),
     })
+}
+
+/// The operations of these requests that have not ended.
+fn operations(process: &Process, pending: &[Pending]) -> Vec<Operation> {
+    pending.iter().flat_map(|pending| pending.operations(process)).collect()
+}
+
+/// The words about a call that asks for these requests without waiting, for who wants to know.
+fn polled(
+    requests: &[MPI_Request],
+    of: fn(Vec<Operation>) -> Awaited,
+) -> impl Fn(&Process) -> Option<Awaited> {
+    move |process| Some(of(operations(process, &resolve_all(requests).ok()?)))
 }
 
 pub(super) fn resolve_all(requests: &[MPI_Request]) -> verbena_mpi::Result<Vec<Pending>> {
@@ -331,7 +342,7 @@ pub fn testany(
     flag: OutFlag,
     status: StatusOut,
 ) -> Outcomes {
-    process().poll();
+    process().poll_for(polled(requests, Awaited::Any));
     if all_under_way(process(), requests) {
         index.set(mpi::MPI_UNDEFINED);
         flag.set(false);
@@ -397,7 +408,7 @@ pub fn testsome(
     indices: &mut [c_int],
     statuses: StatusesOut,
 ) -> Outcomes {
-    process().poll();
+    process().poll_for(polled(requests, Awaited::Any));
     if all_under_way(process(), requests) {
         outcount.set(0);
         return Ok(());

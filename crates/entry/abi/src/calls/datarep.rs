@@ -123,7 +123,7 @@ fn checked(code: c_int) -> Result<()> {
 #[cold]
 fn refused(code: c_int) -> Error {
     Error::new(
-        code,
+        mpi::MPI_ERR_CONVERSION,
         "a function of the program for a data representation returned an error",
         format!("code {code}"),
         "the function cannot convert these elements, or does not return MPI_SUCCESS",
@@ -140,4 +140,20 @@ fn no_extent() -> Error {
         "the function's pointer was not set",
         "pass a function that tells the bytes of each predefined datatype in the file",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// MPI-5.0, 14.7: the class says what failed, whatever the program's function returns.
+    #[test]
+    fn an_error_of_the_programs_function_is_one_of_conversion() {
+        for code in [12345, mpi::MPI_ERR_OTHER, mpi::MPI_ERR_CONVERSION] {
+            let error = checked(code).unwrap_err();
+            assert_eq!(error.class, mpi::MPI_ERR_CONVERSION);
+            assert!(error.to_string().contains(&code.to_string()), "{error}");
+        }
+        assert!(checked(mpi::MPI_SUCCESS).is_ok());
+    }
 }

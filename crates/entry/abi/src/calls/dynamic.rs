@@ -1,6 +1,6 @@
 //! Processes that come while the program runs, and how jobs meet (MPI-5.0, 11.8 to 11.11).
 
-use crate::args::{InOut, Out, OutString};
+use crate::args::{Hints, InOut, Out, OutString};
 use crate::calls::comm::{comm_free, making, publish};
 use crate::generated::types::{MPI_Comm, MPI_Info};
 use crate::handles::COMMS;
@@ -45,32 +45,38 @@ pub fn close_port(port_name: &CStr) -> Result<()> {
 
 /// `MPI_Comm_accept` (11.9.2).
 pub fn comm_accept(
-    port_name: &CStr,
-    _info: Option<&Arc<Info>>,
+    port_name: Result<&CStr>,
+    info: Hints,
     root: c_int,
     comm: &Arc<Comm>,
     newcomm: Out<'_, MPI_Comm>,
 ) -> Result<()> {
     process().part();
-    let new = ports::accept(comm, root, &text(port_name), &making(Kind::Creation))?;
+    let name = info.and(port_name).map(text);
+    let new = ports::accept(comm, root, name, &making(Kind::Creation))?;
     publish(Arc::new(new), newcomm)
 }
 
 /// `MPI_Comm_connect` (11.9.3). The info key `timeout` says for how many seconds the root waits
 /// until the other side accepts.
 pub fn comm_connect(
-    port_name: &CStr,
-    info: Option<&Arc<Info>>,
+    port_name: Result<&CStr>,
+    info: Hints,
     root: c_int,
     comm: &Arc<Comm>,
     newcomm: Out<'_, MPI_Comm>,
 ) -> Result<()> {
     process().part();
+    let way = info.and_then(|info| Ok((text(port_name?), time_limit(info.as_deref())?)));
+    let new = ports::connect(comm, root, way, &making(Kind::Creation))?;
+    publish(Arc::new(new), newcomm)
+}
+
+/// The value of the info key `timeout`; `None` if it is no positive number of seconds.
+fn time_limit(info: Option<&Arc<Info>>) -> Result<Option<Duration>> {
     let seconds = info.map(|info| info.get(b"timeout")).transpose()?.flatten();
     let seconds = seconds.and_then(|value| String::from_utf8(value).ok()?.trim().parse::<u32>().ok());
-    let limit = seconds.filter(|seconds| *seconds > 0).map(|seconds| Duration::from_secs(seconds.into()));
-    let new = ports::connect(comm, root, &text(port_name), limit, &making(Kind::Creation))?;
-    publish(Arc::new(new), newcomm)
+    Ok(seconds.filter(|seconds| *seconds > 0).map(|seconds| Duration::from_secs(seconds.into())))
 }
 
 /// `MPI_Comm_join` (11.10.5).
@@ -83,17 +89,17 @@ pub fn comm_join(fd: c_int, intercomm: Out<'_, MPI_Comm>) -> Result<()> {
 
 /// `MPI_Publish_name` (11.9.4).
 pub fn publish_name(service_name: &CStr, _info: Option<&Arc<Info>>, port_name: &CStr) -> Result<()> {
-    names::publish(startup::launch(), &text(service_name), &text(port_name))
+    names::publish(startup::launch(), service_name.to_bytes(), port_name.to_bytes())
 }
 
 /// `MPI_Unpublish_name` (11.9.4).
 pub fn unpublish_name(service_name: &CStr, _info: Option<&Arc<Info>>, port_name: &CStr) -> Result<()> {
-    names::unpublish(startup::launch(), &text(service_name), &text(port_name))
+    names::unpublish(startup::launch(), service_name.to_bytes(), port_name.to_bytes())
 }
 
 /// `MPI_Lookup_name` (11.9.4).
 pub fn lookup_name(service_name: &CStr, _info: Option<&Arc<Info>>, port_name: OutString<'_>) -> Result<()> {
-    port_name.set(names::lookup(startup::launch(), &text(service_name))?);
+    port_name.set(names::lookup(startup::launch(), service_name.to_bytes())?);
     Ok(())
 }
 
@@ -106,33 +112,38 @@ pub fn comm_get_parent(parent: Out<'_, MPI_Comm>) -> Result<()> {
 /// `MPI_Comm_spawn` (11.8.2).
 #[allow(clippy::too_many_arguments)]
 pub fn comm_spawn(
-    command: &CStr,
+    command: Result<&CStr>,
     argv: *mut *mut c_char,
     maxprocs: c_int,
-    info: Option<&Arc<Info>>,
+    info: Hints,
     root: c_int,
     comm: &Arc<Comm>,
     intercomm: Out<'_, MPI_Comm>,
     array_of_errcodes: *mut c_int,
 ) -> Result<()> {
-    let commands = args::is_root(root, comm).then(|| Command {
-        program: command.to_bytes(),
-        // SAFETY: the program passes its list of strings, or MPI_ARGV_NULL.
-        arguments: unsafe { strings(argv, None) },
-        count: maxprocs,
-        info: info.map(|info| &**info),
-    });
-    run(Ok(commands.into_iter().collect()), root, comm, intercomm, array_of_errcodes)
+    let given = command.and_then(|command| Ok((command, info?)));
+    let commands = match &given {
+        _ if !args::is_root(root, comm) => Ok(Vec::new()),
+        Err(error) => Err(error.clone()),
+        Ok((command, info)) => Ok(vec![Command {
+            program: command.to_bytes(),
+            // SAFETY: the program passes its list of strings, or MPI_ARGV_NULL.
+            arguments: unsafe { strings(argv, None) },
+            count: maxprocs,
+            info: info.as_ref().map(|info| &***info),
+        }]),
+    };
+    run(commands, root, comm, intercomm, array_of_errcodes)
 }
 
 /// `MPI_Comm_spawn_multiple` (11.8.3).
 #[allow(clippy::too_many_arguments)]
 pub fn comm_spawn_multiple(
-    count: c_int,
+    count: Result<c_int>,
     array_of_commands: *mut *mut c_char,
     array_of_argv: *mut *mut *mut c_char,
-    array_of_maxprocs: &[c_int],
-    array_of_info: &[MPI_Info],
+    array_of_maxprocs: Result<&[c_int]>,
+    array_of_info: Result<&[MPI_Info]>,
     root: c_int,
     comm: &Arc<Comm>,
     intercomm: Out<'_, MPI_Comm>,
@@ -141,20 +152,21 @@ pub fn comm_spawn_multiple(
     if !args::is_root(root, comm) {
         return run(Ok(Vec::new()), root, comm, intercomm, array_of_errcodes);
     }
-    // SAFETY: the program passes as many commands as it says.
-    let programs = unsafe { strings(array_of_commands, Some(count as usize)) };
-    let infos: Result<Vec<_>> = array_of_info.iter().map(|info| args::optional_info(*info)).collect();
-    let (commands, infos) = match infos {
-        _ if programs.len() != count as usize || count == 0 => (Err(no_commands(count)), Vec::new()),
-        Err(error) => (Err(error), Vec::new()),
-        Ok(infos) => (Ok(()), infos),
-    };
-    let commands = commands.map(|()| {
+    let given = count.and_then(|count| {
+        // SAFETY: the program passes as many commands as it says.
+        let programs = unsafe { strings(array_of_commands, Some(count as usize)) };
+        if programs.len() != count as usize || count == 0 {
+            return Err(no_commands(count));
+        }
+        let infos: Result<Vec<_>> = array_of_info?.iter().map(|info| args::optional_info(*info)).collect();
+        Ok((programs, array_of_maxprocs?, infos?))
+    });
+    let commands = given.as_ref().map_err(Error::clone).map(|(programs, counts, infos)| {
         let command = |at: usize| Command {
             program: &programs[at],
             // SAFETY: the program passes a list of strings for each command, or MPI_ARGVS_NULL.
             arguments: unsafe { list_of(array_of_argv, at) },
-            count: array_of_maxprocs[at],
+            count: counts[at],
             info: infos[at].as_ref().map(|info| &***info),
         };
         (0..programs.len()).map(command).collect()

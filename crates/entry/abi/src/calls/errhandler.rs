@@ -10,7 +10,7 @@ use std::sync::Arc;
 use verbena_mpi::codes::REGISTRY;
 use verbena_mpi::errhandler::{Action, Callback, Kind};
 use verbena_mpi::generated::constants as mpi;
-use verbena_mpi::{Comm, Errhandler, Error, File, Result, Session, Win};
+use verbena_mpi::{Comm, Errhandler, Error, Result, Session, Win};
 
 /// The C type of all error handler functions: they differ only in name, since handles are
 /// pointer-sized.
@@ -181,16 +181,20 @@ pub fn file_set_errhandler(file: MPI_File, errhandler: &Arc<Errhandler>) -> std:
 
 /// `MPI_File_get_errhandler`. Of `MPI_FILE_NULL` it is the one that new files begin with (14.7).
 pub fn file_get_errhandler(file: MPI_File, errhandler: Out<'_, MPI_Errhandler>) -> Result<()> {
-    let object = match file {
-        mpi::MPI_FILE_NULL => FILE_DEFAULT.get(),
-        _ => FILES.get(file)?.errhandler(),
-    };
-    hand_out(&object, errhandler)
+    hand_out(&errhandler_of_file(file)?, errhandler)
 }
 
-/// `MPI_File_call_errhandler`.
-pub fn file_call_errhandler(fh: &Arc<File>, errorcode: c_int) -> std::result::Result<(), Failed> {
-    call(&fh.errhandler(), fh.handle(), errorcode, "MPI_File_call_errhandler")
+fn errhandler_of_file(file: MPI_File) -> Result<Arc<Errhandler>> {
+    match file {
+        mpi::MPI_FILE_NULL => Ok(FILE_DEFAULT.get()),
+        _ => Ok(FILES.get(file)?.errhandler()),
+    }
+}
+
+/// `MPI_File_call_errhandler`. Of `MPI_FILE_NULL` it is the one that new files begin with (14.7).
+pub fn file_call_errhandler(fh: MPI_File, errorcode: c_int) -> std::result::Result<(), Failed> {
+    let errhandler = errhandler_of_file(fh)?;
+    call(&errhandler, fh, errorcode, "MPI_File_call_errhandler")
 }
 
 #[cold]

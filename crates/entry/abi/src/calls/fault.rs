@@ -1,7 +1,7 @@
 //! Lost processes: ULFM, which is no part of MPI-5.0 (`MPIX_`).
 
 use crate::args::{InOut, Out, OutFlag};
-use crate::calls::comm::{publish, published};
+use crate::calls::comm::{publish_if_member, published};
 use crate::generated::types::{MPI_Comm, MPI_Group, MPI_Request};
 use crate::handles::{COMMS, GROUPS};
 use crate::report::fatal_text;
@@ -12,7 +12,7 @@ use std::ffi::c_int;
 use std::sync::Arc;
 use verbena_channel::Peer;
 use verbena_mpi::agreement::Value;
-use verbena_mpi::comm::Traffic;
+use verbena_mpi::comm::{Traffic, none_left};
 use verbena_mpi::{Comm, Result};
 
 /// Tells the launcher that these deaths were noticed.
@@ -102,16 +102,18 @@ pub fn comm_iagree(comm: &Arc<Comm>, flag: InOut<'_, c_int>, request: Out<'_, MP
     Ok(())
 }
 
-/// `MPIX_Comm_shrink`.
+/// `MPIX_Comm_shrink`: `MPI_COMM_NULL` where nobody of the other group of an intercommunicator is
+/// left.
 pub fn comm_shrink(comm: &Arc<Comm>, newcomm: Out<'_, MPI_Comm>) -> Result<()> {
     learn();
     let agreed = decided("MPIX_Comm_shrink", comm.begin_shrink(process()).wait(process()));
     let new = comm.shrunk(&agreed)?;
     tell_acknowledged(comm.learn_failed(process(), &agreed));
-    publish(Arc::new(new), newcomm)
+    publish_if_member(new, newcomm)
 }
 
-/// `MPIX_Comm_ishrink`. The handle is there at once, and valid once the request is complete.
+/// `MPIX_Comm_ishrink`. The handle is there at once, and valid once the request is complete. So
+/// where `MPIX_Comm_shrink` gives `MPI_COMM_NULL`, the request fails.
 pub fn comm_ishrink(
     comm: &Arc<Comm>,
     newcomm: Out<'_, MPI_Comm>,
@@ -123,8 +125,9 @@ pub fn comm_ishrink(
     newcomm.set(handle);
     let active = agreement.then(move |agreed| {
         let agreed = decided("MPIX_Comm_ishrink", agreed.clone());
-        let new = Arc::new(own.shrunk(&agreed)?);
+        let new = own.shrunk(&agreed)?;
         tell_acknowledged(own.learn_failed(process(), &agreed));
+        let new = Arc::new(new.ok_or_else(none_left)?);
         COMMS.insert_at(reserved, new.clone());
         published(&new, handle);
         Ok(())

@@ -1,9 +1,10 @@
 //! Files (MPI-5.0, chapter 14).
 
-use crate::args::{Checked, InOut, Out, OutFlag, OutString};
+use crate::args::{Checked, Hints, InOut, Out, OutFlag, OutString};
 use crate::calls::comm::making;
+use crate::calls::info::publish_with_kinds;
 use crate::generated::types::{MPI_Datatype, MPI_File, MPI_Group, MPI_Info, MPI_Offset};
-use crate::handles::{FILES, GROUPS, Ref};
+use crate::handles::{FILES, GROUPS};
 use crate::report::FILE_DEFAULT;
 use crate::{process, progress_thread};
 use std::ffi::{CStr, OsStr, c_int};
@@ -16,9 +17,6 @@ use verbena_mpi::file::{LocalWord, NewView, Opening, View, WindowWord, Word};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::window::Means;
 use verbena_mpi::{Comm, Datatype, File, Info, Result, file};
-
-/// Hints that may be absent, or what is wrong with them.
-type Hints = Result<Option<Ref<'static, Info>>>;
 
 fn as_given(hints: &Hints) -> Result<Option<&Info>> {
     hints.as_ref().map(|info| info.as_deref().map(Arc::as_ref)).map_err(Clone::clone)
@@ -109,7 +107,7 @@ pub fn file_set_info(fh: &Arc<File>, info: Checked<Info>) -> Result<()> {
 
 /// `MPI_File_get_info` (14.2.8).
 pub fn file_get_info(fh: &Arc<File>, info_used: Out<'_, MPI_Info>) -> Result<()> {
-    super::info::publish(fh.hints()?, info_used)
+    publish_with_kinds(fh.hints()?, info_used)
 }
 
 /// `MPI_File_set_atomicity` (14.6.1).

@@ -35,7 +35,8 @@ pub fn file_read_at(
     datatype: &Arc<Datatype>,
     status: StatusOut<'_>,
 ) -> Result<()> {
-    let moved = fh.access(Direction::Read, Place::At(offset), &data(buf, count, datatype)?)?;
+    let moved =
+        fh.access_with_progress(process(), Direction::Read, Place::At(offset), &data(buf, count, datatype)?)?;
     tell(status, moved);
     Ok(())
 }
@@ -62,7 +63,8 @@ pub fn file_read(
     datatype: &Arc<Datatype>,
     status: StatusOut<'_>,
 ) -> Result<()> {
-    let moved = fh.access(Direction::Read, Place::Individual, &data(buf, count, datatype)?)?;
+    let moved =
+        fh.access_with_progress(process(), Direction::Read, Place::Individual, &data(buf, count, datatype)?)?;
     tell(status, moved);
     Ok(())
 }
@@ -88,7 +90,8 @@ pub fn file_read_shared(
     datatype: &Arc<Datatype>,
     status: StatusOut<'_>,
 ) -> Result<()> {
-    let moved = fh.access(Direction::Read, Place::Shared, &data(buf, count, datatype)?)?;
+    let moved =
+        fh.access_with_progress(process(), Direction::Read, Place::Shared, &data(buf, count, datatype)?)?;
     tell(status, moved);
     Ok(())
 }
@@ -115,7 +118,12 @@ pub fn file_write_at(
     datatype: &Arc<Datatype>,
     status: StatusOut<'_>,
 ) -> Result<()> {
-    let moved = fh.access(Direction::Write, Place::At(offset), &data(buf, count, datatype)?)?;
+    let moved = fh.access_with_progress(
+        process(),
+        Direction::Write,
+        Place::At(offset),
+        &data(buf, count, datatype)?,
+    )?;
     tell(status, moved);
     Ok(())
 }
@@ -142,7 +150,12 @@ pub fn file_write(
     datatype: &Arc<Datatype>,
     status: StatusOut<'_>,
 ) -> Result<()> {
-    let moved = fh.access(Direction::Write, Place::Individual, &data(buf, count, datatype)?)?;
+    let moved = fh.access_with_progress(
+        process(),
+        Direction::Write,
+        Place::Individual,
+        &data(buf, count, datatype)?,
+    )?;
     tell(status, moved);
     Ok(())
 }
@@ -168,7 +181,8 @@ pub fn file_write_shared(
     datatype: &Arc<Datatype>,
     status: StatusOut<'_>,
 ) -> Result<()> {
-    let moved = fh.access(Direction::Write, Place::Shared, &data(buf, count, datatype)?)?;
+    let moved =
+        fh.access_with_progress(process(), Direction::Write, Place::Shared, &data(buf, count, datatype)?)?;
     tell(status, moved);
     Ok(())
 }

@@ -4,6 +4,7 @@ use crate::args::{InOut, Out, OutFlag, OutString};
 use crate::generated::types::MPI_Info;
 use crate::handles::INFOS;
 use crate::info_env::{describe, environment};
+use crate::memory_kinds;
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::Arc;
 use verbena_mpi::generated::constants as mpi;
@@ -13,6 +14,12 @@ use verbena_mpi::{Info, Result};
 pub(super) fn publish(info: Info, handle: Out<'_, MPI_Info>) -> Result<()> {
     handle.set(INFOS.insert(Arc::new(info)));
     Ok(())
+}
+
+/// Gives the program the hints of a communicator, a window or a file, and the kinds of memory.
+pub(super) fn publish_with_kinds(hints: Info, handle: Out<'_, MPI_Info>) -> Result<()> {
+    hints.set(memory_kinds::KEY, memory_kinds::of_object().as_bytes())?;
+    publish(hints, handle)
 }
 
 /// `MPI_Info_create`.

@@ -3,9 +3,10 @@
 use crate::args::{Out, OutFlag};
 use crate::generated::types::MPI_Comm;
 use crate::handles::COMMS;
+use crate::startup;
 use crate::state::{self, World};
-use crate::{startup, survival};
 use std::ffi::{c_char, c_int};
+use verbena_channel::trace::calls::Starting;
 use verbena_fault::Fault;
 use verbena_mpi::coll::Kind;
 use verbena_mpi::generated::constants as mpi;
@@ -13,7 +14,7 @@ use verbena_mpi::{Error, Result};
 
 /// `MPI_Init` (11.2.1).
 pub fn init(_argc: *mut c_int, _argv: *mut *mut *mut c_char) -> Result<()> {
-    initialise(mpi::MPI_THREAD_SINGLE)
+    initialise("MPI_Init", mpi::MPI_THREAD_SINGLE)
 }
 
 /// `MPI_Init_thread` (11.2.1): every level is provided.
@@ -24,7 +25,7 @@ pub fn init_thread(
     provided: Out<c_int>,
 ) -> Result<()> {
     let level = provided_level(required);
-    initialise(level)?;
+    initialise("MPI_Init_thread", level)?;
     provided.set(level);
     Ok(())
 }
@@ -35,7 +36,8 @@ pub fn provided_level(required: c_int) -> c_int {
     levels.into_iter().find(|&level| level >= required).unwrap_or(mpi::MPI_THREAD_MULTIPLE)
 }
 
-fn initialise(level: c_int) -> Result<()> {
+fn initialise(call: &'static str, level: c_int) -> Result<()> {
+    let starting = Starting::begin(call);
     match state::world() {
         World::Before => (),
         World::Running if state::is_forked_child() => return Err(state::in_forked_child()),
@@ -45,12 +47,13 @@ fn initialise(level: c_int) -> Result<()> {
     startup::enter(level)?;
     state::set_thread_level(level);
     state::set_world(World::Running);
-    if survival::is_wish() {
+    if startup::launch().is_some_and(|launch| launch.any_survives) {
         // Until all are here, one that does not know the wish would end the job with a killed rank.
-        // One that is killed meanwhile is told of at the next call.
+        // One that is killed meanwhile is told of at the next call. All meet, or none.
         let world = COMMS.get(mpi::MPI_COMM_WORLD)?;
         let _ = startup::meet_members(state::process(), &world, Kind::Creation);
     }
+    starting.end();
     Ok(())
 }
 
@@ -73,8 +76,10 @@ pub fn finalize() -> Result<()> {
         return Ok(());
     }
     state::running()?;
-    if state::world() != World::Running {
-        return Err(wrong_time("MPI is not initialised", "at MPI_Finalize"));
+    match state::world() {
+        World::Running => {}
+        World::Before => return Err(wrong_time("MPI is not initialised", "at MPI_Finalize")),
+        World::Finalized => return Err(wrong_time(state::FINALIZED, "at MPI_Finalize")),
     }
     // The callbacks of MPI_COMM_SELF's attributes run first, while MPI is still whole (11.2.4).
     COMMS.get(mpi::MPI_COMM_SELF)?.attributes().clear(mpi::MPI_COMM_SELF)?;
@@ -115,7 +120,10 @@ pub fn abort(comm: MPI_Comm, errorcode: c_int) -> Result<()> {
         let comm = COMMS.get(comm)?;
         let (rank, size, me) = (comm.rank(), comm.size(), state::process().me());
         (
-            format!("rank {rank} of a communicator of {size} processes, process {me} of the job"),
+            format!(
+                "rank {rank} of a communicator of {}, process {me} of the job",
+                verbena_fault::count(size, "process")
+            ),
             "look at what the program printed before",
         )
     };

@@ -24,6 +24,7 @@ pub mod elements;
 pub mod envelope;
 pub mod extent;
 pub mod get_status;
+pub mod gpu_support;
 pub mod handle;
 pub mod hardware;
 pub mod init;

@@ -148,7 +148,11 @@ fn too_many(partitions: c_int, count: i64) -> Error {
     Error::new(
         mpi::MPI_ERR_COUNT,
         "a partitioned message has more elements than can be counted",
-        format!("{partitions} partitions of {count} elements"),
+        format!(
+            "{} of {}",
+            verbena_fault::count(partitions, "partition"),
+            verbena_fault::count(count, "element")
+        ),
         "count is the number of elements of one partition, not of all",
         "divide the total by the number of partitions",
     )

@@ -10,7 +10,7 @@ use crate::status::Status;
 use crate::table::Place;
 use std::sync::Arc;
 use verbena_engine::{Completion, Envelope, MessageId, Mode};
-use verbena_memory::{Buffer, Owned};
+use verbena_memory::Buffer;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::point::Elements;
 use verbena_mpi::process::checked;
@@ -269,8 +269,7 @@ pub fn sendrecv_replace(
     let into = args::buffer(buf, count, datatype)?;
     // The owner lives to the end of this call, and `exchange` returns when both operations have
     // ended.
-    let copy = Owned::zeroed(into.len());
-    into.pack(0, copy.lend());
+    let copy = args::copy_for(dest, &into);
     let mark = point::mark(datatype, count);
     let out = (Buffer::Contiguous(copy.lend()), mark);
     exchange(comm, (out, dest, sendtag), ((into, mark), source, recvtag), status)
@@ -312,8 +311,7 @@ pub fn isendrecv_replace(
     request: Out<MPI_Request>,
 ) -> Result<()> {
     let into = args::buffer(buf, count, datatype)?;
-    let copy = Owned::zeroed(into.len());
-    into.pack(0, copy.lend());
+    let copy = args::copy_for(dest, &into);
     let mark = point::mark(datatype, count);
     let out = ((Buffer::Contiguous(copy.lend()), mark), dest, sendtag);
     let active = point::exchange(process(), comm, out, ((into, mark), source, recvtag), Some(copy));
@@ -378,10 +376,10 @@ pub fn iprobe(source: i32, tag: i32, comm: &Arc<Comm>, flag: OutFlag, status: St
     Ok(())
 }
 
-/// Returns the error of a probe that will never find anything, since a process has died. The loop
+/// Returns the error of a probe that will never find anything, since a process was lost. The loop
 /// of a program around it would not end.
 fn check_loss(comm: &Comm, source: i32) -> Result<()> {
-    if process().goes_on() { point::loss(process(), comm, source).map_or(Ok(()), Err) } else { Ok(()) }
+    point::loss(process(), comm, source).map_or(Ok(()), Err)
 }
 
 fn message_handle(id: MessageId) -> MPI_Message {

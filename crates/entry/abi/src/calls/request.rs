@@ -9,7 +9,7 @@ use crate::generated::types::{
 use crate::handles::REQUESTS;
 use crate::process;
 use crate::report::{Failed, Owner};
-use crate::requests::{Pending, resolve};
+use crate::requests::{ACCESSED_HANDLE, Pending, resolve};
 use crate::status::Status;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 use verbena_engine::Mode;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::point::Elements;
-use verbena_mpi::request::{Active, Generalized, Outcome, Request};
+use verbena_mpi::request::{Active, Generalized, Outcome, Request, cancelled_access};
 use verbena_mpi::{Comm, Datatype, Error, Process, Result, point};
 
 /// Makes a persistent request that `start` performs with the engine.
@@ -134,7 +134,7 @@ pub fn request_free(request: InOut<MPI_Request>) -> Result<()> {
     let handle = request.get();
     match resolve(handle)? {
         Pending::Null => return Err(null_request()),
-        Pending::Sent => (),
+        Pending::Done => (),
         Pending::Engine(_, id) => process().command(|engine| engine.forget(id)),
         Pending::Object(object) => {
             object.check_free(process())?;
@@ -163,9 +163,11 @@ fn free_object(handle: MPI_Request) -> Result<()> {
 
 /// `MPI_Cancel` (3.8.4).
 pub fn cancel(request: InOut<MPI_Request>) -> Result<()> {
-    match resolve(request.get())? {
+    let handle = request.get();
+    match resolve(handle)? {
         Pending::Null => Err(null_request()),
-        Pending::Sent => Ok(()),
+        Pending::Done if handle == ACCESSED_HANDLE => Err(cancelled_access()),
+        Pending::Done => Ok(()),
         Pending::Engine(_, id) => {
             verbena_mpi::request::cancel(process(), id);
             Ok(())

@@ -5,16 +5,14 @@ use crate::calls::comm;
 use crate::calls::info::{give_string, publish, thread_level_name};
 use crate::generated::types::{MPI_Comm, MPI_Group, MPI_Info, MPI_Session};
 use crate::handles::{GROUPS, SESSIONS};
-use crate::{process, startup, state};
+use crate::{memory_kinds, process, startup, state};
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::{Arc, OnceLock};
+use verbena_channel::trace::calls::Starting;
 use verbena_mpi::comm::from_group::Other;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::process_sets::{PROCESS_SETS, nth_process_set, process_set, process_set_info};
 use verbena_mpi::{Comm, Errhandler, Error, Group, Info, Result, Session};
-
-/// Kinds of memory that may be communicated, as `mpi_memory_alloc_kinds` (12.4.3) names them.
-const MEMORY_KINDS: &[u8] = b"system,mpi";
 
 /// `MPI_Session_init` (11.3.1).
 pub fn session_init(
@@ -22,16 +20,19 @@ pub fn session_init(
     errhandler: &Arc<Errhandler>,
     session: Out<'_, MPI_Session>,
 ) -> Result<()> {
+    let starting = Starting::begin("MPI_Session_init");
     // The level of the process holds for each of its sessions.
     let level = wanted_level(info)?.max(state::thread_level());
     let hints = info.map_or_else(Info::new, |info| Info::clone(info));
     hints.set(b"thread_level", thread_level_name(level).as_bytes())?;
-    hints.set(b"mpi_memory_alloc_kinds", MEMORY_KINDS)?;
+    let kinds = memory_kinds::of_session(hints.get(memory_kinds::KEY)?.as_deref());
+    hints.set(memory_kinds::KEY, kinds.as_bytes())?;
     let object = Arc::new(Session::new(errhandler.clone(), hints)?);
     startup::enter(level)?;
     let handle = SESSIONS.insert(object.clone());
     object.set_handle(handle);
     session.set(handle);
+    starting.end();
     Ok(())
 }
 

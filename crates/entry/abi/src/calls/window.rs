@@ -2,6 +2,7 @@
 
 use crate::args::{Address, InOut, Out, OutCount, OutString};
 use crate::calls::comm::making;
+use crate::calls::info::publish_with_kinds;
 use crate::generated::types::{MPI_Aint, MPI_Group, MPI_Info, MPI_Win};
 use crate::handles::{GROUPS, WINS};
 use crate::process;
@@ -163,7 +164,7 @@ pub fn win_set_info(win: &Arc<Win>, info: &Arc<Info>) -> Result<()> {
 
 /// `MPI_Win_get_info` (12.2.8).
 pub fn win_get_info(win: &Arc<Win>, info_used: Out<'_, MPI_Info>) -> Result<()> {
-    super::info::publish(win.hints().clone(), info_used)
+    publish_with_kinds(win.hints().clone(), info_used)
 }
 
 /// `MPI_Win_set_name` (7.8).

@@ -10,7 +10,7 @@ use std::ffi::{c_int, c_void};
 
 entry! {
     MPI_Allgather PMPI_Allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -26,7 +26,7 @@ entry! {
 
 entry! {
     MPI_Allgather_c PMPI_Allgather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -112,7 +112,7 @@ entry! {
 
 entry! {
     MPI_Allgatherv PMPI_Allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -129,7 +129,7 @@ entry! {
 
 entry! {
     MPI_Allgatherv_c PMPI_Allgatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -220,7 +220,7 @@ entry! {
 
 entry! {
     MPI_Allreduce PMPI_Allreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -235,7 +235,7 @@ entry! {
 
 entry! {
     MPI_Allreduce_c PMPI_Allreduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -316,7 +316,7 @@ entry! {
 
 entry! {
     MPI_Alltoall PMPI_Alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -332,7 +332,7 @@ entry! {
 
 entry! {
     MPI_Alltoall_c PMPI_Alltoall_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -418,7 +418,7 @@ entry! {
 
 entry! {
     MPI_Alltoallv PMPI_Alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -436,7 +436,7 @@ entry! {
 
 entry! {
     MPI_Alltoallv_c PMPI_Alltoallv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -532,7 +532,7 @@ entry! {
 
 entry! {
     MPI_Alltoallw PMPI_Alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const MPI_Datatype, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -550,7 +550,7 @@ entry! {
 
 entry! {
     MPI_Alltoallw_c PMPI_Alltoallw_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -646,7 +646,7 @@ entry! {
 
 entry! {
     MPI_Barrier PMPI_Barrier(comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let comm = handles::usable(comm)?;
         let tag = comm.next_collective_tag();
@@ -679,7 +679,7 @@ entry! {
 
 entry! {
     MPI_Bcast PMPI_Bcast(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let buffer = Address::new(buffer);
         let comm = handles::usable(comm)?;
@@ -693,7 +693,7 @@ entry! {
 
 entry! {
     MPI_Bcast_c PMPI_Bcast_c(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let buffer = Address::new(buffer);
         let comm = handles::usable(comm)?;
@@ -769,7 +769,7 @@ entry! {
 
 entry! {
     MPI_Exscan PMPI_Exscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -784,7 +784,7 @@ entry! {
 
 entry! {
     MPI_Exscan_c PMPI_Exscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -865,7 +865,7 @@ entry! {
 
 entry! {
     MPI_Gather PMPI_Gather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -882,7 +882,7 @@ entry! {
 
 entry! {
     MPI_Gather_c PMPI_Gather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -973,7 +973,7 @@ entry! {
 
 entry! {
     MPI_Gatherv PMPI_Gatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -991,7 +991,7 @@ entry! {
 
 entry! {
     MPI_Gatherv_c PMPI_Gatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -1087,7 +1087,7 @@ entry! {
 
 entry! {
     MPI_Reduce PMPI_Reduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -1103,7 +1103,7 @@ entry! {
 
 entry! {
     MPI_Reduce_c PMPI_Reduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -1189,7 +1189,7 @@ entry! {
 
 entry! {
     MPI_Reduce_scatter PMPI_Reduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -1204,7 +1204,7 @@ entry! {
 
 entry! {
     MPI_Reduce_scatter_c PMPI_Reduce_scatter_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -1285,7 +1285,7 @@ entry! {
 
 entry! {
     MPI_Reduce_scatter_block PMPI_Reduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -1300,7 +1300,7 @@ entry! {
 
 entry! {
     MPI_Reduce_scatter_block_c PMPI_Reduce_scatter_block_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -1381,7 +1381,7 @@ entry! {
 
 entry! {
     MPI_Scan PMPI_Scan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -1396,7 +1396,7 @@ entry! {
 
 entry! {
     MPI_Scan_c PMPI_Scan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -1477,7 +1477,7 @@ entry! {
 
 entry! {
     MPI_Scatter PMPI_Scatter(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -1494,7 +1494,7 @@ entry! {
 
 entry! {
     MPI_Scatter_c PMPI_Scatter_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -1585,7 +1585,7 @@ entry! {
 
 entry! {
     MPI_Scatterv PMPI_Scatterv(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -1603,7 +1603,7 @@ entry! {
 
 entry! {
     MPI_Scatterv_c PMPI_Scatterv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, displs: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);

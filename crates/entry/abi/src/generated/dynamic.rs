@@ -24,9 +24,9 @@ entry! {
         let comm = handles::usable(comm)?;
         let newcomm = Out::new(newcomm)?;
         let root = args::root(root, &comm)?;
-        let port_name = if args::is_root(root, &comm) { args::string(port_name)? } else { c"" };
-        let info = if args::is_root(root, &comm) { args::optional_info(info)? } else { None };
-        calls::dynamic::comm_accept(port_name, info.as_deref(), root, &comm, newcomm)?
+        let port_name = if args::is_root(root, &comm) { args::string(port_name) } else { Ok(c"") };
+        let info = if args::is_root(root, &comm) { args::optional_info(info) } else { Ok(None) };
+        calls::dynamic::comm_accept(port_name, info, root, &comm, newcomm)?
     }
 }
 
@@ -37,9 +37,9 @@ entry! {
         let comm = handles::usable(comm)?;
         let newcomm = Out::new(newcomm)?;
         let root = args::root(root, &comm)?;
-        let port_name = if args::is_root(root, &comm) { args::string(port_name)? } else { c"" };
-        let info = if args::is_root(root, &comm) { args::optional_info(info)? } else { None };
-        calls::dynamic::comm_connect(port_name, info.as_deref(), root, &comm, newcomm)?
+        let port_name = if args::is_root(root, &comm) { args::string(port_name) } else { Ok(c"") };
+        let info = if args::is_root(root, &comm) { args::optional_info(info) } else { Ok(None) };
+        calls::dynamic::comm_connect(port_name, info, root, &comm, newcomm)?
     }
 }
 
@@ -77,9 +77,9 @@ entry! {
         let comm = handles::usable(comm)?;
         let intercomm = Out::new(intercomm)?;
         let root = args::root(root, &comm)?;
-        let command = if args::is_root(root, &comm) { args::string(command)? } else { c"" };
-        let info = if args::is_root(root, &comm) { args::optional_info(info)? } else { None };
-        calls::dynamic::comm_spawn(command, argv, maxprocs, info.as_deref(), root, &comm, intercomm, array_of_errcodes)?
+        let command = if args::is_root(root, &comm) { args::string(command) } else { Ok(c"") };
+        let info = if args::is_root(root, &comm) { args::optional_info(info) } else { Ok(None) };
+        calls::dynamic::comm_spawn(command, argv, maxprocs, info, root, &comm, intercomm, array_of_errcodes)?
     }
 }
 
@@ -90,9 +90,9 @@ entry! {
         let comm = handles::usable(comm)?;
         let intercomm = Out::new(intercomm)?;
         let root = args::root(root, &comm)?;
-        let count = if args::is_root(root, &comm) { args::natural(count)? } else { 0 };
-        let array_of_maxprocs = if args::is_root(root, &comm) { args::slice(array_of_maxprocs, i64::from(count))? } else { &[] };
-        let array_of_info = if args::is_root(root, &comm) { args::slice(array_of_info, i64::from(count))? } else { &[] };
+        let count = if args::is_root(root, &comm) { args::natural(count) } else { Ok(0) };
+        let array_of_maxprocs = if args::is_root(root, &comm) { args::slice(array_of_maxprocs, count.as_ref().map_or(0, |count| i64::from(*count))) } else { Ok(&[][..]) };
+        let array_of_info = if args::is_root(root, &comm) { args::slice(array_of_info, count.as_ref().map_or(0, |count| i64::from(*count))) } else { Ok(&[][..]) };
         calls::dynamic::comm_spawn_multiple(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, &comm, intercomm, array_of_errcodes)?
     }
 }

@@ -10,10 +10,9 @@ use verbena_mpi::generated::constants as mpi;
 
 entry! {
     MPI_File_call_errhandler PMPI_File_call_errhandler(fh: MPI_File, errorcode: c_int)
-    Owner::File(fh) => {
+    Owner::File(mpi::MPI_FILE_NULL) => {
         state::running()?;
-        let fh = handles::FILES.get(fh)?;
-        calls::errhandler::file_call_errhandler(&fh, errorcode)?
+        calls::errhandler::file_call_errhandler(fh, errorcode)?
     }
 }
 

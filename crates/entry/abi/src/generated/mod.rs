@@ -17,6 +17,7 @@ pub mod environment;
 pub mod error;
 pub mod fault;
 pub mod file;
+pub mod gpu;
 pub mod group;
 pub mod handle;
 pub mod info;

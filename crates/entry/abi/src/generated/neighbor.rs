@@ -10,7 +10,7 @@ use std::ffi::{c_int, c_void};
 
 entry! {
     MPI_Neighbor_allgather PMPI_Neighbor_allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -26,7 +26,7 @@ entry! {
 
 entry! {
     MPI_Neighbor_allgather_c PMPI_Neighbor_allgather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -112,7 +112,7 @@ entry! {
 
 entry! {
     MPI_Neighbor_allgatherv PMPI_Neighbor_allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -129,7 +129,7 @@ entry! {
 
 entry! {
     MPI_Neighbor_allgatherv_c PMPI_Neighbor_allgatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -220,7 +220,7 @@ entry! {
 
 entry! {
     MPI_Neighbor_alltoall PMPI_Neighbor_alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -236,7 +236,7 @@ entry! {
 
 entry! {
     MPI_Neighbor_alltoall_c PMPI_Neighbor_alltoall_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -322,7 +322,7 @@ entry! {
 
 entry! {
     MPI_Neighbor_alltoallv PMPI_Neighbor_alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -340,7 +340,7 @@ entry! {
 
 entry! {
     MPI_Neighbor_alltoallv_c PMPI_Neighbor_alltoallv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -436,7 +436,7 @@ entry! {
 
 entry! {
     MPI_Neighbor_alltoallw PMPI_Neighbor_alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);
@@ -454,7 +454,7 @@ entry! {
 
 entry! {
     MPI_Neighbor_alltoallw_c PMPI_Neighbor_alltoallw_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm)
-    Owner::Comm(comm) => {
+    Owner::of_collective(comm) => {
         state::running()?;
         let sendbuf = Address::new(sendbuf);
         let recvbuf = Address::new(recvbuf);

@@ -1,11 +1,12 @@
 //! PMI-1 with our extension, as our own `mpiexec` speaks it. See [`crate::wire`] for its three
 //! commands.
 
+use super::names::Names;
 use crate::card;
 use crate::environment::Process;
 use crate::error::BootError;
 use crate::link::Link;
-use crate::spawn::{Order, SpawnError, join};
+use crate::spawn::{Order, SpawnError, bits, join};
 use crate::wire::{Message, shorten};
 
 /// Our own `mpiexec` at the other end.
@@ -37,9 +38,9 @@ impl Ours {
         (0..).zip(texts).map(decode).collect()
     }
 
-    /// The line.
-    pub(super) fn link(&mut self) -> &mut Link {
-        &mut self.link
+    /// The name service.
+    pub(super) fn names(&mut self) -> Names<'_> {
+        Names { link: &mut self.link, line_length_max: usize::MAX }
     }
 
     /// Has programs started; returns their number at the launcher.
@@ -49,7 +50,7 @@ impl Ours {
     pub fn spawn(&mut self, order: &Order) -> Result<u32, SpawnError> {
         let words = order.words().map_err(|why| SpawnError::Refused(Vec::new(), why))?;
         let spawn = Message::new("verbena_spawn").with("words", card::encode(&join(&words)));
-        let spawn = spawn.with("parent", &order.parent);
+        let spawn = spawn.with("parent", &order.parent).with("ranks", card::encode(&bits(&order.ranks)));
         self.link.send(&spawn)?;
         let answer = self.link.answer(&spawn.cmd, "verbena_spawned")?;
         let unexpected = || BootError::Unexpected {
@@ -74,14 +75,21 @@ impl Ours {
         Ok(self.link.ask(&ask, "verbena_spawn_state_is")?.get("over") == Some("1"))
     }
 
+    /// See [`crate::Boot::part`].
+    pub fn part(&mut self, number: u32) -> Result<(), BootError> {
+        self.link.send(&Message::new("verbena_spawn_parted").with("number", number))
+    }
+
     /// See [`crate::Boot::barrier`].
     pub fn barrier(&mut self) -> Result<(), BootError> {
         self.link.ask(&Message::new("barrier_in"), "barrier_out").map(drop)
     }
 
-    /// See [`crate::Boot::abort`].
-    pub fn abort(&mut self, code: i32, message: &str) -> Result<(), BootError> {
-        self.link.send(&Message::new("abort").with("exitcode", code).with("message", message))
+    /// Tells the launcher that the process calls the job off, and the text for the user, which the
+    /// launcher shows.
+    pub fn abort(&mut self, code: i32, text: &str) -> Result<(), BootError> {
+        let abort = Message::new("abort").with("exitcode", code);
+        self.link.send(&abort.with("text", card::encode(text.as_bytes())))
     }
 
     /// Tells the launcher that an error ended this process, in which call, and the text for the

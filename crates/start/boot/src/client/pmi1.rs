@@ -1,10 +1,11 @@
 //! The PMI-1 client.
 
 use super::KeyValues;
+use super::names::Names;
 use crate::environment::Process;
 use crate::error::BootError;
 use crate::link::Link;
-use crate::spawn::{Order, Program, SpawnError};
+use crate::spawn::{Order, Program, SpawnError, found_in};
 use crate::wire::{Message, shorten};
 use std::ffi::OsStr;
 
@@ -21,6 +22,9 @@ pub struct Pmi1 {
     space: String,
     value_length_max: usize,
     round: u32,
+    /// True if it starts no processes beyond those that a job has room for, and lets a program that
+    /// wants more wait without an end: Slurm, which tells the number of the job.
+    pub(crate) counts_slots: bool,
 }
 
 /// A launcher's answer to the greeting.
@@ -56,7 +60,8 @@ impl Pmi1 {
         let refused = answer.get("rc").is_some_and(|rc| rc != "0");
         match answer.number::<u32>("pmi_version") {
             Some(1) if !refused => {
-                let client = Pmi1 { link, space: String::new(), value_length_max: 0, round: 0 };
+                let client =
+                    Pmi1 { link, space: String::new(), value_length_max: 0, round: 0, counts_slots: false };
                 Ok(Greeting::Accepted(client))
             }
             Some(2) => Ok(Greeting::WantsPmi2(link)),
@@ -87,9 +92,9 @@ impl Pmi1 {
         Ok(found.map(str::to_owned))
     }
 
-    /// The line.
-    pub(super) fn link(&mut self) -> &mut Link {
-        &mut self.link
+    /// The name service.
+    pub(super) fn names(&mut self) -> Names<'_> {
+        Names { link: &mut self.link, line_length_max: LINE_LENGTH_MAX }
     }
 
     /// Has programs started.
@@ -102,9 +107,11 @@ impl Pmi1 {
         let answer = self.link.answer("spawn", "spawn_result")?;
         match answer.get("rc") {
             Some("0") | None => Ok(()),
-            Some(_) => {
-                let why = format!("the launcher refused: {}", shorten(&format!("{answer:?}")));
-                Err(SpawnError::Refused(Vec::new(), why))
+            Some(rc) => {
+                // Values have no spaces.
+                let words = answer.get("msg").map(|words| words.replace('_', " "));
+                let words = words.unwrap_or_else(|| format!("it gives no reason (rc={rc})"));
+                Err(SpawnError::Refused(Vec::new(), format!("the launcher refused: {words}")))
             }
         }
     }
@@ -158,10 +165,13 @@ impl KeyValues for Pmi1 {
 fn spawn_text(order: &Order) -> Result<String, String> {
     let total = order.programs.len();
     let one = |(at, program): (usize, &Program)| {
+        // Hydra takes one directory as the key path.
+        let path = program.path.as_deref().unwrap_or_default();
+        let found = found_in(path, &program.program, program.directory.as_deref());
         let mut lines = vec![
             "mcmd=spawn".to_owned(),
             format!("nprocs={}", program.count),
-            format!("execname={}", line_of(&program.program)?),
+            format!("execname={}", line_of(&found)?),
             format!("totspawns={total}"),
             format!("spawnssofar={}", at + 1),
         ];
@@ -184,7 +194,8 @@ fn spawn_text(order: &Order) -> Result<String, String> {
         }
         if !program.environment.is_empty() {
             return Err(
-                "PMI-1 cannot set variables (the info keys env and mpi_initial_errhandler)".to_owned()
+                "PMI-1 cannot set variables (the info keys env, mpi_initial_errhandler and mpi_memory_alloc_kinds)"
+                    .to_owned()
             );
         }
         lines.push("endcmd\n".to_owned());
@@ -218,7 +229,8 @@ mod tests {
             directory: Some("/tmp".into()),
             ..Program::default()
         };
-        let order = Order { programs: vec![program.clone(), program], parent: "port".into() };
+        let order =
+            Order { programs: vec![program.clone(), program], parent: "port".into(), ..Order::default() };
         let text = spawn_text(&order).expect("lines");
         let wanted = "mcmd=spawn\nnprocs=2\nexecname=x\ntotspawns=2\nspawnssofar=2\narg1=a b\narg2=-n\n\
                       argcnt=2\npreput_num=1\npreput_key_0=verbena-parent\npreput_val_0=port\n\
@@ -235,7 +247,9 @@ mod tests {
             arguments: vec![argument.into()],
             ..Program::default()
         };
-        let text = |program| spawn_text(&Order { programs: vec![program], parent: "port".into() });
+        let text = |program| {
+            spawn_text(&Order { programs: vec![program], parent: "port".into(), ..Order::default() })
+        };
         assert!(text(program("a b")).is_ok());
         assert!(text(program("")).is_err() && text(program("a\nb")).is_err());
         let environment = vec![("A".into(), "1".into())];

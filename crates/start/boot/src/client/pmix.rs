@@ -1,8 +1,9 @@
 //! The PMIx client. See [`crate::pmix`] for the wire.
 
-use crate::environment::{Place, Process};
+use crate::environment::{Place, Process, Proof};
 use crate::error::BootError;
 use crate::link::Link;
+use crate::munge;
 use crate::pmix::{self, HEADER_BYTES, Header, Identity, JobData, Malformed, Security};
 use std::time::Duration;
 
@@ -58,7 +59,12 @@ impl Pmix {
     fn introduce(&mut self, place: &Place) -> Result<(), BootError> {
         // SAFETY: neither call takes or touches memory.
         let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
-        let security = if place.native { Security::Native { user, group } } else { Security::None };
+        let no_proof = |why: String| refused("connect", &format!("it wants a proof by munge: {why}"));
+        let security = match place.proof {
+            Proof::Native => Security::Native { user, group },
+            Proof::Munge => Security::Munge(munge::proof().map_err(no_proof)?),
+            Proof::None => Security::None,
+        };
         let identity =
             Identity { namespace: &place.namespace, rank: place.rank, dialect: place.dialect, security };
         self.link.send_bytes(&identity.emit(), "connect")?;

@@ -17,12 +17,28 @@ pub struct Place {
     pub address: SocketAddr,
     /// The dialect that the server speaks there.
     pub dialect: Dialect,
-    /// True if it wants to know user and group.
-    pub native: bool,
+    /// The proof that it wants.
+    pub proof: Proof,
     /// The name of the job.
     pub namespace: String,
     /// This process's rank in it.
     pub rank: u32,
+}
+
+/// The ways to prove who a client is that we know, the best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Proof {
+    /// User and group, which the server compares.
+    Native,
+    /// A credential of the service munge.
+    Munge,
+    /// None.
+    None,
+}
+
+impl Proof {
+    const ALL: [(Proof, &str); 3] =
+        [(Proof::Native, "native"), (Proof::Munge, "munge"), (Proof::None, "none")];
 }
 
 /// The server that the environment names, if it names one.
@@ -31,11 +47,11 @@ pub(super) fn place(get: Lookup<'_>) -> Result<Option<Place>, BootError> {
     let Some(rank) = number(get, "PMIX_RANK", "a rank")? else { return Ok(None) };
     let security = get(SECURITY).unwrap_or_else(|| "native".into());
     let modes: Vec<&str> = security.split(',').map(str::trim).collect();
-    let native = modes.contains(&"native");
+    let proof = Proof::ALL.iter().find(|(_, name)| modes.contains(name)).map(|(proof, _)| *proof);
     let server = |(dialect, name): &(Dialect, &str)| Some((*dialect, server_address(&get(name)?)?));
-    let server = Dialect::ALL.iter().find_map(server).filter(|_| native || modes.contains(&"none"));
-    let (dialect, address) = server.ok_or_else(|| no_dialect(get, &namespace))?;
-    Ok(Some(Place { address, dialect, native, namespace, rank }))
+    let server = Dialect::ALL.iter().find_map(server).zip(proof);
+    let ((dialect, address), proof) = server.ok_or_else(|| no_dialect(get, &namespace))?;
+    Ok(Some(Place { address, dialect, proof, namespace, rank }))
 }
 
 fn no_dialect(get: Lookup<'_>, namespace: &str) -> BootError {
@@ -69,14 +85,15 @@ mod tests {
     fn a_server_is_found_by_its_best_dialect() {
         let v3 = ("PMIX_SERVER_URI3", "prterun-h-1@0.0;tcp4://127.0.0.1:4711");
         let v21 = ("PMIX_SERVER_URI21", "prterun-h-1@0.0;tcp6://[::1]:4712");
-        for (more, dialect, port, native) in [
-            (vec![v21, v3], Dialect::V3, 4711, true),
-            (vec![v21, (SECURITY, "none")], Dialect::V21, 4712, false),
-            (vec![v3, (SECURITY, "munge,native")], Dialect::V3, 4711, true),
+        for (more, dialect, port, proof) in [
+            (vec![v21, v3], Dialect::V3, 4711, Proof::Native),
+            (vec![v21, (SECURITY, "none")], Dialect::V21, 4712, Proof::None),
+            (vec![v3, (SECURITY, "munge,native")], Dialect::V3, 4711, Proof::Native),
+            (vec![v3, (SECURITY, "munge")], Dialect::V3, 4711, Proof::Munge),
         ] {
             let found = find(&more).unwrap().unwrap();
-            let told = (found.dialect, found.address.port(), found.native, found.rank);
-            assert_eq!(told, (dialect, port, native, 2), "{more:?}");
+            let told = (found.dialect, found.address.port(), found.proof, found.rank);
+            assert_eq!(told, (dialect, port, proof, 2), "{more:?}");
         }
     }
 
@@ -89,7 +106,7 @@ mod tests {
             uri("n.0;tcp4://nowhere:1"),
             uri("n.0;tcp4://127.0.0.1:99999"),
             uri("n.0;usock:/tmp/x"),
-            vec![("PMIX_SERVER_URI3", "n.0;tcp4://127.0.0.1:1"), (SECURITY, "munge")],
+            vec![("PMIX_SERVER_URI3", "n.0;tcp4://127.0.0.1:1"), (SECURITY, "gssapi")],
         ] {
             let text = find(&more).unwrap_err().to_string();
             assert_eq!(text.lines().count(), 4, "{text}");

@@ -16,6 +16,8 @@ fn the_introduction_names_who_we_are() {
     assert_eq!(message.len(), HEADER_BYTES + length);
     let body = b"native\0\0\0\0\x08\0\0\0\0\0\0\0\0\0job@1\0\0\0\0\x033.2.3\0v3\0\x01hash\0";
     assert_eq!(&message[HEADER_BYTES..], body);
+    let munge = Identity { security: Security::Munge(b"MUNGE:x:\0".to_vec()), ..identity.clone() }.emit();
+    assert!(munge[HEADER_BYTES..].starts_with(b"munge\0\0\0\0\x09MUNGE:x:\0\0job@1\0"));
     let none = Identity { security: Security::None, ..identity }.emit();
     assert!(none[HEADER_BYTES..].starts_with(b"none\0\0\0\0\0\0job@1\0"));
 }

@@ -1,10 +1,11 @@
-//! A connected socket: whole messages both ways, each in bounded time.
+//! A connected socket: whole messages both ways.
 //!
 //! A message is its length (4 bytes, little-endian) and its bytes. The socket may be the
 //! program's own (`MPI_Comm_join`), so its flags are left as they are, and nothing is read ahead.
 
+use super::probes;
 use std::io::{self, ErrorKind};
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
 /// The longest message that is taken, in bytes.
@@ -12,10 +13,21 @@ const MESSAGE_BYTES_MAX: usize = 256 << 20;
 /// The most that is read at once, in bytes: memory grows only as bytes come.
 const PIECE_BYTES: usize = 1 << 16;
 
-/// A connected socket.
+/// A connected socket. One whose other host is gone fails within minutes, also if nothing is sent.
 #[derive(Debug)]
 pub struct Stream {
     socket: OwnedFd,
+    /// The probes of a socket of the program's.
+    _lent: Option<probes::Lent>,
+}
+
+/// An exchange of messages under way, both ways at once.
+pub struct Swap<'s> {
+    stream: &'s mut Stream,
+    /// This side's message with its length, and how much of it was sent.
+    mine: Vec<u8>,
+    sent: usize,
+    incoming: Incoming,
 }
 
 /// The part of a message that is still to be read.
@@ -28,13 +40,14 @@ struct Incoming {
 impl Stream {
     /// Takes over a socket.
     pub fn new(socket: OwnedFd) -> Stream {
-        Stream { socket }
+        probes::turn_on(socket.as_fd());
+        Stream { socket, _lent: None }
     }
 
     /// Uses a socket of the program's by a descriptor of our own.
     ///
     /// # Errors
-    /// The number is no descriptor, no socket, or no connected one.
+    /// The number is no descriptor, no socket, or no connected one; no descriptor is left.
     pub fn borrow(socket: RawFd) -> io::Result<Stream> {
         let mut kind: libc::c_int = 0;
         let mut length = size_of::<libc::c_int>() as libc::socklen_t;
@@ -49,7 +62,7 @@ impl Stream {
         }
         // SAFETY: the number is an open socket, as the call above has shown.
         let socket = unsafe { BorrowedFd::borrow_raw(socket) };
-        Ok(Stream { socket: socket.try_clone_to_owned()? })
+        Ok(Stream { socket: socket.try_clone_to_owned()?, _lent: Some(probes::Lent::new(socket)?) })
     }
 
     /// The socket.
@@ -88,30 +101,28 @@ impl Stream {
         Ok(bytes)
     }
 
-    /// Sends a message and receives the one that the other side sends meanwhile.
+    /// Begins to send a message, and to receive the one that the other side sends meanwhile.
     ///
     /// # Errors
-    /// The other side has gone, sent what is no message, or was silent for `limit`.
-    pub fn swap(&mut self, mine: &[u8], limit: Duration) -> io::Result<Vec<u8>> {
+    /// The message is too long.
+    pub fn swap(&mut self, mine: &[u8]) -> io::Result<Swap<'_>> {
         let length = u32::try_from(mine.len()).map_err(|_| ErrorKind::InvalidInput)?;
         let mine = [&length.to_le_bytes()[..], mine].concat();
-        let until = Instant::now() + limit;
-        let mut sent = 0;
-        let mut incoming = Incoming { bytes: Vec::new(), whole: None };
-        loop {
-            let before = (sent, incoming.bytes.len());
-            if sent < mine.len() {
-                sent += self.send_some(&mine[sent..])?;
-            }
-            let is_whole = self.receive_message(&mut incoming)?;
-            if is_whole && sent == mine.len() {
-                incoming.bytes.drain(..4);
-                return Ok(incoming.bytes);
-            }
-            if before == (sent, incoming.bytes.len()) {
-                self.wait(!is_whole, sent < mine.len(), until)?;
-            }
-        }
+        Ok(Swap { stream: self, mine, sent: 0, incoming: Incoming { bytes: Vec::new(), whole: None } })
+    }
+
+    /// Waits until there is something to read, or the other side has gone, for no longer than
+    /// `limit`.
+    pub fn wait_readable(&self, limit: Duration) -> bool {
+        wait_readable([self.socket.as_raw_fd()].into_iter(), limit) > 0
+    }
+
+    /// Returns whether the other side has closed its end, or was lost, and left nothing to read.
+    pub fn has_gone(&self) -> bool {
+        let (mut byte, flags) = (0u8, libc::MSG_PEEK | libc::MSG_DONTWAIT);
+        // SAFETY: pointer and length are those of our byte.
+        let count = unsafe { libc::recv(self.socket.as_raw_fd(), (&raw mut byte).cast(), 1, flags) };
+        count == 0 || count < 0 && none_yet().is_err()
     }
 
     /// Reads more of a message; returns whether it is whole.
@@ -172,6 +183,33 @@ impl Stream {
     }
 }
 
+impl Swap<'_> {
+    /// Goes on, and waits for the other side for no longer than `limit`. Returns its message once
+    /// both are through.
+    ///
+    /// # Errors
+    /// The other side has gone, or sent what is no message.
+    pub fn advance(&mut self, limit: Duration) -> io::Result<Option<Vec<u8>>> {
+        let until = Instant::now() + limit;
+        loop {
+            let Swap { stream, mine, sent, incoming } = self;
+            let before = (*sent, incoming.bytes.len());
+            if *sent < mine.len() {
+                *sent += stream.send_some(&mine[*sent..])?;
+            }
+            let is_whole = stream.receive_message(incoming)?;
+            if is_whole && *sent == mine.len() {
+                return Ok(Some(incoming.bytes.split_off(4)));
+            }
+            if before == (*sent, incoming.bytes.len())
+                && let Err(error) = stream.wait(!is_whole, *sent < mine.len(), until)
+            {
+                return if error.kind() == ErrorKind::TimedOut { Ok(None) } else { Err(error) };
+            }
+        }
+    }
+}
+
 /// The outcome of a call that failed: nothing yet, or an error.
 fn none_yet() -> io::Result<()> {
     match io::Error::last_os_error() {
@@ -180,18 +218,19 @@ fn none_yet() -> io::Result<()> {
     }
 }
 
-/// Waits until one of the sockets has something to read, for no longer than `limit`.
-pub(super) fn wait_readable(sockets: impl Iterator<Item = RawFd>, limit: Duration) {
+/// Waits until one of the sockets has something to read, for no longer than `limit`; returns how
+/// many have.
+pub(super) fn wait_readable(sockets: impl Iterator<Item = RawFd>, limit: Duration) -> i32 {
     let watch = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
     let mut polled: Vec<libc::pollfd> = sockets.map(watch).collect();
-    poll(&mut polled, limit);
+    poll(&mut polled, limit)
 }
 
 /// Waits as `poll` does; the callers look again whatever ended it.
-fn poll(polled: &mut [libc::pollfd], limit: Duration) {
+fn poll(polled: &mut [libc::pollfd], limit: Duration) -> i32 {
     let milliseconds = limit.as_micros().div_ceil(1000).min(60_000) as i32;
     // SAFETY: pointer and number are those of a live slice.
-    unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, milliseconds) };
+    unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, milliseconds) }
 }
 
 #[cfg(test)]
@@ -203,6 +242,11 @@ mod tests {
     const SHORT: Duration = Duration::from_millis(50);
     const LONG: Duration = Duration::from_secs(30);
 
+    fn swap(stream: &mut Stream, mine: &[u8]) -> io::Result<Vec<u8>> {
+        let swapped = stream.swap(mine).expect("not too long").advance(LONG)?;
+        Ok(swapped.expect("the other side sends"))
+    }
+
     fn pair() -> (Stream, UnixStream) {
         let (ours, theirs) = UnixStream::pair().expect("sockets");
         (Stream::new(ours.into()), theirs)
@@ -212,8 +256,8 @@ mod tests {
     fn long_messages_pass_each_other() {
         let (mut stream, other) = pair();
         let mut other = Stream::new(other.into());
-        let there = std::thread::spawn(move || other.swap(&vec![2; 5 << 20], LONG).expect("swapped"));
-        assert_eq!(stream.swap(&vec![3; 4 << 20], LONG).expect("swapped"), vec![2; 5 << 20]);
+        let there = std::thread::spawn(move || swap(&mut other, &vec![2; 5 << 20]).expect("swapped"));
+        assert_eq!(swap(&mut stream, &vec![3; 4 << 20]).expect("swapped"), vec![2; 5 << 20]);
         assert_eq!(there.join().unwrap(), vec![3; 4 << 20]);
     }
 
@@ -221,19 +265,22 @@ mod tests {
     fn nothing_is_read_ahead() {
         let (mut stream, mut other) = pair();
         other.write_all(&[1, 0, 0, 0, 9, 7]).expect("room");
-        assert_eq!(stream.swap(b"", LONG).expect("swapped"), [9]);
+        assert_eq!(swap(&mut stream, b"").expect("swapped"), [9]);
         assert_eq!(stream.receive(1, LONG).expect("the rest"), [7]);
     }
 
     #[test]
     fn silence_nonsense_and_the_end_are_errors() {
         let (mut stream, mut other) = pair();
-        assert_eq!(stream.swap(b"", SHORT).unwrap_err().kind(), ErrorKind::TimedOut);
+        let mut silent = stream.swap(b"").expect("not too long");
+        assert_eq!(silent.advance(SHORT).expect("the other side is there"), None);
         other.write_all(&[255; 8]).expect("room");
-        assert_eq!(stream.swap(b"", LONG).unwrap_err().kind(), ErrorKind::InvalidData);
+        assert_eq!(silent.advance(LONG).unwrap_err().kind(), ErrorKind::InvalidData);
         let (mut stream, other) = pair();
+        assert!(!stream.has_gone() && !stream.wait_readable(SHORT));
         drop(other);
-        assert!(stream.swap(b"x", LONG).is_err());
+        assert!(stream.has_gone() && stream.wait_readable(LONG));
+        assert!(swap(&mut stream, b"x").is_err());
     }
 
     #[test]

@@ -35,13 +35,15 @@ fn frames_answer_one_question() {
     own.offer_frames();
     memory.ask();
     assert!(memory.offers_frames(0) && memory.frames(0).is_empty());
-    own.write_frames(&[3, 4]);
+    own.write_frames(b"in main", &[3, 4]);
     own.write(&[9; BYTES_MAX], 0);
-    assert_eq!(memory.frames(0), [3, 4]);
-    own.write_frames(&[5; 2 * FRAMES_MAX]);
+    assert_eq!((memory.frames(0), memory.traceback(0)), (vec![3, 4], b"in main".to_vec()));
+    own.write_frames(&[6; 2 * PYTHON_BYTES_MAX], &[5; 2 * FRAMES_MAX]);
+    own.write(&[9; BYTES_MAX], 0);
     assert_eq!(memory.frames(0), [5; FRAMES_MAX]);
+    assert_eq!(memory.traceback(0), [6; PYTHON_BYTES_MAX]);
     memory.ask();
-    assert_eq!(memory.frames(0), [0; 0]);
+    assert!(memory.frames(0).is_empty() && memory.traceback(0).is_empty());
 }
 
 #[test]

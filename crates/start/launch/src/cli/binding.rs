@@ -2,11 +2,13 @@
 //! bound to, in the words of Open MPI and MPICH.
 
 use super::arg::flag;
+use super::foreign::{DISPLAYED_BINDING, displayed};
 use super::nearest::{did_you_mean, nearest};
 use crate::binding::{Binding, Seating};
 use crate::layout::Turns;
 use crate::topology::Object;
-use clap::{Arg, ArgMatches};
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgMatches, Command};
 use verbena_fault::Fault;
 
 /// The most that a number among these options may be.
@@ -70,8 +72,24 @@ pub(super) fn read(parts: &[&ArgMatches]) -> Result<Orders, Fault> {
         bind_to(&mut orders.binding, &text.to_lowercase())
             .ok_or_else(|| unknown("--bind-to", text, BINDINGS))?;
     }
-    orders.binding.reported = parts.iter().any(|part| part.get_flag("report-bindings"));
+    let is_reported = |part: &&ArgMatches| {
+        part.get_flag("report-bindings") || displayed(part).iter().any(|one| one == DISPLAYED_BINDING)
+    };
+    orders.binding.reported = parts.iter().any(is_reported);
     Ok(orders)
+}
+
+/// The command, in whose completions these options have their words.
+pub(super) fn with_words(command: Command) -> Command {
+    [("bind-to", BINDINGS), ("map-by", MAPS), ("rank-by", RANKINGS)].into_iter().fold(
+        command,
+        |command, (name, own)| {
+            let words = own.iter().copied().chain(Object::NAMES.map(|(object, _)| object));
+            // For shells a colon ends a word.
+            let words = PossibleValuesParser::new(words.filter(|word| !word.contains(':')));
+            command.mut_arg(name, |arg| arg.value_parser(words))
+        },
+    )
 }
 
 /// The words of each option that are no objects.
@@ -214,6 +232,8 @@ mod tests {
         assert_eq!(binding(&["--map-by", "core", "--bind-to", "none"]).to, None);
         assert_eq!(orders(&["--map-by", "node"]).unwrap().binding, Binding::default());
         assert!(binding(&["--report-bindings"]).reported);
+        assert!(binding(&["--display", "map,bind"]).reported);
+        assert!(!binding(&["--display", "map"]).reported);
     }
 
     #[test]

@@ -34,12 +34,18 @@ pub(super) fn read(parts: &[&ArgMatches]) -> Result<Option<Debug>, Fault> {
     Ok(Some(Debug { ranks, terminal }))
 }
 
+/// The advice where a message of the parser is about `--gdb` without its ranks, as other launchers
+/// take it; else empty.
+pub(super) fn advice(message: &str) -> &'static str {
+    if message.contains("'--gdb <RANKS>'") { "write --gdb all for all ranks, or --gdb 0,4-7; " } else { "" }
+}
+
 fn nonsense(option: &str, text: &str, why: &str) -> Fault {
     Fault::new(
         "The options about debuggers are not understood.",
         format!("{option} '{text}': {why}"),
         "a mistyped value",
-        "write for example --gdb 0,4-7 or --terminal 'xterm -e'",
+        "write for example --gdb all, --gdb 0,4-7 or --terminal 'xterm -e'",
     )
 }
 
@@ -58,6 +64,17 @@ mod tests {
         assert_eq!(read.ranks, [1..=1, 3..=4]);
         assert_eq!(read.terminal.unwrap(), ["xterm", "-T", "a b", "-e"]);
         assert_eq!(debug(&[]).unwrap(), None);
+    }
+
+    #[test]
+    fn gdb_without_ranks_is_told_how_to_name_all() {
+        let said = |line: &str| {
+            let stop = super::super::read(line.split(' ').map(Into::into).collect()).expect_err("no ranks");
+            stop.text().to_owned()
+        };
+        for line in ["-gdb -n 2 ./a", "--gdb -n 2 ./a", "-gdb ./a"] {
+            assert!(said(line).contains("--gdb all"), "{}", said(line));
+        }
     }
 
     #[test]

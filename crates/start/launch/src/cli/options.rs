@@ -1,7 +1,7 @@
 //! The options themselves.
 
 use super::arg::{flag, hyphens};
-use super::{binding, debug, errors, foreign, lost, refused};
+use super::{begin, binding, debug, foreign, inherited, lost, refused, standard};
 use clap::{Arg, ArgAction, Command, value_parser};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -15,17 +15,20 @@ pub(super) fn command() -> Command {
             "Long options may have one dash. Exit code: that of the first rank that failed; 128+N if signal N \
              killed it; 124 after --timeout; 127 if the program could not be started. A second Ctrl-C or SIGTERM \
              kills the ranks; so does VERBENA_TERM_GRACE_SECONDS [default: 10] after the first SIGTERM. \
+             mpiexec --completions SHELL writes completions for bash, zsh, fish, elvish or powershell. \
              MPIEXEC_PORT_RANGE=LOW:HIGH limits the TCP ports of the ranks; mpiexec itself opens none.",
         )
         .args_override_self(true)
         .args(about_programs())
+        .args(standard::options())
         .args(about_output())
         .args(about_hosts())
         .args(debug::options())
         .args(binding::options())
         .args(foreign::options())
+        .args(inherited::options())
         .arg(lost::option())
-        .arg(errors::option())
+        .args(begin::options())
         .args(refused::options())
 }
 
@@ -74,7 +77,8 @@ fn about_output() -> Vec<Arg> {
             .short('l')
             .visible_aliases(["label", "prepend-rank", "tag-output"]),
         Arg::new("output-filename").long("output-filename").value_name("DIR[:nocopy]").help(
-            "Copy the output of rank N to DIR/1/rank.N/stdout and stderr, as Open MPI does; nocopy: to these only",
+            "Copy the output of rank N to DIR/1/rank.N/stdout and stderr, and that of spawned jobs to DIR/2 and so on, as \
+             Open MPI does; nocopy: to these only",
         ),
         Arg::new("output")
             .long("output")
@@ -86,10 +90,16 @@ fn about_output() -> Vec<Arg> {
         pattern(
             "outfile-pattern",
             "outfile",
-            "Write standard output to FILE instead; %r in it is the rank, %h the host, %p the host's number",
+            "Write standard output to FILE instead; %r in it is the rank, %h the host, %p the host's number, %g 0, or \
+             the number of a spawned job, which without it gets .jobN behind the name",
         ),
         pattern("errfile-pattern", "errfile", "Write standard error to FILE instead; see --outfile-pattern"),
     ]
+}
+
+/// Reads the value of `--usize`: a number of processes, or 0 for the words that leave it to us.
+fn room(text: &str) -> Result<u32, std::num::ParseIntError> {
+    if matches!(text, "SYSTEM" | "INFINITE") { Ok(0) } else { text.parse() }
 }
 
 /// The options about other hosts.
@@ -115,6 +125,11 @@ fn about_hosts() -> Vec<Arg> {
             .value_name("N")
             .value_parser(value_parser!(u32).range(1..=65_536))
             .help("Start N ranks on each host before the next"),
+        Arg::new("usize")
+            .long("usize")
+            .value_name("N")
+            .value_parser(room)
+            .help("MPI_UNIVERSE_SIZE, if more than there are ranks [default: the slots of the hosts, or this host's cores]"),
         Arg::new("launcher").long("launcher").visible_alias("bootstrap").value_name("COMMAND").help(
             "How to start on other hosts: ssh, srun, fork (on this host, for tests), or a command that is \
                        called as COMMAND HOST COMMAND-LINE [default: VERBENA_LAUNCHER, or ssh]",

@@ -1,5 +1,6 @@
 //! The options about the ranks' output: labels, and files for it.
 
+use super::inherited;
 use crate::files::Outputs;
 use clap::ArgMatches;
 use verbena_fault::Fault;
@@ -16,8 +17,9 @@ pub(super) fn read(parts: &[&ArgMatches]) -> Result<Outputs, Fault> {
     let words = value("output").map(|text| directives(&text)).transpose()?.unwrap_or_default();
     let labels = words.labels || parts.iter().any(|part| part.get_flag("labels"));
     let patterns = [value("outfile-pattern"), value("errfile-pattern")];
+    let job = inherited::job_number(parts);
     let Some(folder) = value("output-filename").or(words.folder) else {
-        return Ok(Outputs { labels, patterns, copied: false });
+        return Ok(Outputs { labels, patterns, copied: false, job });
     };
     if patterns.iter().any(Option::is_some) {
         return Err(both(&folder));
@@ -26,9 +28,15 @@ pub(super) fn read(parts: &[&ArgMatches]) -> Result<Outputs, Fault> {
         Some((name, _)) if folder[name.len()..].eq_ignore_ascii_case(NO_COPY) => (name, false),
         _ => (folder.as_str(), true),
     };
-    // A job's only application has number 1 in Open MPI's files.
-    let pattern = |stream: &str| Some(format!("{}/1/rank.%R/{stream}", folder.replace('%', "%%")));
-    Ok(Outputs { labels, patterns: [pattern("stdout"), pattern("stderr")], copied })
+    let (folder, number) = (folder.replace('%', "%%"), folder_number(job.as_deref()));
+    let pattern = |stream: &str| Some(format!("{folder}/{number}/rank.%R/{stream}"));
+    Ok(Outputs { labels, patterns: [pattern("stdout"), pattern("stderr")], copied, job: None })
+}
+
+/// The number of a job in Open MPI's files: 1, and from 2 on for spawned ones.
+fn folder_number(job: Option<&str>) -> String {
+    let (first, rest) = job.map_or(("0", ""), |job| job.split_at(job.find('.').unwrap_or(job.len())));
+    format!("{}{rest}", first.parse::<u32>().unwrap_or(0).saturating_add(1))
 }
 
 /// The words of `--output`.
@@ -91,6 +99,19 @@ mod tests {
         );
     }
 
+    /// The first job that job 2 of those that were spawned here has spawned itself is 2.1.
+    #[test]
+    fn spawned_jobs_have_folders_of_their_own() {
+        let pattern = |job| {
+            let outputs = outputs(&["--output-filename", "out", "--job-number", job]).unwrap();
+            (outputs.patterns[0].clone().unwrap(), outputs.job)
+        };
+        assert_eq!(pattern("1"), ("out/2/rank.%R/stdout".into(), None));
+        assert_eq!(pattern("2.1"), ("out/3.1/rank.%R/stdout".into(), None));
+        let mpich = outputs(&["--outfile", "o.%r", "--job-number", "2.1"]).unwrap();
+        assert_eq!(mpich.job.as_deref(), Some("2.1"));
+    }
+
     #[test]
     fn output_as_open_mpi_5_has_it() {
         assert!(outputs(&["--output", "tag"]).unwrap().labels);
@@ -106,8 +127,9 @@ mod tests {
 
     #[test]
     fn files_as_mpich_names_them() {
-        let Outputs { labels, patterns, copied } = outputs(&["-l", "--outfile", "o.%r"]).unwrap();
-        assert_eq!((labels, patterns, copied), (true, [Some("o.%r".into()), None], false));
+        let patterns = [Some("o.%r".into()), None];
+        let expected = Outputs { labels: true, patterns, ..Outputs::default() };
+        assert_eq!(outputs(&["-l", "--outfile", "o.%r"]).unwrap(), expected);
         assert!(outputs(&["--outfile", "o", "--output-filename", "p"]).is_err());
         assert_eq!(outputs(&["--tag-output"]).unwrap(), Outputs { labels: true, ..Outputs::default() });
     }

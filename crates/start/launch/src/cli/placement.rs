@@ -44,13 +44,23 @@ impl Placement {
         Ok(Placement { launcher, common: with_slots(common, ppn), own, turns: orders.turns, ppn })
     }
 
-    /// The number of ranks of a part that gives no number: all slots of its hosts.
-    pub(super) fn default_count(&self, part: usize) -> u32 {
+    /// The number of ranks of a part that gives no number: all slots of its hosts. `None` if nobody
+    /// says how many there are.
+    pub(super) fn count(&self, part: usize) -> Option<u32> {
         let list = self.own[part].as_ref().unwrap_or(&self.common);
         if list.is_empty() {
-            return self.ppn.unwrap_or(1);
+            return self.ppn;
         }
-        list.iter().map(|entry| entry.slots).fold(0, u32::saturating_add).max(1)
+        Some(list.iter().map(|entry| entry.slots).fold(0, u32::saturating_add).max(1))
+    }
+
+    /// All slots of the hosts that are named; `None` if none is, or each has the one slot of a name
+    /// that stands alone.
+    pub(super) fn slots(&self) -> Option<u32> {
+        let lists = std::iter::once(&self.common).chain(self.own.iter().flatten());
+        let entries: Vec<&Entry> = lists.flatten().collect();
+        let says = entries.iter().any(|entry| entry.slots > 1);
+        says.then(|| entries.iter().map(|entry| entry.slots).fold(0, u32::saturating_add))
     }
 
     /// The ranks of each host, given the number of ranks of each part.
@@ -65,7 +75,10 @@ impl Placement {
 }
 
 /// The hosts that a part names.
-fn named(part: &ArgMatches) -> Result<Option<Vec<Entry>>, Fault> {
+///
+/// # Errors
+/// The list, or the file, makes no sense.
+pub(super) fn named(part: &ArgMatches) -> Result<Option<Vec<Entry>>, Fault> {
     match (part.get_one::<String>("host"), part.get_one::<PathBuf>("hostfile")) {
         (Some(list), _) => hosts::read_list(list).map(Some),
         (None, Some(file)) => read_file(file).map(Some),
@@ -131,18 +144,27 @@ mod tests {
     #[test]
     fn a_slurm_allocation_gives_hosts_and_launcher() {
         let found = placement(&[], &SLURM).unwrap();
-        assert_eq!((found.default_count(0), &found.launcher), (4, &Launcher::Srun));
+        assert_eq!((found.count(0), &found.launcher), (Some(4), &Launcher::Srun));
         let named = placement(&["--host", "a"], &SLURM).unwrap();
-        assert_eq!((named.default_count(0), &named.launcher), (1, &Launcher::Ssh));
+        assert_eq!((named.count(0), &named.launcher), (Some(1), &Launcher::Ssh));
+    }
+
+    #[test]
+    fn slots_count_where_somebody_says_more_than_a_name() {
+        let slots = |words: &[&str], variables: &[_]| placement(words, variables).unwrap().slots();
+        assert_eq!(slots(&["-H", "localhost:8"], &[]), Some(8));
+        assert_eq!(slots(&["--host", "a:3,b"], &[]), Some(4));
+        assert_eq!(slots(&[], &SLURM), Some(4));
+        assert_eq!((slots(&["--host", "a,b"], &[]), slots(&[], &[])), (None, None));
     }
 
     #[test]
     fn ranks_on_each_host_go_before_its_slots() {
         for words in [["--ppn", "4"], ["-N", "4"], ["--npernode", "4"], ["--map-by", "ppr:4:node"]] {
-            assert_eq!(placement(&words, &SLURM).unwrap().default_count(0), 8, "{words:?}");
-            assert_eq!(placement(&words, &[]).unwrap().default_count(0), 4, "{words:?}");
+            assert_eq!(placement(&words, &SLURM).unwrap().count(0), Some(8), "{words:?}");
+            assert_eq!(placement(&words, &[]).unwrap().count(0), Some(4), "{words:?}");
         }
-        assert!(placement(&["--map-by", "ppr:1:hwthread"], &[]).unwrap().default_count(0) >= 1);
+        assert!(placement(&["--map-by", "ppr:1:hwthread"], &[]).unwrap().count(0) >= Some(1));
     }
 
     #[test]
@@ -170,6 +192,6 @@ mod tests {
         let exec = placement(&["--launcher", "rsh -x", "--launcher-exec", "my rsh"], &[]).unwrap();
         assert_eq!(exec.launcher, words("my rsh -x"));
         assert!(placement(&["--launcher", "fork", "--launcher-exec", "x"], &[]).is_err());
-        assert_eq!(placement(&[], &[]).unwrap().default_count(0), 1);
+        assert_eq!(placement(&[], &[]).unwrap().count(0), None);
     }
 }

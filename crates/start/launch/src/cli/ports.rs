@@ -12,15 +12,18 @@ const PROVIDERS: [[&str; 2]; 2] = [
     ["FI_NET_PORT_LOW_RANGE", "FI_NET_PORT_HIGH_RANGE"],
 ];
 
-/// The variables to set for all programs; none for a provider of which the user has set one.
+/// The variables to set for all programs, on other hosts too: the range itself, and those of each
+/// provider, unless the user has set one of them.
 ///
 /// # Errors
 /// The variable holds no range of ports.
 pub(super) fn read(get: &dyn Fn(&str) -> Option<String>) -> Result<Vec<(OsString, OsString)>, Fault> {
-    let Some(range) = PortRange::read(get(VARIABLE).as_deref())? else { return Ok(Vec::new()) };
+    let text = get(VARIABLE).unwrap_or_default();
+    let Some(range) = PortRange::read(Some(&text))? else { return Ok(Vec::new()) };
     let free = PROVIDERS.iter().filter(|names| names.iter().all(|name| get(name).is_none()));
     let pair = |(name, port): (&&str, u16)| (name.into(), port.to_string().into());
-    Ok(free.flat_map(|names| names.iter().zip([range.low, range.high]).map(pair)).collect())
+    let pairs = free.flat_map(|names| names.iter().zip([range.low, range.high]).map(pair));
+    Ok(std::iter::once((VARIABLE.into(), text.into())).chain(pairs).collect())
 }
 
 #[cfg(test)]
@@ -38,10 +41,11 @@ mod tests {
         let net = "FI_NET_PORT_LOW_RANGE=2000 FI_NET_PORT_HIGH_RANGE=2100 ";
         let told = format!("FI_TCP_PORT_LOW_RANGE=2000 FI_TCP_PORT_HIGH_RANGE=2100 {net}");
         for text in ["2000:2100", "2000,2100", " 2000 : 2100 "] {
-            assert_eq!(ports(&[(VARIABLE, text)]).unwrap(), told, "{text}");
+            assert_eq!(ports(&[(VARIABLE, text)]).unwrap(), format!("{VARIABLE}={text} {told}"));
         }
         assert_eq!(ports(&[]).unwrap(), "");
         let own = [(VARIABLE, "2000:2100"), (PROVIDERS[0][1], "7")];
-        assert_eq!(ports(&own).unwrap(), net, "the user's own goes before");
+        let told = format!("{VARIABLE}=2000:2100 {net}");
+        assert_eq!(ports(&own).unwrap(), told, "the user's own goes before");
     }
 }

@@ -6,7 +6,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches};
 use verbena_fault::Fault;
 
-/// An option of another launcher, or of the standard, that this one does not have.
+/// An option of another launcher that this one does not have.
 struct Refused {
     name: &'static str,
     /// The number of values that follow.
@@ -35,12 +35,15 @@ const PLACED_REMEDY: &str =
 /// The advice for a list of processors that is one for all ranks.
 pub(super) const LISTED_REMEDY: &str =
     "write taskset -c LIST before mpiexec: ranks get processors of that list only";
+const DEVICES: &str = "ranks are given no devices of their own";
+const DEVICES_REMEDY: &str = "write a script in the program's place that sets CUDA_VISIBLE_DEVICES by \
+                              VERBENA_LOCAL_RANK, and starts the program";
 const UNTIMED: &str = "lines are not marked with the time";
 const UNTIMED_REMEDY: &str = "pipe the output through a program that does, as ts of moreutils";
 const TOOL: &str = "it runs a tool of Intel's, which knows Intel MPI only";
 const TOOL_REMEDY: &str = "write the tool before the program: mpiexec -n 4 TOOL ./program";
 
-/// The options, MPICH's first, then the standard's (MPI-5.0, 11.5), Intel MPI's and Open MPI's.
+/// The options, MPICH's first, then Intel MPI's and Open MPI's.
 const ALL: [Refused; 37] = [
     refused("genvnone", 0, BARE, BARE_REMEDY),
     refused("envnone", 0, BARE, BARE_REMEDY),
@@ -65,33 +68,9 @@ const ALL: [Refused; 37] = [
         "hosts get ranks in the order in which they are named, whatever their cores",
         "name the hosts in the order that you want, by -hosts or in the file of -f",
     ),
-    refused(
-        "gpus-per-proc",
-        1,
-        "ranks are given no devices of their own",
-        "write a script in the program's place that sets CUDA_VISIBLE_DEVICES by VERBENA_LOCAL_RANK, and starts the \
-         program",
-    ),
+    refused("gpus-per-proc", 1, DEVICES, DEVICES_REMEDY),
+    refused("gpu-subdevs-per-proc", 1, DEVICES, DEVICES_REMEDY),
     refused("info", 0, "it tells how Hydra was built", "write mpiexec --version, or verbena info"),
-    refused(
-        "soft",
-        1,
-        "a job starts with all of its ranks, or not at all",
-        "write -n with the number of ranks",
-    ),
-    refused("arch", 1, "hosts are not told apart by their architecture", "name the hosts by -host"),
-    refused(
-        "path",
-        1,
-        "a program is searched in PATH alone",
-        "write the whole name of the program, or PATH=DIR:$PATH before mpiexec",
-    ),
-    refused(
-        "file",
-        1,
-        "the standard leaves its meaning to each library",
-        "write -configfile FILE, with a part of the command line on each line",
-    ),
     refused("gtool", 1, TOOL, TOOL_REMEDY),
     refused("gtoolfile", 1, TOOL, TOOL_REMEDY),
     refused("aps", 0, TOOL, TOOL_REMEDY),
@@ -114,6 +93,24 @@ const ALL: [Refused; 37] = [
     refused("cpu-list", 1, PLACED, LISTED_REMEDY),
     refused("timestamp-output", 0, UNTIMED, UNTIMED_REMEDY),
     refused("merge-stderr-to-stdout", 0, "the two streams stay apart", "write 2>&1 behind the command line"),
+    refused(
+        "report-pid",
+        1,
+        "mpiexec does not write its process id",
+        "write it in the shell: mpiexec ... & echo $! >FILE",
+    ),
+    refused(
+        "report-uri",
+        1,
+        "there is no server that tools connect to",
+        "leave it out: verbena top finds the jobs of this host",
+    ),
+    refused(
+        "do-not-launch",
+        0,
+        "a job is not laid out without being started",
+        "write --report-bindings, with true in the place of the program",
+    ),
     refused("xml", 0, "output is not wrapped in XML", "leave it out; -l marks each line with its rank"),
     refused(
         "stdin",
@@ -157,19 +154,17 @@ pub(super) fn options() -> Vec<Arg> {
     ALL.iter().map(option).collect()
 }
 
-/// Makes sure that none was given.
+/// Makes sure that none was given for a part. `typed` gives an option as it was typed.
 ///
 /// # Errors
 /// One was, for the user.
-pub(super) fn check(parts: &[&ArgMatches]) -> Result<(), Fault> {
-    let is_given = |option: &&Refused| {
-        parts.iter().any(|part| part.value_source(option.name) == Some(ValueSource::CommandLine))
-    };
+pub(super) fn check(part: &ArgMatches, typed: &dyn Fn(&str) -> String) -> Result<(), Fault> {
+    let is_given = |option: &&Refused| part.value_source(option.name) == Some(ValueSource::CommandLine);
     match ALL.iter().find(is_given) {
         None => Ok(()),
         Some(Refused { name, why, instead, .. }) => Err(Fault::new(
             "An option of another MPI's launcher is not there, and nothing was started.",
-            format!("-{name}"),
+            typed(name),
             *why,
             *instead,
         )),
@@ -187,12 +182,12 @@ mod tests {
             let mut words = vec!["mpiexec".to_owned(), format!("--{}", option.name)];
             words.extend(vec!["-1".to_owned(); option.values]);
             let matches = command().try_get_matches_from(words).expect("known");
-            let fault = check(&[&matches]).expect_err("refused").to_string();
+            let fault = check(&matches, &|name| format!("-{name}")).expect_err("refused").to_string();
             assert_eq!(fault.lines().count(), 4, "{fault}");
             assert!(fault.contains(&format!("on: -{}\n", option.name)), "{fault}");
             assert!(!option.why.is_empty() && fault.ends_with(option.instead), "{fault}");
         }
         let none = command().try_get_matches_from(["mpiexec", "-n", "2"]).expect("known");
-        assert!(check(&[&none]).is_ok());
+        assert!(check(&none, &str::to_owned).is_ok());
     }
 }

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 
 /// Names that stand for one of ours, with the same values.
-const RENAMED: [(&str, &str); 9] = [
+const RENAMED: [(&str, &str); 10] = [
     ("app", "configfile"),
     ("binding", "bind-to"),
     ("check_mpi", "check-mpi"),
@@ -13,6 +13,7 @@ const RENAMED: [(&str, &str); 9] = [
     ("machine", "host"),
     ("machinelist", "host"),
     ("machines", "host"),
+    ("s", "stdin"),
     ("v", "verbose"),
 ];
 /// Names that stand for two words; `{}` in them is the option's value.
@@ -60,6 +61,7 @@ mod tests {
     fn a_name_is_replaced_and_its_value_stays() {
         assert_eq!(renamed("app=a=b"), "configfile=a=b");
         assert_eq!(renamed("machines"), "host");
+        assert_eq!(renamed("s"), "stdin");
         assert_eq!(renamed("n"), "n");
     }
 

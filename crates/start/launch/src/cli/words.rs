@@ -1,6 +1,7 @@
 //! The words of the command line: where the options of a part end, and options of several
 //! spellings in one.
 
+use super::foreign::WITH_OPTIONAL;
 use super::options::command;
 use super::spellings::{renamed, spelled};
 use clap::{Arg, ArgAction, Command};
@@ -9,6 +10,14 @@ use std::os::unix::ffi::OsStrExt;
 
 /// Options that set a variable, by NAME VALUE or NAME=VALUE.
 const PAIRS: [&str; 2] = ["env", "genv"];
+
+/// The words of a part of the command line.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Words {
+    pub(super) words: Vec<OsString>,
+    /// The place in a configuration file, if it comes from one.
+    pub(super) place: Option<String>,
+}
 
 /// Splits a part after its options: the rest is the program's name and its own arguments. Long
 /// options with one dash get a second one; a variable becomes name and value.
@@ -34,7 +43,11 @@ pub(super) fn split_at_program(words: &[OsString]) -> (Vec<OsString>, &[OsString
         let name = renamed(name);
         let long = name.chars().nth(1).is_some();
         options.push(if long { format!("--{name}").into() } else { word.clone() });
-        let values = if name.contains('=') { 0 } else { value_count(&command, &name).min(after.len()) };
+        let values = match name.as_str() {
+            WITH_OPTIONAL => after.first().map_or(0, |word| usize::from(!word.as_bytes().starts_with(b"-"))),
+            name if name.contains('=') => 0,
+            name => value_count(&command, name).min(after.len()),
+        };
         options.extend_from_slice(&after[..values]);
         rest = &after[values..];
     }
@@ -83,6 +96,13 @@ pub(super) fn as_typed(message: &str, words: &[OsString]) -> String {
             message
         }
     })
+}
+
+/// The option with this name of ours as it stands among these words, which are options only.
+pub(super) fn typed(name: &str, words: &[OsString]) -> String {
+    let words = words.iter().filter_map(|word| word.to_str()?.split('=').next());
+    let mut named = words.filter(|word| option_name(word).is_some_and(|word| renamed(word) == name));
+    named.next().map_or_else(|| format!("-{name}"), str::to_owned)
 }
 
 /// The number of values that follow an option.

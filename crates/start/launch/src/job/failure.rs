@@ -18,12 +18,12 @@ pub enum Failure {
         /// The signal.
         signal: i32,
     },
-    /// A signal killed a rank while the others wanted to go on, and none of them took notice.
+    /// A rank died while the others wanted to go on, and none of them took notice.
     Unnoticed {
         /// The rank.
         rank: u32,
-        /// The signal.
-        signal: i32,
+        /// The signal that killed it; `None`: it was lost with its host.
+        signal: Option<i32>,
     },
     /// A rank called `MPI_Abort`.
     Aborted {
@@ -100,13 +100,13 @@ impl Failure {
     /// The job's exit code.
     pub fn code(&self) -> i32 {
         match self {
-            Failure::Killed { signal, .. } | Failure::Unnoticed { signal, .. } => 128 + signal,
+            Failure::Killed { signal, .. } | Failure::Unnoticed { signal: Some(signal), .. } => 128 + signal,
             Failure::NoReader { .. } => BROKEN_PIPE,
             Failure::Unwritable(_) => 1,
             Failure::Aborted { code, .. } | Failure::Erroneous { code, .. } => verbena_boot::exit_byte(*code),
             Failure::Failed { code, .. } => *code,
             Failure::NotFinalised { .. } | Failure::Absent { .. } | Failure::Garbled { .. } => 1,
-            Failure::Lost(_) => 1,
+            Failure::Lost(_) | Failure::Unnoticed { signal: None, .. } => 1,
             Failure::NotStarted(_) => CANNOT_START,
             Failure::TimedOut { .. } => 124,
         }

@@ -182,6 +182,8 @@ fn a_second_sigterm_kills_and_one_of_timeout_does_not() {
 fn ranks_that_ignore_one_sigterm_are_killed_after_a_while() {
     let mut job = Job::new(1, None);
     job.handle_signal(libc::SIGTERM, NOW);
+    assert_eq!((actions(&mut job).len(), job.deadline()), (1, Some(NOW + REMINDER_AFTER)));
+    job.settle(NOW + REMINDER_AFTER, false);
     assert_eq!((actions(&mut job).len(), job.deadline()), (1, Some(NOW + GRACE_AFTER_TERM)));
     job.settle(NOW + GRACE_AFTER_TERM, false);
     assert_eq!(actions(&mut job), [Action::Signal(libc::SIGKILL)]);
@@ -190,6 +192,7 @@ fn ranks_that_ignore_one_sigterm_are_killed_after_a_while() {
     assert_eq!(job.exit_code(), 143);
     let mut job = Job::new(1, None).with_term_grace(None);
     job.handle_signal(libc::SIGTERM, NOW);
+    job.settle(NOW + REMINDER_AFTER, false);
     assert_eq!(job.deadline(), None, "as long as the ranks like");
 }
 
@@ -289,14 +292,14 @@ fn a_job_whose_others_have_taken_notice_of_a_killed_rank_ends_well() {
     job.handle_acknowledged(&[1]);
     end_well(&mut job);
     assert_eq!((job.cause(), job.exit_code()), (None, 0));
-    assert_eq!(job.borne().collect::<Vec<_>>(), [(1, 9)]);
+    assert_eq!(job.borne().collect::<Vec<_>>(), [(1, Some(9))]);
 }
 
 #[test]
 fn a_killed_rank_of_which_nobody_has_taken_notice_is_a_failure() {
     let mut job = with_a_death();
     end_well(&mut job);
-    assert_eq!((job.cause(), job.exit_code()), (Some(&Failure::Unnoticed { rank: 1, signal: 9 }), 137));
+    assert_eq!((job.cause(), job.exit_code()), (Some(&Failure::Unnoticed { rank: 1, signal: Some(9) }), 137));
     assert_eq!(job.borne().count(), 0);
 }
 
@@ -329,10 +332,87 @@ fn a_job_ends_with_a_killed_rank_if_some_host_does_not_go_on_without_it() {
     assert_eq!(job.cause(), Some(&Failure::Killed { rank: 1, signal: 9 }));
 }
 
+/// The fault of a host that is lost.
+fn lost() -> Fault {
+    Fault::new("Lost the connection.", "host b", "", "")
+}
+
+/// A job of five in which ranks 1 to 3 were lost with their host, after rank 3 had been killed.
+fn with_a_lost_host() -> Job {
+    let mut job = Job::new(5, None);
+    assert!(job.bear(3, Exit::Signal(9)));
+    assert!(job.bear_lost(&[1, 2, 3], &lost()));
+    job.settle(NOW, false);
+    assert_eq!((actions(&mut job), job.running(), job.borne_count()), (vec![], 2, 3));
+    job
+}
+
+#[test]
+fn the_loss_of_a_host_is_the_death_of_its_ranks() {
+    let mut job = with_a_lost_host();
+    job.handle_acknowledged(&[1, 2, 3]);
+    for rank in [0, 4] {
+        job.handle_exit(rank, Exit::Code(0), Stage::Finalised);
+    }
+    job.settle(NOW, false);
+    assert_eq!((job.cause(), job.exit_code()), (None, 0));
+    assert_eq!(job.borne().collect::<Vec<_>>(), [(3, Some(9)), (1, None), (2, None)]);
+}
+
+#[test]
+fn a_lost_host_is_the_cause_if_nobody_notices_or_goes_on() {
+    let mut job = with_a_lost_host();
+    job.handle_acknowledged(&[2, 3]);
+    for rank in [0, 4] {
+        job.handle_exit(rank, Exit::Code(0), Stage::Finalised);
+    }
+    job.settle(NOW, false);
+    assert_eq!((job.cause(), job.exit_code()), (Some(&Failure::Unnoticed { rank: 1, signal: None }), 1));
+    let mut job = with_a_lost_host();
+    job.handle_acknowledged(&[3]);
+    job.handle_refused(2);
+    job.settle(NOW, false);
+    assert_eq!(actions(&mut job), [Action::Signal(libc::SIGTERM)]);
+    assert_eq!((job.cause(), job.exit_code()), (Some(&Failure::Lost(lost())), 1));
+}
+
+#[test]
+fn a_host_whose_ranks_had_ended_well_is_missed_all_the_same() {
+    let mut job = Job::new(3, None);
+    job.handle_exit(2, Exit::Code(0), Stage::Finalised);
+    assert!(!job.bear_lost(&[2], &lost()), "nobody was asked whether to go on");
+    assert!(!job.bear_lost(&[0, 1, 2], &lost()), "nobody is left");
+    assert!(job.bear_lost(&[1, 2], &lost()));
+}
+
 #[test]
 fn the_time_limit_is_not_blamed_on_a_death_before() {
     let mut job = Job::new(2, Some(NOW + Duration::from_secs(1)));
     assert!(job.bear(1, Exit::Signal(9)));
     job.settle(NOW + Duration::from_secs(2), false);
     assert_eq!(job.exit_code(), 124);
+}
+
+#[test]
+fn a_user_whose_ranks_do_not_end_hears_how_to_kill_them() {
+    for (signal, grace) in [(libc::SIGINT, None), (libc::SIGTERM, Some(Duration::from_secs(10)))] {
+        let mut job = Job::new(2, None);
+        job.handle_signal(signal, NOW);
+        job.settle(NOW, false);
+        assert_eq!(actions(&mut job), [Action::Signal(signal)]);
+        assert_eq!(job.deadline(), Some(NOW + REMINDER_AFTER));
+        job.settle(NOW + REMINDER_AFTER, false);
+        let left = grace.map(|grace| grace - REMINDER_AFTER);
+        assert_eq!(actions(&mut job), [Action::Remind { signal, left }]);
+        job.settle(NOW + 2 * REMINDER_AFTER, false);
+        assert_eq!(actions(&mut job), [], "once");
+        job.handle_signal(signal, NOW + 2 * REMINDER_AFTER);
+        job.settle(NOW + 4 * REMINDER_AFTER, false);
+        assert_eq!(actions(&mut job), [Action::Signal(libc::SIGKILL)]);
+    }
+    let mut job = Job::new(1, None);
+    job.handle_signal(libc::SIGINT, NOW);
+    job.handle_exit(0, Exit::Signal(libc::SIGINT), Stage::Fresh);
+    job.settle(NOW + REMINDER_AFTER, false);
+    assert_eq!(actions(&mut job), [Action::Signal(libc::SIGINT)], "nothing runs any more");
 }

@@ -2,6 +2,7 @@
 
 use super::start::Started;
 use super::status::RankStatus;
+use crate::asleep::Sleeper;
 use crate::plan::Part;
 use crate::symbols::Symbols;
 use crate::sys;
@@ -63,11 +64,16 @@ impl Rank {
         Rank { status, ..self }
     }
 
-    /// Asks it what it does.
-    pub fn ask(&mut self) {
+    /// Asks it what it does; returns a process that is to be asked by a signal.
+    pub fn ask(&mut self, symbols: &mut Symbols) -> Option<i32> {
+        // The number of one that has ended may be another process by now.
+        self.status.as_mut()?.ask(self.running.then_some(self.pid), symbols)
+    }
+
+    /// Notes the system call in which this process of it sleeps.
+    pub fn note_sleep(&mut self, process: i32, sleeper: Sleeper, symbols: &mut Symbols) {
         if let Some(status) = &mut self.status {
-            // The number of one that has ended may be another process by now.
-            status.ask(self.running.then_some(self.pid));
+            status.note_sleep(process, sleeper, symbols);
         }
     }
 
@@ -86,9 +92,14 @@ impl Rank {
         self.status.as_ref().map(RankStatus::memory)
     }
 
+    /// The places of the program where an error of an MPI call has ended it; `None` if none has.
+    pub fn error_places(&self, symbols: &mut Symbols) -> Option<Vec<Place>> {
+        self.status.as_ref().and_then(|status| status.error_places(symbols))
+    }
+
     /// The places of the program where a signal ended it.
-    pub fn crash_places(&self, signal: i32) -> Vec<Place> {
-        self.status.as_ref().map_or(Vec::new(), |status| status.crash_places(signal))
+    pub fn crash_places(&self, signal: i32, symbols: &mut Symbols) -> Vec<Place> {
+        self.status.as_ref().map_or(Vec::new(), |status| status.crash_places(signal, symbols))
     }
 
     /// The words and doings of the rank.
@@ -176,7 +187,7 @@ mod tests {
         let null = || OwnedFd::from(std::fs::File::open("/dev/null").unwrap());
         let started = Started { pid: 0, pmi: ours, streams: [null(), null()], stdin: None };
         let (program, arguments, environment) = ("prog".into(), Vec::new(), Vec::new());
-        let part = Part { count: 1, program, arguments, environment, directory: None };
+        let part = Part { count: 1, program, arguments, environment, directory: None, path: None };
         (Rank::new(0, started, &part), theirs)
     }
 

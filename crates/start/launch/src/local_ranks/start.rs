@@ -5,7 +5,6 @@ use crate::debugger::HOLD_OPTION;
 use crate::plan::{Assignment, Part};
 use crate::sys::{self, Inherited};
 use crate::wire::{Stdin, Work};
-use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
@@ -13,7 +12,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{ChildStdin, Command, Stdio};
 use verbena_boot::environment::PMI_SOCKET;
-use verbena_boot::spawn::PARENT;
+use verbena_boot::spawn::{PARENT, found_in, values_of};
 use verbena_boot::status::{self, StatusMemory};
 use verbena_fault::Fault;
 use verbena_settings::LAUNCHER_PID;
@@ -94,14 +93,16 @@ pub fn start(
 /// The rank's program with its arguments; if the rank is held, behind our own program, which waits
 /// for the debugger.
 fn program(part: &Part, is_held: bool, rank: u32) -> Result<Command, Fault> {
+    let path = part.path.as_deref().unwrap_or_default();
+    let found = found_in(path, &part.program, part.directory.as_deref());
     let mut command = match is_held {
         true => {
             let own = std::env::current_exe().map_err(|error| no_resources(rank, &error))?;
             let mut command = Command::new(own);
-            command.arg(HOLD_OPTION).arg(&part.program);
+            command.arg(HOLD_OPTION).arg(found);
             command
         }
-        false => Command::new(&part.program),
+        false => Command::new(found),
     };
     command.args(&part.arguments);
     Ok(command)
@@ -126,11 +127,13 @@ fn set_environment(command: &mut Command, work: &Work, assignment: Assignment, l
         .env(LAUNCHER_PID, sys::process_id().to_string());
     command.env("PMI_RANK", assignment.rank.to_string()).env("PMI_SIZE", work.size.to_string());
     command.env("VERBENA_UNIVERSE_SIZE", work.universe_size.to_string());
+    // That of a rank which ran this mpiexec is not meant.
+    command.env_remove(PARENT);
     match &work.parent {
-        Some(port) => command.env(PARENT, port),
-        // That of a rank which ran this mpiexec is not meant.
-        None => command.env_remove(PARENT),
-    };
+        Some(values) if values_of(values).is_some() => _ = command.env("PMI_SPAWNED", "1"),
+        Some(port) => _ = command.env(PARENT, port),
+        None => {}
+    }
     command.env("VERBENA_JOB", &work.job).env("VERBENA_APPNUM", assignment.part.to_string());
     let (local, locals) = (local.to_string(), work.assignments.len().to_string());
     command.env("VERBENA_LOCAL_RANK", &local).env("VERBENA_LOCAL_SIZE", &locals);
@@ -194,9 +197,7 @@ fn cannot_start(part: &Part, error: &io::Error) -> Fault {
         io::ErrorKind::PermissionDenied if Path::new(&directory).join(&part.program).is_dir() => {
             Fault::new(what, on, "it is a directory", "name a program in it")
         }
-        io::ErrorKind::NotFound => {
-            Fault::new(what, on, not_found_cause(&part.program), not_found_advice(part))
-        }
+        io::ErrorKind::NotFound => Fault::new(what, on, not_found_cause(part), not_found_advice(part)),
         io::ErrorKind::PermissionDenied => {
             Fault::new(what, on, "the file is no executable program", "check the name, or use chmod +x")
         }
@@ -208,10 +209,11 @@ fn cannot_start(part: &Part, error: &io::Error) -> Fault {
     }
 }
 
-fn not_found_cause(program: &OsStr) -> &'static str {
-    match program.to_string_lossy().contains('/') {
-        true => "no such file, or the interpreter that its first line names is missing",
-        false => "no such file in any directory of PATH",
+fn not_found_cause(part: &Part) -> &'static str {
+    match (part.program.to_string_lossy().contains('/'), &part.path) {
+        (true, _) => "no such file, or the interpreter that its first line names is missing",
+        (false, None) => "no such file in any directory of PATH",
+        (false, Some(_)) => "no such file in any directory of -path (the info key path) or PATH",
     }
 }
 

@@ -1,12 +1,13 @@
 //! The words of a rank about itself, and those of the system about it.
 
+use crate::asleep::{self, RESUMED, Sleeper};
 use crate::process_facts::ProcessFacts;
-use crate::symbols::Symbols;
+use crate::symbols::{Symbols, is_in_python};
 use crate::sys;
 use std::rc::Rc;
 use std::time::Instant;
-use verbena_boot::status::{Pulse, StatusMemory, now_ms};
-use verbena_hang::{Place, Rank, RunState, Snapshot};
+use verbena_boot::status::{ERROR, Pulse, StatusMemory, now_ms};
+use verbena_hang::{Place, Rank, RunState, Snapshot, traceback};
 
 /// The place of a rank in the memory that this host's ranks share with us.
 #[derive(Debug)]
@@ -15,28 +16,58 @@ pub struct RankStatus {
     place: usize,
     /// The processor time that it had used at the last question, and when that was.
     used: Option<(u64, Instant)>,
+    /// The sleep outside of waits in MPI when it was asked.
+    asleep: Option<Sleep>,
 }
+
+/// The system call in which a rank sleeps, and its return addresses.
+type Sleep = (String, Vec<u64>);
 
 impl RankStatus {
     /// The place of this number.
     pub fn new(memory: Rc<StatusMemory>, place: usize) -> RankStatus {
-        RankStatus { memory, place, used: None }
+        RankStatus { memory, place, used: None, asleep: None }
     }
 
-    /// Asks the rank what it does; its first process is `pid`, if that still runs.
-    pub fn ask(&mut self, pid: Option<i32>) {
+    /// Asks the rank what it does; its first process is `pid`, if that still runs. Returns a
+    /// process that is to be asked by a signal, if that ends no call ([`asleep::signal_running`]).
+    pub fn ask(&mut self, pid: Option<i32>, symbols: &mut Symbols) -> Option<i32> {
         // One question is for all ranks of the memory: the first one asks it.
         if self.place == 0 {
             self.memory.ask();
         }
-        let Some(process) = pid.map(|pid| self.process(pid)) else { return };
+        let before = self.asleep.take();
+        let process = self.process(pid?);
         let facts = ProcessFacts::of(process);
         self.used = facts.map(|facts| (facts.processor_ms, Instant::now()));
-        // One that sleeps in a system call must not be woken; one that waits in MPI answers itself.
-        let computes = facts.is_some_and(|facts| facts.state == RunState::Running);
-        if computes && self.pulse().waits == 0 && self.memory.offers_frames(self.place) {
+        if self.pulse().waits > 0 {
+            // It answers by itself.
+            return None;
+        }
+        match facts?.state {
+            RunState::Running => Some(process).filter(|_| self.memory.offers_frames(self.place)),
+            RunState::Sleeping => {
+                let mut sleeper = asleep::look(process)?;
+                if let Some((call, _)) = before.filter(|_| sleeper.call == RESUMED) {
+                    sleeper.call = call;
+                }
+                self.note_sleep(process, sleeper, symbols);
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// Notes the system call in which a process of the rank sleeps, and its place. It asks by a
+    /// signal if that cuts no sleep short: the interpreter of Python goes on, unless a signal is
+    /// what it waits for.
+    pub fn note_sleep(&mut self, process: i32, sleeper: Sleeper, symbols: &mut Symbols) {
+        let addresses = symbols.addresses_of_sleeper(process, &sleeper);
+        let is_python = addresses.first().is_some_and(|&address| is_in_python(process, address));
+        if is_python && !sleeper.waits_for_signal() && self.memory.offers_frames(self.place) {
             sys::signal_process(process, libc::SIGURG);
         }
+        self.asleep = Some((sleeper.call, addresses));
     }
 
     /// The rank's signs of life.
@@ -54,12 +85,17 @@ impl RankStatus {
         &self.memory
     }
 
+    /// The places of the program where an error of an MPI call has ended the rank; `None` if none
+    /// has.
+    pub fn error_places(&self, symbols: &mut Symbols) -> Option<Vec<Place>> {
+        let (_, bytes) = self.memory.crash(self.place).filter(|(own, _)| *own == ERROR as u64)?;
+        Some(symbols.of_crash(&String::from_utf8_lossy(&bytes)))
+    }
+
     /// The places of the program where the rank crashed; none if it did not, or nothing is known.
-    pub fn crash_places(&self, signal: i32) -> Vec<Place> {
+    pub fn crash_places(&self, signal: i32, symbols: &mut Symbols) -> Vec<Place> {
         match self.memory.crash(self.place) {
-            Some((own, bytes)) if own == signal as u64 => {
-                Symbols::default().of_crash(&String::from_utf8_lossy(&bytes))
-            }
+            Some((own, bytes)) if own == signal as u64 => symbols.of_crash(&String::from_utf8_lossy(&bytes)),
             _ => Vec::new(),
         }
     }
@@ -85,9 +121,13 @@ impl RankStatus {
         }
         let waits = snapshot.iter().flat_map(|snapshot| &snapshot.waits);
         let mut places: Vec<Vec<Place>> = waits.map(|wait| symbols.places(pid, &wait.frames)).collect();
+        let asleep = self.asleep.as_ref().filter(|_| places.is_empty());
         if places.is_empty() {
-            places.push(program_places(symbols.places(pid, &self.memory.frames(self.place))));
+            let told = || Symbols::behind_c_library(pid, self.memory.frames(self.place));
+            let frames = asleep.map_or_else(told, |(_, frames)| frames.clone());
+            places.push(program_places(symbols.places(pid, &frames)));
         }
+        let traceback = self.memory.traceback(self.place);
         Rank {
             pid,
             state: facts.map_or(RunState::Unknown, |facts| facts.state),
@@ -97,7 +137,9 @@ impl RankStatus {
             now_ms: now_ms(),
             snapshot,
             is_answered,
+            asleep_in: asleep.map(|(call, _)| call.clone()),
             places,
+            python: traceback::lines(&String::from_utf8_lossy(&traceback)),
             ..rank
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{Event, KEY_LENGTH_MAX, Server, Stage, VALUE_LENGTH_MAX, Waiting};
 use verbena_boot::card;
-use verbena_boot::spawn::split;
+use verbena_boot::spawn::{ranks_of, split};
 use verbena_boot::wire::{Dialect, Message};
 
 /// The error for a value that finds no room.
@@ -29,16 +29,15 @@ impl Server {
                 self.answer(rank, &ok("finalize_ack"));
             }
             "abort" => self.abort(rank, message),
-            "spawn" => {
-                self.peers[rank as usize].in_block = frame.starts_with("mcmd");
-                if !self.peers[rank as usize].in_block {
-                    self.refuse1(rank, "spawn_result");
-                }
-            }
+            "spawn" if frame.starts_with("mcmd") => self.begin_spawn_block(rank),
             "verbena_spawn" => self.spawn(rank, message),
             "verbena_spawn_state" => {
                 let number = message.number("number").unwrap_or(0);
                 self.events.push_back(Event::SpawnState { rank, number });
+            }
+            "verbena_spawn_parted" => {
+                let number = message.number("number");
+                self.events.extend(number.map(|number| Event::SpawnParted { rank, number }));
             }
             "verbena_hello" => self.peers[rank as usize].stage = Stage::Initialised,
             "verbena_bye" => self.finalise(rank),
@@ -51,10 +50,14 @@ impl Server {
     }
 
     fn spawn(&mut self, rank: u32, message: &Message) {
-        let words = message.get("words").and_then(|words| card::decode(words).ok());
+        let decoded = |key| message.get(key).and_then(|text| card::decode(text).ok());
+        let (words, ranks) = (decoded("words"), decoded("ranks").unwrap_or_default());
         let parent = message.get("parent").unwrap_or("").to_owned();
         match words.map(|words| split(&words)).filter(|words| !words.is_empty()) {
-            Some(words) => self.events.push_back(Event::Spawn { rank, words, parent }),
+            Some(words) => {
+                let ranks = ranks_of(&ranks, self.size() as u32);
+                self.events.push_back(Event::Spawn { rank, words, parent, ranks });
+            }
             None => self.answer_spawn(rank, &Err((Vec::new(), "the order cannot be read".into()))),
         }
     }
@@ -62,6 +65,9 @@ impl Server {
     /// Tells a rank how the start of its programs went: their number, or the processes that could
     /// not be started, and why.
     pub fn answer_spawn(&mut self, rank: u32, outcome: &Result<u32, (Vec<u32>, String)>) {
+        if self.answer_spawn1(rank, outcome) {
+            return;
+        }
         let answer = Message::new("verbena_spawned");
         let answer = match outcome {
             Ok(number) => answer.with("rc", 0).with("number", number),
@@ -77,15 +83,6 @@ impl Server {
     /// Tells a rank whether its programs have ended.
     pub fn answer_spawn_state(&mut self, rank: u32, is_over: bool) {
         self.answer(rank, &ok("verbena_spawn_state_is").with("over", u32::from(is_over)));
-    }
-
-    /// Handles a line inside a multi-line command. The only such command, `spawn`, is not
-    /// supported.
-    pub(super) fn handle_block_line(&mut self, rank: u32, line: &str) {
-        if line == "endcmd" {
-            self.peers[rank as usize].in_block = false;
-            self.refuse1(rank, "spawn_result");
-        }
     }
 
     /// Handles the greeting, in PMI-1 form for both versions. All after it is in the agreed
@@ -113,7 +110,7 @@ impl Server {
         if key.len() > KEY_LENGTH_MAX || value.len() > VALUE_LENGTH_MAX {
             return self.answer(rank, &Message::new("put_result").with("rc", -1).with("msg", "too_long"));
         }
-        let answer = match self.store(false, key, value) {
+        let answer = match self.store(key, value) {
             true => ok("put_result").with("msg", "success"),
             false => Message::new("put_result").with("rc", -1).with("msg", FULL),
         };
@@ -135,23 +132,24 @@ impl Server {
     /// Handles `MPI_Publish_name` and its kin, within this job.
     fn name1(&mut self, rank: u32, message: &Message) {
         let service = message.get("service").unwrap_or("").to_owned();
-        let (answer, found) = match message.cmd.as_str() {
-            "publish_name" => {
-                let port = message.get("port").unwrap_or("");
-                if !self.store(true, &service, port) {
-                    let full = Message::new("publish_result").with("rc", -1).with("info", FULL);
-                    return self.answer(rank, &full);
-                }
-                ("publish_result", Some(String::new()))
+        let refused =
+            |answer: &str, rc: i32, why: &str| Message::new(answer).with("rc", rc).with("info", why);
+        let answer = match message.cmd.as_str() {
+            "publish_name" if self.names.contains_key(&service) => {
+                refused("publish_result", 1, "the_name_is_published_already")
             }
-            "unpublish_name" => ("unpublish_result", self.unpublish(&service).then(String::new)),
-            _ => ("lookup_result", self.names.get(&service).cloned()),
+            "publish_name" => match self.publish(rank, &service, message.get("port").unwrap_or("")) {
+                true => ok("publish_result").with("info", "ok"),
+                false => refused("publish_result", -1, FULL),
+            },
+            "unpublish_name" if self.unpublish(&service) => ok("unpublish_result").with("info", "ok"),
+            "unpublish_name" => refused("unpublish_result", 1, "no_such_name"),
+            _ => match self.names.get(&service) {
+                Some((port, _)) => ok("lookup_result").with("info", "ok").with("port", port),
+                None => refused("lookup_result", 1, "no_such_name"),
+            },
         };
-        match found {
-            Some(port) if port.is_empty() => self.answer(rank, &ok(answer).with("info", "ok")),
-            Some(port) => self.answer(rank, &ok(answer).with("info", "ok").with("port", port)),
-            None => self.answer(rank, &Message::new(answer).with("rc", 1).with("info", "no_such_name")),
-        }
+        self.answer(rank, &answer);
     }
 
     fn refuse1(&mut self, rank: u32, answer: &str) {

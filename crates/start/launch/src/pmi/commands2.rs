@@ -58,7 +58,7 @@ impl Server {
     }
 
     fn put2(&mut self, rank: u32, key: &str, message: &Message) {
-        let answer = match self.store(false, key, message.get("value").unwrap_or("")) {
+        let answer = match self.store(key, message.get("value").unwrap_or("")) {
             true => ok(message),
             false => response(message).with("rc", 1).with("errmsg", FULL),
         };

@@ -7,6 +7,7 @@ fn server(size: usize) -> Server {
         job: "job".into(),
         appnums: vec![0; size],
         nodes: (0..size as u32).map(|rank| rank / 2).collect(),
+        values: vec![("preset".into(), "value".into())],
     })
 }
 
@@ -136,26 +137,87 @@ fn aborts_in_both_versions() {
     server.handle_bytes(0, b"cmd=abort exitcode=7 message=so long\n");
     server.handle_bytes(1, b"cmd=init pmi_version=2\n");
     server.handle_bytes(1, counted("cmd=abort;isworld=TRUE;exitcode=8;msg=bye;").as_bytes());
-    assert_eq!(server.poll_event(), Some(Event::Abort { rank: 0, code: 7, error: None }));
-    assert_eq!(server.poll_event(), Some(Event::Abort { rank: 1, code: 8, error: None }));
+    assert_eq!(server.poll_event(), Some(Event::Abort { rank: 0, code: 7, reason: None }));
+    assert_eq!(server.poll_event(), Some(Event::Abort { rank: 1, code: 8, reason: None }));
 }
 
 #[test]
-fn spawn_is_refused_in_both_forms() {
+fn a_spawn_in_blocks_is_one_order() {
     let mut server = server(1);
-    let block = "mcmd=spawn\nnprocs=1\nexecname=x\nendcmd\n";
-    assert!(ask(&mut server, 0, block).starts_with("cmd=spawn_result rc=-1"));
+    let first = "mcmd=spawn\nnprocs=2\nexecname=x\ntotspawns=2\nspawnssofar=1\nargcnt=2\narg1=a b\narg2=:\n\
+                 preput_num=1\npreput_key_0=PORT\npreput_val_0=tag#0 c=d\ninfo_num=2\ninfo_key_0=wdir\n\
+                 info_val_0=/tmp\ninfo_key_1=colour\ninfo_val_1=red\nendcmd\n";
+    let second = "mcmd=spawn\nnprocs=1\nexecname=y\ntotspawns=2\nspawnssofar=2\nargcnt=0\nendcmd\n";
+    assert_eq!(ask(&mut server, 0, first), "");
+    assert_eq!((ask(&mut server, 0, &second[..20]), server.poll_event()), (String::new(), None));
+    assert_eq!(ask(&mut server, 0, &second[20..]), "");
+    let Some(Event::Spawn { rank: 0, words, parent, .. }) = server.poll_event() else { panic!("an order") };
+    let text: Vec<&str> = words.iter().map(|word| word.to_str().unwrap()).collect();
+    assert_eq!(text.join(" "), "-n 2 -wdir /tmp -- x a b :: : -n 1 -- y");
+    let values = verbena_boot::spawn::values_of(&parent).unwrap();
+    assert_eq!(values, [("PORT".to_owned(), "tag#0 c=d".to_owned())]);
+    server.answer_spawn(0, &Ok(1));
+    assert_eq!(outputs(&mut server)[0].1, "cmd=spawn_result rc=0\n");
+    // The next one is its own.
+    let alone = second.replace("totspawns=2", "totspawns=1").replace("sofar=2", "sofar=1");
+    ask(&mut server, 0, &alone);
+    assert!(matches!(server.poll_event(), Some(Event::Spawn { words, .. }) if words.len() == 4));
+    server.answer_spawn(0, &Err((vec![0], "no such\nprogram".into())));
+    assert_eq!(outputs(&mut server)[0].1, "cmd=spawn_result rc=-1 msg=no_such_program\n");
+    assert!(ask(&mut server, 0, "cmd=get_maxes\n").contains("maxes"));
+    assert!(ask(&mut server, 0, "cmd=get kvsname=job key=preset\n").contains("value=value"));
+}
+
+#[test]
+fn a_spawn_names_the_ranks_that_part_from_it_later() {
+    let mut server = server(3);
+    let (words, ranks) = (card::encode(b"x\0"), card::encode(&verbena_boot::spawn::bits(&[0, 2, 3])));
+    ask(&mut server, 2, &format!("cmd=verbena_spawn words={words} parent=p ranks={ranks}\n"));
+    let (words, parent) = (vec!["x".into()], "p".into());
+    let expected = Event::Spawn { rank: 2, words, parent, ranks: vec![0, 2] };
+    assert_eq!(server.poll_event(), Some(expected), "rank 3 is none of the job");
+    ask(&mut server, 0, "cmd=verbena_spawn_parted number=7\n");
+    assert_eq!(server.poll_event(), Some(Event::SpawnParted { rank: 0, number: 7 }));
+}
+
+#[test]
+fn a_spawn_that_makes_no_sense_is_refused() {
+    let mut server = server(1);
+    assert!(ask(&mut server, 0, "mcmd=spawn\nendcmd\n").starts_with("cmd=spawn_result rc=-1"));
     assert!(ask(&mut server, 0, "cmd=spawn nprocs=1\n").starts_with("cmd=spawn_result rc=-1"));
     assert!(ask(&mut server, 0, "cmd=get_maxes\n").contains("maxes"));
+    ask(&mut server, 0, "mcmd=spawn\n");
+    let line = format!("arg1={}\n", "x".repeat(MESSAGE_LENGTH_MAX / 2));
+    (0..3).for_each(|_| server.handle_bytes(0, line.as_bytes()));
+    assert!(matches!(server.poll_event(), Some(Event::Garbled { rank: 0, .. })));
 }
 
 #[test]
 fn names_are_published_and_found() {
     let mut server = server(1);
     assert!(ask(&mut server, 0, "cmd=publish_name service=s port=p\n").contains("publish_result rc=0"));
+    assert!(ask(&mut server, 0, "cmd=publish_name service=s port=q\n").contains("publish_result rc=1"));
     assert!(ask(&mut server, 0, "cmd=lookup_name service=s\n").contains("port=p"));
     assert!(ask(&mut server, 0, "cmd=unpublish_name service=s\n").contains("rc=0"));
     assert!(ask(&mut server, 0, "cmd=lookup_name service=s\n").contains("rc=1"));
+}
+
+#[test]
+fn names_go_with_the_rank_that_published_them() {
+    let mut server = server(3);
+    for rank in 0..3 {
+        ask(&mut server, rank, &format!("cmd=publish_name service=s{rank} port=p\n"));
+    }
+    let known = |server: &mut Server| {
+        let mut is_known =
+            |n: &u32| ask(server, 0, &format!("cmd=lookup_name service=s{n}\n")).contains("rc=0");
+        (0..3).filter(|n| is_known(n)).collect::<Vec<u32>>()
+    };
+    assert_eq!(known(&mut server), [0, 1, 2]);
+    server.forget_names(1);
+    assert_eq!(known(&mut server), [0, 2]);
+    assert!(ask(&mut server, 2, "cmd=verbena_bye\n").is_empty());
+    assert_eq!((known(&mut server), server.stored_bytes), (vec![0], 3));
 }
 
 #[test]

@@ -85,6 +85,11 @@ impl Supervisor {
             )),
             // The program that wanted it says so.
             (Some(Failure::NotStarted(_)), _) if self.starter.is_some() => None,
+            // The report has said why.
+            (Some(failure @ Failure::TimedOut { .. }), _) if self.inquiries.has_named_cause() => {
+                let fault = explain(failure, |rank| self.place(rank));
+                Some(Fault::new(fault.what, fault.on, "", "").to_string())
+            }
             (Some(failure), _) => Some(explain(failure, |rank| self.place(rank)).to_string()),
             (None, _) => self
                 .job
@@ -92,9 +97,11 @@ impl Supervisor {
                 .map(|(rank, code)| format!("Rank {rank} exited with code {code} after MPI_Finalize.")),
         };
         for (rank, signal) in self.job.borne() {
-            let signal = signal_name(signal);
-            self.screen
-                .say(&format!("mpiexec: Rank {rank} was killed by {signal}; the others went on without it."));
+            let how = match signal {
+                Some(signal) => format!("killed by {}", signal_name(signal)),
+                None => format!("lost with host {}", self.hosts.host(rank)),
+            };
+            self.screen.say(&format!("mpiexec: Rank {rank} was {how}; the others went on without it."));
         }
         let told = matches!(self.job.cause(), Some(Failure::Unwritable(_)));
         let loss = self.job.unwritable().filter(|_| !told).map(Fault::to_string);

@@ -6,6 +6,7 @@ use crate::pmi;
 use crate::wire::Command;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
+use verbena_hang::reason::Reason;
 use verbena_hang::top::Answer;
 use verbena_hang::{Rank, Report, RunState, Stage, explain};
 
@@ -41,6 +42,8 @@ pub(super) struct Inquiries {
     current: Option<Inquiry>,
     /// True once a signal was held up.
     has_held_signal: bool,
+    /// True once a report has named why nothing moves.
+    has_named_cause: bool,
 }
 
 /// An inquiry under way.
@@ -59,6 +62,11 @@ impl Inquiries {
     /// The time to go on.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.current.as_ref().map(|inquiry| inquiry.until)
+    }
+
+    /// Returns whether a report has named why nothing moves.
+    pub(super) fn has_named_cause(&self) -> bool {
+        self.has_named_cause
     }
 
     /// Takes what a host says of a rank.
@@ -220,6 +228,7 @@ impl Supervisor {
 
     fn tell_report(&mut self, report: Option<Report>) {
         if let Some(report) = report {
+            self.inquiries.has_named_cause |= report.reason != Reason::Unknown;
             self.screen.say(&format!("mpiexec: {report}"));
         }
     }

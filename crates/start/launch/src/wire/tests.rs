@@ -10,7 +10,8 @@ fn work() -> Work {
         program: odd.clone(),
         arguments: vec!["a b".into(), odd.clone()],
         environment: vec![("N".into(), odd.clone())],
-        directory: Some(odd),
+        directory: Some(odd.clone()),
+        path: Some(odd),
     };
     Work {
         held: vec![0],
@@ -21,6 +22,7 @@ fn work() -> Work {
         environment: vec![],
         stdin: Stdin::Piped,
         binding: Binding { each: Some(2), reported: true, ..Binding::default() },
+        others: Load::read("0-3*1/4*0.25").unwrap(),
         universe_size: 9,
         parent: Some("port".into()),
     }
@@ -116,6 +118,7 @@ fn a_host_tells_of_its_own_ranks_only_and_of_what_can_be() {
     for good in [
         Report::Started { rank: 1, pid: 5 },
         Report::Bound { rank: 1, text: "bound to processor 3".into() },
+        Report::Loaded { rank: 1, load: Load::read("3*1").unwrap() },
         Report::NotStarted { ranks: vec![4, 7], why: why() },
         Report::Said { rank: 7, bytes: vec![] },
         Report::Wrote { rank: 7, stream: 1, bytes: vec![] },
@@ -131,6 +134,7 @@ fn a_host_tells_of_its_own_ranks_only_and_of_what_can_be() {
     for bad in [
         Report::Started { rank: 999, pid: 5 },
         Report::Bound { rank: 999, text: String::new() },
+        Report::Loaded { rank: 999, load: Load::default() },
         Report::Bound { rank: 1, text: "\u{1b}[2J".into() },
         Report::NotStarted { ranks: vec![], why: why() },
         Report::NotStarted { ranks: vec![1, 2], why: why() },

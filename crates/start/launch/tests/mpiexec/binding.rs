@@ -1,7 +1,9 @@
 //! Ranks that are bound to processors. Each is asked what it may run on.
 
-use crate::harness::{MPIEXEC, Outcome, begin, run, run_script};
+use crate::harness::{CLIENT, MPIEXEC, Outcome, begin, run, run_script};
 use std::process::Command;
+use verbena_testing::files::Folder;
+use verbena_testing::{Lack, skip};
 
 /// Prints the rank and the processors that it may run on.
 const SHOW: &str = "echo $PMI_RANK $(grep Cpus_allowed_list /proc/self/status | cut -f 2)";
@@ -103,6 +105,65 @@ fn ranks_that_share_a_core_are_told_of() {
     assert_eq!((shared.count(), outcome.err.lines().count()), (2, allowed().len() + 1), "{outcome:?}");
     let outcome = run(&["-n", &ranks, "--bind-to", "hwthread:overload-allowed", "true"]);
     assert_eq!((outcome.code, outcome.err.as_str()), (Some(0), ""), "{outcome:?}");
+}
+
+/// Runs steps of [`CLIENT`] under an `mpiexec` that has the first two processors. `None` if there
+/// are no two.
+fn on_two_processors(options: &[&str], steps: &[String]) -> Option<(Vec<u32>, Outcome)> {
+    let Some(two) = allowed().get(..2).map(<[u32]>::to_vec) else {
+        skip(Lack::Hardware, "there is one processor");
+        return None;
+    };
+    let mut command = Command::new("taskset");
+    let list = format!("{},{}", two[0], two[1]);
+    command.args(["-c", &list, MPIEXEC, "--timeout", "20"]).args(options).arg(CLIENT).args(steps);
+    let outcome = begin(&mut command).finish();
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    Some((two, outcome))
+}
+
+/// The place of a spawned script that has written this name and its processors.
+fn place_of(outcome: &Outcome, name: &str) -> Vec<u32> {
+    let places = outcome.lines().into_iter().find_map(|line| line.strip_prefix(&format!("{name} ")));
+    numbers(places.unwrap_or_else(|| panic!("no place of {name}: {outcome:?}")))
+}
+
+/// Spawned jobs that still run keep their processors, also where they had to share them.
+#[test]
+fn the_spawned_get_processors_that_no_other_job_has() {
+    let folder = Folder::new("spawned-places", &[("here", "")]);
+    let at = folder.0.display();
+    // Each says where it runs, and stays until its file is removed.
+    let begin = |name: &str| {
+        let stay = format!("echo $PPID > {at}/{name}; while [ -e {at}/{name} ]; do sleep 0.01; done");
+        let show = "$(grep Cpus_allowed_list /proc/self/status | cut -f 2)";
+        format!("spawn=hwthread:echo {name} {show}; {stay}")
+    };
+    let end = |name: &str| {
+        let wait = format!("until [ -s {at}/{name} ]; do sleep 0.01; done; P=$(cat {at}/{name})");
+        format!("run={wait}; rm {at}/{name}; while [ -e /proc/$P ]; do sleep 0.01; done")
+    };
+    let steps = [begin("a"), begin("b"), begin("c"), end("a"), end("b"), begin("d"), end("c"), end("d")];
+    let steps = [&steps[..], &["finalize".to_owned()]].concat();
+    let Some((two, outcome)) = on_two_processors(&["-n", "1"], &steps) else { return };
+    let places = ["a", "b", "c", "d"].map(|name| place_of(&outcome, name));
+    let expected = [two[0], two[1], two[0], two[1]].map(|one| vec![one]);
+    assert_eq!(places, expected, "c shares with a, d has the processor of b: {outcome:?}");
+}
+
+/// The second is not placed before it is known where the first is.
+#[test]
+fn jobs_that_are_spawned_at_the_same_time_share_nothing() {
+    let folder = Folder::new("spawned-together", &[("stay", "")]);
+    let file = folder.0.join("stay");
+    let file = file.display();
+    let show = "echo here $(grep Cpus_allowed_list /proc/self/status | cut -f 2)";
+    let spawn = format!("spawn=hwthread:{show}; while [ -e {file} ]; do sleep 0.01; done");
+    let end = format!("run=rm {file}@0");
+    let steps = ["barrier", &spawn, "barrier", &end, "finalize"].map(str::to_owned);
+    let Some((two, outcome)) = on_two_processors(&["-n", "2"], &steps) else { return };
+    let places: Vec<Vec<u32>> = outcome.lines().iter().map(|line| numbers(&line["here ".len()..])).collect();
+    assert_eq!(places, [vec![two[0]], vec![two[1]]], "{outcome:?}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::harness::{CLIENT, MPIEXEC, begin, run, run_script};
 use std::process::Command;
+use verbena_testing::files::Folder;
 
 #[test]
 fn mpmd_counts_ranks_through_all_parts() {
@@ -12,6 +13,22 @@ fn mpmd_counts_ranks_through_all_parts() {
         |(rank, part)| format!("rank {rank} of 3 kind pmi-1 universe {universe:?} appnum Some({part})");
     let expected: Vec<String> = [(0, 0), (1, 0), (2, 1)].map(line).into();
     assert_eq!((outcome.code, outcome.lines()), (Some(0), expected.iter().map(String::as_str).collect()));
+}
+
+/// The slots of the hosts are room for as many processes, and the option goes before them.
+#[test]
+fn the_user_says_how_many_processes_there_is_room_for() {
+    let slots = ["-H", "localhost:500", "-n", "1"];
+    for (options, size) in [
+        (&slots[..], 500),
+        (&["-usize", "900", "-n", "1"], 900),
+        (&[&["-usize", "900"], &slots[..]].concat(), 900),
+        (&[&["-usize", "SYSTEM"], &slots[..]].concat(), 500),
+    ] {
+        let outcome = run(&[options, &[CLIENT, "who", "finalize"]].concat());
+        assert!(outcome.out.contains(&format!("universe Some({size})")), "{options:?}: {outcome:?}");
+    }
+    assert_ne!(run(&["-usize", "x", "-n", "1", "true"]).code, Some(0));
 }
 
 #[test]
@@ -37,6 +54,35 @@ fn the_working_directory() {
     let outcome = run(&["-n", "1", "-wdir", "/no/such/place", "pwd"]);
     assert_eq!(outcome.code, Some(127));
     assert!(outcome.err.contains("-wdir /no/such/place"), "{outcome:?}");
+}
+
+/// MPI-5.0, 11.5, on this host and by an agent.
+#[test]
+fn options_of_the_standard_for_one_program() {
+    let files = [
+        ("tool-of-a-test", "#!/bin/sh\necho found $PMI_SIZE in $PWD\n"),
+        ("options", "-wdir /usr\n-n 2 # of three\n"),
+    ];
+    let folder = Folder::new("standard", &files);
+    let (tool, options) = (folder.0.join("tool-of-a-test"), folder.0.join("options"));
+    std::fs::set_permissions(&tool, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("/no/such/place:{}", folder.0.display());
+    for hosts in [&[][..], &["--launcher", "fork", "-host", "a:2,b:2"]] {
+        let outcome = |words: &[&str]| run(&[hosts, words].concat());
+        let found =
+            outcome(&["-path", &path, "-wdir", "/usr", "-n", "3", "-soft", "2:9:2", "tool-of-a-test"]);
+        assert_eq!(found.lines(), ["found 2 in /usr"; 2], "{found:?}");
+        let by_file = outcome(&["-file", options.to_str().unwrap(), "-path", &path, "tool-of-a-test"]);
+        assert_eq!(by_file.lines(), ["found 2 in /usr"; 2], "{by_file:?}");
+        let missing = outcome(&["-n", "1", "-path", &path, "no-such-program"]);
+        assert!(missing.code == Some(127) && missing.err.contains("of -path"), "{missing:?}");
+        assert_eq!(outcome(&["-n", "1", "-arch", std::env::consts::ARCH, "true"]).code, Some(0));
+        for wrong in [["-arch", "sparc"], ["-soft", "3-4"], ["-soft", "5"], ["-file", "/no/such/file"]] {
+            let refused = outcome(&[&["-n", "2"], &wrong[..], &["echo", "started"]].concat());
+            assert_eq!((refused.code, refused.out.as_str()), (Some(2), ""), "{refused:?}");
+            assert_eq!(refused.err.lines().count(), 4, "{refused:?}");
+        }
+    }
 }
 
 #[test]

@@ -77,6 +77,14 @@ fn abort_ends_the_job_with_its_code() {
     }
 }
 
+/// Many ranks that call the job off alike are told of once.
+#[test]
+fn aborts_of_several_ranks_are_one_text() {
+    let outcome = run(&["-n", "3", CLIENT, "exchange", "abort=7"]);
+    assert_eq!(outcome.code, Some(7), "{outcome:?}");
+    assert_eq!(outcome.err.matches("aborted as told").count(), 1, "{outcome:?}");
+}
+
 #[test]
 fn an_abort_code_of_256_is_no_success() {
     assert_eq!(run(&["-n", "2", CLIENT, "abort=256@0", "sleep=20000"]).code, Some(1));

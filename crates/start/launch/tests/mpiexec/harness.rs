@@ -100,6 +100,11 @@ impl Run {
         self.child.stdin.take().unwrap().write_all(text).unwrap();
     }
 
+    /// The standard output, to read from before the end of the run.
+    pub(crate) fn output(&mut self) -> std::process::ChildStdout {
+        self.child.stdout.take().unwrap()
+    }
+
     pub(crate) fn signal(&self, signal: i32) {
         // SAFETY: no memory is involved; the process is our unreaped child.
         assert_eq!(unsafe { libc::kill(self.pid(), signal) }, 0);

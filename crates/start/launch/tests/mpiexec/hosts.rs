@@ -320,13 +320,19 @@ fn the_environment_and_the_directory_go_along() {
 }
 
 #[test]
-fn the_launcher_may_come_by_the_environment() {
+fn the_launcher_may_come_by_the_environment_or_the_file_of_settings() {
     let names = Script::new("names", "HOST_NAME=$host exec \"$@\"");
     let name = names.0.display();
-    let line = format!("VERBENA_LAUNCHER={name} exec {MPIEXEC} -host a,b sh -c 'echo $HOST_NAME'");
-    let outcome = begin(std::process::Command::new("sh").args(["-c", &line])).finish();
-    assert_good(&outcome);
-    assert_eq!(outcome.lines(), ["a", "b"]);
+    let settings = names.0.with_extension("toml");
+    std::fs::write(&settings, format!("launcher = \"{name}\"\n")).unwrap();
+    let by_file = format!("VERBENA_SETTINGS={}", settings.display());
+    for variable in [format!("VERBENA_LAUNCHER={name}"), by_file] {
+        let line = format!("{variable} exec {MPIEXEC} -host a,b sh -c 'echo $HOST_NAME'");
+        let outcome = begin(std::process::Command::new("sh").args(["-c", &line])).finish();
+        assert_good(&outcome);
+        assert_eq!(outcome.lines(), ["a", "b"], "{variable}");
+    }
+    std::fs::remove_file(settings).unwrap();
 }
 
 #[test]

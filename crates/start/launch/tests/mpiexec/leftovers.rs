@@ -34,9 +34,10 @@ fn a_killed_mpiexec_takes_its_ranks_along() {
 /// The watcher has the mark of its run like every other process, so the checks above see it.
 #[test]
 fn the_watcher_is_there_during_the_job_and_gone_after_it() {
-    let run = begin(&mut mpiexec(&["-n", "2", "sleep", "0.3"]));
+    let run = begin(&mut mpiexec(&["-n", "2", "sleep", "25"]));
     run.wait_for("sleep", 2);
     assert_eq!(run.processes_called("mpiexec-watcher"), 1);
+    run.signal(libc::SIGTERM);
     run.finish().assert_nothing_left();
 }
 

@@ -2,7 +2,9 @@
 
 use crate::harness::{Outcome, begin, mpiexec, run, run_script};
 use std::collections::HashMap;
+use std::io::Read;
 use std::process::Stdio;
+use std::time::Duration;
 
 #[test]
 fn labels_name_the_rank_on_both_streams() {
@@ -15,7 +17,7 @@ fn labels_name_the_rank_on_both_streams() {
 
 /// Each rank writes each line in three pieces.
 #[test]
-fn lines_are_never_torn() {
+fn lines_are_not_torn() {
     let script = "i=0; while [ $i -lt 200 ]; do \
                   printf 'rank%s' $PMI_RANK; printf '=%s=' $i; printf 'rank%s\\n' $PMI_RANK; i=$((i+1)); done";
     let outcome = run_script(&["-n", "4"], script);
@@ -33,22 +35,55 @@ fn lines_are_never_torn() {
 
 #[test]
 fn very_long_lines_stay_whole() {
-    let script = "head -c 1000000 /dev/zero | tr '\\0' $PMI_RANK; echo";
+    let script = "head -c 300000 /dev/zero | tr '\\0' $PMI_RANK; echo";
     let outcome = run_script(&["-n", "3"], script);
     let lines = outcome.lines();
     assert_eq!(lines.len(), 3);
     for (rank, line) in lines.iter().enumerate() {
-        assert_eq!(line.len(), 1_000_000);
+        assert_eq!(line.len(), 300_000);
         assert!(line.bytes().all(|byte| byte == b'0' + rank as u8));
     }
 }
 
 #[test]
-fn a_last_line_without_newline_is_not_lost_and_not_mixed() {
-    let outcome = run(&["-n", "1", "printf", "abc"]);
-    assert_eq!(outcome.out, "abc");
-    let outcome = run(&["-n", "3", "printf", "abc"]);
-    assert_eq!(outcome.out, "abc\nabc\nabc");
+fn bytes_go_out_as_the_ranks_wrote_them() {
+    for (ranks, out) in [("1", "abc"), ("3", "abcabcabc")] {
+        assert_eq!(run(&["-n", ranks, "printf", "abc"]).out, out);
+    }
+    assert_eq!(run(&["-l", "-n", "2", "printf", "abc"]).lines(), ["[0] abc", "[1] abc"]);
+    let outcome = run(&["-n", "3", "head", "-c", "5000000", "/dev/zero"]);
+    assert_eq!((outcome.out.len(), outcome.out.trim_matches('\0')), (15_000_000, ""));
+    let folder = std::env::temp_dir().join(format!("launch-bytes-{}", std::process::id()));
+    let name = folder.join("all").display().to_string();
+    run(&["-outfile-pattern", &name, "-n", "3", "head", "-c", "5000000", "/dev/zero"]);
+    let length = std::fs::metadata(&name).unwrap().len();
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(length, 15_000_000);
+}
+
+/// Runs a script in two ranks, and returns what is shown before they end.
+fn shown(options: &[&str], length: usize, script: &str) -> String {
+    let mut run = begin(&mut mpiexec(&[options, &["-n", "2", "sh", "-c", script]].concat()));
+    let mut bytes = vec![0; length];
+    run.output().read_exact(&mut bytes).unwrap();
+    run.signal(libc::SIGTERM);
+    let took = run.finish().took;
+    assert!(took < Duration::from_secs(10), "shown before the ranks end: {took:?}");
+    String::from_utf8(bytes).unwrap()
+}
+
+/// A prompt of one rank, and a line that is begun and another rank's line behind it.
+#[test]
+fn a_line_that_is_not_completed_is_shown() {
+    let prompt = "[ $PMI_RANK = 0 ] && printf 'name? '; sleep 20";
+    let both = "[ $PMI_RANK = 1 ] && sleep 0.3 && { echo line; sleep 20; }; printf 'name? '; sleep 20";
+    for hosts in [&[][..], &["-launcher", "fork", "-hosts", "a,b"]] {
+        let with = |option: &[&'static str]| [hosts, option].concat();
+        assert_eq!(shown(&with(&[]), 6, prompt), "name? ");
+        assert_eq!(shown(&with(&["-l"]), 10, prompt), "[0] name? ");
+        assert_eq!(shown(&with(&[]), 11, both), "name? line\n");
+        assert_eq!(shown(&with(&["-l"]), 20, both), "[0] name? \n[1] line\n");
+    }
 }
 
 #[test]

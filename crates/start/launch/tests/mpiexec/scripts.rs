@@ -44,7 +44,7 @@ fn options_of_mpich_are_taken_and_noted_once() {
     let outcome = run_script(&options, "echo $PMI_RANK/$PMI_SIZE");
     assert_eq!((outcome.code, outcome.lines()), (Some(0), vec!["0/2", "1/2"]), "{outcome:?}");
     assert_eq!(outcome.err.lines().count(), 4, "{outcome:?}");
-    let noted = "on: --localhost, --verbose, --disable-x, --print-all-exitcodes\n";
+    let noted = "on: -localhost, -v, -disable-x, -print-all-exitcodes\n";
     assert!(outcome.err.contains(noted), "{outcome:?}");
 }
 

@@ -1,6 +1,6 @@
 //! Signals that the user sends to `mpiexec`.
 
-use crate::harness::{Run, begin, eventually, mpiexec, state};
+use crate::harness::{MPIEXEC, Run, begin, eventually, mpiexec, state};
 use std::time::Duration;
 
 /// Starts ranks that report a signal. They `wait` for `sleep`, so that the trap runs at once.
@@ -40,10 +40,16 @@ fn ranks_that_handle_a_signal_end_as_they_like() {
     outcome.assert_nothing_left();
 }
 
-#[test]
-fn a_second_interrupt_kills_hard() {
+/// Two ranks that ignore signals, once they do.
+fn deaf_ranks() -> Run {
     let run = begin(&mut mpiexec(&["-n", "2", "sh", "-c", "trap '' INT TERM; exec sleep 25"]));
     run.wait_for("sleep", 2);
+    run
+}
+
+#[test]
+fn a_second_interrupt_kills_hard() {
+    let run = deaf_ranks();
     run.signal(libc::SIGINT);
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(run.wait_for("sleep", 2).len(), 2, "the first one is only passed on");
@@ -53,11 +59,22 @@ fn a_second_interrupt_kills_hard() {
     outcome.assert_nothing_left();
 }
 
+#[test]
+fn a_user_whose_ranks_do_not_end_hears_how_to_kill_them() {
+    let run = deaf_ranks();
+    run.signal(libc::SIGINT);
+    std::thread::sleep(Duration::from_millis(1500));
+    run.signal(libc::SIGINT);
+    let outcome = run.finish();
+    assert_eq!(outcome.code, Some(130), "{outcome:?}");
+    let told = "mpiexec: 2 ranks still run after SIGINT; another Ctrl-C kills them.\n";
+    assert!(outcome.err.starts_with(told), "{outcome:?}");
+}
+
 /// The ranks are deaf, and the user does not know `kill -9`.
 #[test]
 fn a_second_sigterm_kills_hard() {
-    let run = begin(&mut mpiexec(&["-n", "2", "sh", "-c", "trap '' INT TERM; exec sleep 25"]));
-    run.wait_for("sleep", 2);
+    let run = deaf_ranks();
     run.signal(libc::SIGTERM);
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(run.wait_for("sleep", 2).len(), 2, "the first one is only passed on");
@@ -107,10 +124,21 @@ fn stop_and_continue() {
 
 #[test]
 fn an_ignored_hangup_stays_ignored() {
-    let line = format!("trap '' HUP; exec {} -n 2 sleep 0.5", crate::harness::MPIEXEC);
+    let line = format!("trap '' HUP; exec {} -n 2 sleep 0.5", MPIEXEC);
     let run = begin(std::process::Command::new("sh").args(["-c", &line]));
     run.wait_for("sleep", 2);
     run.signal(libc::SIGHUP);
     let outcome = run.finish();
     assert_eq!((outcome.code, outcome.err.as_str()), (Some(0), ""), "{outcome:?}");
+}
+
+/// The kernel tells nobody of the children of a process that ignores `SIGCHLD`.
+#[test]
+fn ends_of_ranks_are_seen_though_the_caller_ignores_them() {
+    let program = ["-n", "2", "sh", "-c", "exit 3"];
+    for hosts in [&[][..], &["--launcher", "fork", "-host", "a,b"]] {
+        let words = [&["--ignore-signal=CHLD", MPIEXEC], hosts, &program].concat();
+        let outcome = begin(std::process::Command::new("env").args(words)).finish();
+        assert_eq!(outcome.code, Some(3), "{outcome:?}");
+    }
 }

@@ -1,7 +1,8 @@
 //! Reductions in each other's memory on a board, where access may be lost.
 
-use crate::board::{Advance, Job, elements, open, reduction};
+use crate::board::{Advance, elements, open, reduction};
 use crate::in_place::Giving;
+use crate::jobs::Job;
 use crate::waiting::{Waiting, drive};
 use std::cell::Cell;
 use std::sync::Arc;

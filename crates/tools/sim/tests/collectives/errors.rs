@@ -2,11 +2,13 @@
 //! not.
 
 use crate::run;
+use std::sync::Arc;
 use verbena_fault::Fault;
 use verbena_memory::elements::Elements;
-use verbena_mpi::coll::{Blocks, Collective, operations};
+use verbena_mpi::coll::{Blocks, Call, Collective, Kind, operations};
+use verbena_mpi::comm::Traffic;
 use verbena_mpi::generated::constants as mpi;
-use verbena_mpi::{Comm, Datatype, Error};
+use verbena_mpi::{Comm, Datatype, Error, Group};
 use verbena_sim::{Cluster, Faults, Random};
 
 /// Steps after which a run counts as stuck.
@@ -114,4 +116,123 @@ fn a_process_that_is_gone_ends_the_collective_where_it_is_noticed() {
         assert_eq!(outcome.is_err(), process == sender as usize, "process {process}: {outcome:?}");
     }
     drop(memory);
+}
+
+/// A lost link is known at its ends only. Who leaves because of it tells those that wait for it.
+#[test]
+fn a_lost_link_ends_the_collective_for_all_behind_it() {
+    let fault = Fault { what: "lost".into(), on: "0".into(), cause: "a cable".into(), remedy: "none".into() };
+    let comms = run::intra(&mut Random::new(6), 8);
+    let process_of = |rank| comms[0].0.group().peer(rank);
+    let ranks: Vec<i32> = comms.iter().map(|(comm, _)| comm.rank()).collect();
+    let (root, cut_off) = (process_of(0), process_of(4));
+    let mut memory = vec![vec![7u8; 100].into_boxed_slice(); 8];
+    let starts: Vec<*mut u8> = memory.iter_mut().map(|m| m.as_mut_ptr()).collect();
+    let fill = |collective: &mut Collective, comm: &Comm| {
+        // SAFETY: `memory` outlives the run, in which nothing else touches it.
+        let elements = unsafe { Elements::new(starts[comm.rank() as usize], byte()) };
+        collective.set_call(Call::new(Kind::Bcast, comm).root(0).mark());
+        operations::bcast(collective.schedule(), comm, elements.buffer(0, 100), 0);
+    };
+    let ended = outcomes(comms, fill, |cluster| cluster.engine(cut_off).give_up(root, fault));
+    // In the tree from rank 0, the ranks from 5 on are behind rank 4.
+    for (outcome, rank) in ended.iter().zip(ranks) {
+        let class = outcome.as_ref().err().map(|error| error.class);
+        assert_eq!(class, (rank >= 4).then_some(mpi::MPI_ERR_OTHER), "rank {rank}: {outcome:?}");
+    }
+    drop(memory);
+}
+
+/// A rank that leaves takes its messages back. One that comes for such a message later hears of it.
+#[test]
+fn who_comes_late_for_a_message_that_was_taken_back_hears_why() {
+    root_leaves(Kind::Scatter);
+}
+
+/// A long message is sent once it is matched, which a rank that leaves does not do any more.
+#[test]
+fn who_sends_a_long_message_to_one_that_leaves_hears_why() {
+    root_leaves(Kind::Gather);
+}
+
+/// Rank 0 sends to ranks 1 and 2, or receives from both, and loses rank 2.
+#[track_caller]
+fn root_leaves(kind: Kind) {
+    const BYTES: usize = 1_000_000;
+    let fault = Fault { what: "lost".into(), on: "2".into(), cause: "a cable".into(), remedy: "none".into() };
+    let comm = |me| Comm::new(8, Arc::new(Group::new(vec![0, 1, 2], me)), None);
+    let (root, late) = (comm(0), comm(1));
+    let begun = |comm: &Comm| {
+        let mut collective = Collective::of(comm, comm.next_collective_tag());
+        collective.set_call(Call::new(kind, comm).root(0).mark());
+        collective
+    };
+    let (mut first, mut second) = (begun(&root), begun(&late));
+    let mut memory = [vec![7u8; BYTES], vec![0u8; BYTES], vec![0u8; BYTES]];
+    // SAFETY: `memory` outlives the run, in which nothing else touches it.
+    let [data, room, more] =
+        memory.each_mut().map(|m| unsafe { Elements::new(m.as_mut_ptr(), byte()) }.buffer(0, BYTES));
+    if kind == Kind::Scatter {
+        first.schedule().send(1, 0, data.clone());
+        first.schedule().send(2, 0, data);
+        second.schedule().receive(0, 0, room);
+    } else {
+        first.schedule().receive(1, 1, room);
+        first.schedule().receive(2, 2, more);
+        second.schedule().send(0, 1, data);
+    }
+    first.schedule().fence();
+    second.schedule().fence();
+    let mut cluster = Cluster::new(1, 3, Faults::none());
+    assert_eq!(first.advance(&mut cluster.engine(0), None), Ok(false));
+    assert!(cluster.settle(STEPS_MAX), "rank 1 has the offer, if there is one");
+    cluster.engine(0).give_up(2, fault);
+    for (rank, collective) in [(0, &mut first), (1, &mut second)] {
+        gives_up(&mut cluster, rank, collective);
+        cluster.settle(STEPS_MAX);
+    }
+    drop(memory);
+}
+
+/// Advances a rank's collective until it gives up, without the data that it waits for.
+#[track_caller]
+fn gives_up(cluster: &mut Cluster, rank: u32, collective: &mut Collective) {
+    let error = loop {
+        assert!(cluster.steps() < STEPS_MAX, "rank {rank} is stuck:\n{}", cluster.describe());
+        match collective.advance(&mut cluster.engine(rank), None) {
+            Ok(ended) => assert!(!ended, "rank {rank} has what was not sent"),
+            Err(error) => break error,
+        }
+        cluster.step();
+    };
+    assert_eq!(error.class, mpi::MPI_ERR_OTHER, "rank {rank}: {error}");
+}
+
+/// A call that runs several schedules may be left in one by a rank for which another one waits in
+/// the next.
+#[test]
+fn who_is_in_a_later_schedule_of_the_call_hears_that_another_left_an_earlier_one() {
+    let fault = Fault { what: "lost".into(), on: "2".into(), cause: "a cable".into(), remedy: "none".into() };
+    let comm = |me| Comm::new(8, Arc::new(Group::new(vec![0, 1, 2], me)), None);
+    let comms = [comm(0), comm(1)];
+    let (first, later) = (comms[0].next_collective_tag(), comms[0].next_collective_tag());
+    let mut both = [first, later].map(|tag| Collective::of(&comms[0], tag));
+    for (collective, comm) in both.iter_mut().zip(&comms) {
+        collective.set_call(Call::new(Kind::CommDup, comm).mark());
+    }
+    let [left, waiting] = &mut both;
+    let mut memory = [[0u8; 8], [0u8; 8], [0u8; 8]];
+    // SAFETY: `memory` outlives the run, in which nothing else touches it.
+    let [from_dead, to_other, room] =
+        memory.each_mut().map(|m| unsafe { Elements::new(m.as_mut_ptr(), byte()) }.buffer(0, 8));
+    left.schedule().receive(2, 2, from_dead);
+    left.schedule().fence();
+    left.schedule().send(1, 0, to_other);
+    waiting.set_earlier(&[(comms[1].context(Traffic::Collective), first)]);
+    waiting.schedule().receive(0, 0, room);
+    let mut cluster = Cluster::new(1, 3, Faults::none());
+    cluster.engine(0).give_up(2, fault);
+    for (rank, collective) in [(0, left), (1, waiting)] {
+        gives_up(&mut cluster, rank, collective);
+    }
 }

@@ -65,15 +65,18 @@ impl Board for Late {
     fn give_up(&self) {
         self.inner.give_up();
     }
+    fn skip(&mut self) {
+        self.inner.skip();
+    }
+    fn has_skipped(&self, rank: usize) -> bool {
+        self.inner.has_skipped(rank)
+    }
     fn has_left(&self, rank: usize) -> bool {
         let has_left = self.inner.has_left(rank);
         if has_left {
             self.left[rank].set(self.inner.number());
         }
         has_left
-    }
-    fn tell_closed(&mut self) {
-        self.inner.tell_closed();
     }
     fn seek(&mut self, rank: usize, shape: Shape) {
         self.inner.seek(rank, shape);
@@ -147,6 +150,9 @@ impl Board for Late {
     fn announced(&self, rank: usize) -> Option<Announced> {
         let early = Announced { slot: 0, call: Mark::NONE, bytes: ANY_BYTES };
         self.inner.announced(rank).or((self.wrong == Wrong::Early).then_some(early))
+    }
+    fn still_holds(&self, number: usize) -> bool {
+        self.wrong == Wrong::Early || self.inner.still_holds(number)
     }
     fn release(&mut self, number: usize) {
         self.inner.release(number);

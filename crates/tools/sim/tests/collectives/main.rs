@@ -10,6 +10,7 @@ mod errors;
 mod in_place;
 mod inter;
 mod job;
+mod jobs;
 mod late;
 mod lengths;
 mod moving;

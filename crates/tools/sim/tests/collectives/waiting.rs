@@ -116,7 +116,6 @@ pub(crate) fn go_on(board: &mut dyn Board, waiting: &mut dyn Waiting, rounds: &m
     if !rounds.is_multiple_of(LOOKS_EVERY) {
         return Ok(false);
     }
-    board.tell_closed();
     let (sign, left) = (sign(board), left_behind(board, |rank| waiting.awaits(board, rank)));
     if sign.is_none() && left.is_none() {
         return Ok(false);

@@ -158,3 +158,27 @@ fn reads_under_way_end_when_their_connection_is_given_back() {
     }
     assert!(failed >= 1000, "{failed} reads have failed");
 }
+
+/// A reader that waits hears of it in the next poll, though that brings something else.
+#[test]
+fn reads_of_a_connection_that_was_given_back_end_under_traffic() {
+    for seed in 0..20 {
+        let mut reader = Reader::new(seed);
+        let rig = &mut reader.rig;
+        // Afterwards the other connection has nothing to say but its packets.
+        for number in 2..40 {
+            rig.send(2, 0, number, 10);
+            rig.await_packets(0, number as usize + 1);
+        }
+        rig.steps(100);
+        (0..READS).for_each(|read| reader.begin(1, read));
+        let rig = &mut reader.rig;
+        rig.channels[0].connections().expect("rc has connections").leave(1);
+        rig.send(2, 0, 40, 10);
+        let now_ns = rig.subnet.now_ns();
+        rig.subnet.run_until(now_ns + 50_000);
+        rig.poll(0);
+        assert_eq!(rig.logs[0].packets.len(), 41, "the poll brings something");
+        assert_eq!(rig.logs[0].ended.len(), READS);
+    }
+}

@@ -10,7 +10,7 @@ use verbena_mpi::generated::constants::MPI_ERR_RMA_RANGE;
 use verbena_mpi::op::Builtin;
 use verbena_mpi::window::lock;
 use verbena_mpi::window::service::shows::Whole;
-use verbena_mpi::window::service::{Exposed, Place};
+use verbena_mpi::window::service::{Exposed, Place, Touch};
 use verbena_mpi::{Datatype, Error, Op, Result};
 
 /// Bytes of a unit of displacement.
@@ -60,7 +60,9 @@ impl Memory {
 }
 
 impl Exposed for Memory {
-    fn place(&self, displacement: i64, (low, high): (i64, i64)) -> Result<Place> {
+    fn place(&self, displacement: i64, elements: (usize, &Arc<Datatype>), _: Touch) -> Result<Place> {
+        let (low, high) = elements.1.span(elements.0)?;
+        let (low, high) = (low as i64, high as i64);
         let at = displacement.checked_mul(UNIT).filter(|at| {
             at.checked_add(low).is_some_and(|first| first >= 0)
                 && at.checked_add(high).is_some_and(|end| end <= self.bytes.len() as i64)

@@ -14,7 +14,7 @@ use verbena_engine::{Mode, SendRequest};
 use verbena_mpi::comm::Traffic;
 use verbena_mpi::generated::constants::MPI_ERR_RMA_RANGE;
 use verbena_mpi::op::Builtin;
-use verbena_mpi::window::service::{Counts, Service};
+use verbena_mpi::window::service::{Counts, Service, answer_tag};
 use verbena_mpi::window::{Remote, lock};
 use verbena_mpi::{Comm, Group, Op};
 use verbena_sim::{Cluster, Faults, Memory as Buffer, Random, Shape};
@@ -380,7 +380,7 @@ impl Job {
             peer: origin as u32,
             context: comm.context(Traffic::Partitioned),
             source: target as i32,
-            tag: number as i32 * 2 + 1,
+            tag: answer_tag(number),
             buffer: byte.buffer(),
             mark: Mark::NONE,
             mode: Mode::Standard,

@@ -10,7 +10,7 @@ use verbena_mpi::datatype::wire;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::op::{BUILTINS, Builtin};
 use verbena_mpi::window::service::request::{Action, Elements, Request};
-use verbena_mpi::window::service::{Operation, PIECE_BYTES, Service};
+use verbena_mpi::window::service::{Operation, PIECE_BYTES, REQUEST_TAG, Service, payload_tag};
 use verbena_mpi::window::{Remote, lock};
 use verbena_mpi::{Error, Op};
 use verbena_sim::{Cluster, Faults, Memory as Buffer, Shape};
@@ -73,7 +73,7 @@ impl Pair {
 #[test]
 fn bytes_that_are_no_request_are_a_fault_and_the_next_request_is_served() {
     let mut pair = Pair::new();
-    pair.say(Traffic::Exchange, 0, b"what is this?");
+    pair.say(Traffic::Exchange, REQUEST_TAG, b"what is this?");
     let lock = pair.services[0].origin().lock(&mut pair.cluster.engine(0), 1, lock::Kind::Writer);
     assert_eq!(pair.finish(&lock), None);
     let fault = pair.services[1].take_fault().expect("a fault");
@@ -101,7 +101,7 @@ fn locks_that_are_not_paired_are_told() {
 fn a_request_for_a_window_that_was_freed_is_dropped_and_reported() {
     let mut pair = Pair::new();
     pair.services[0].origin().lock(&mut pair.cluster.engine(0), 1, lock::Kind::Writer);
-    pair.say(Traffic::Exchange, 0, &[0; 20_000]);
+    pair.say(Traffic::Exchange, REQUEST_TAG, &[0; 20_000]);
     assert!(pair.cluster.settle(100_000));
     let refused = pair.services[1].refuse_rest(&mut pair.cluster.engine(1)).expect_err("two requests");
     assert_eq!(refused.class, mpi::MPI_ERR_RMA_SYNC);
@@ -157,7 +157,11 @@ fn requests_that_cannot_begin_do_not_fill_the_memory_of_the_target() {
         datatype: &datatype,
     };
     let number = 1 << 20;
-    pair.say(Traffic::Exchange, 0, &Request { number, action: Action::Accumulate { op, elements } }.encode());
+    pair.say(
+        Traffic::Exchange,
+        REQUEST_TAG,
+        &Request { number, action: Action::Accumulate { op, elements } }.encode(),
+    );
     let data = pair.filled(&vec![7; bytes]);
     for i in 0..puts {
         let at = (10_000 + i * bytes) as i64 / UNIT;
@@ -172,7 +176,7 @@ fn requests_that_cannot_begin_do_not_fill_the_memory_of_the_target() {
     assert!(counts.pauses > 0 && counts.requests < 1200, "{counts:?}");
     let held = pair.cluster.visit(1).counters().unexpected_bytes;
     assert!(held < 1_000_000, "{held} bytes are held");
-    pair.say(Traffic::Partitioned, number as i32 * 2, &vec![1; payload]);
+    pair.say(Traffic::Partitioned, payload_tag(number), &vec![1; payload]);
     assert_eq!(pair.finish(&flush), None);
     let window = pair.windows[1].bytes().to_vec();
     assert!(window[..payload].iter().all(|&byte| byte == 1));

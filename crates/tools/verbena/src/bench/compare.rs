@@ -14,7 +14,8 @@ use verbena_lab::output;
 use verbena_lab::report::{Entry, Report};
 use verbena_lab::table::{cell, right};
 
-/// Rounds, unless the user asks for more: one alone does not show how much figures swing.
+/// Rounds, unless the user asks for others. After fewer there is no verdict: they do not show how
+/// much figures swing.
 const ROUNDS_MIN: usize = 3;
 /// The beginning of the soname of Open MPI's library.
 const OPEN_MPI: &str = "libmpi.so.40";
@@ -35,8 +36,8 @@ pub(super) fn run(args: &BenchArgs, libraries: [&PathBuf; 2]) -> Result<()> {
     let mut reports = campaigns
         .each_ref()
         .map(|campaign| Report { entries: campaign.entries(), ..Report::of_this_command() });
-    let rounds = args.rounds.max(ROUNDS_MIN);
-    let warning = warn_if_busy();
+    let rounds = args.rounds.unwrap_or(ROUNDS_MIN);
+    let is_busy = warn_if_busy();
     let busy = Busy::start(args.busy)?;
     let mut progress = Progress::new(2 * rounds * reports[0].entries.len());
     for round in 0..rounds {
@@ -48,10 +49,7 @@ pub(super) fn run(args: &BenchArgs, libraries: [&PathBuf; 2]) -> Result<()> {
     drop((busy, progress));
     let [a, b] = &reports;
     if !write_json(args, &Both { a, b })? {
-        output::print(&render(a, b, libraries))?;
-    }
-    if let Some(warning) = warning {
-        eprintln!("{warning}");
+        output::print(&render(a, b, libraries, is_busy))?;
     }
     let failed = reports.iter().flat_map(|report| &report.entries).filter(|entry| entry.failure.is_some());
     match failed.count() {
@@ -83,7 +81,7 @@ fn own_launcher(library: &Path) -> Option<PathBuf> {
     prefixes.map(|prefix| prefix.join("bin/mpiexec")).find(|path| path.exists())
 }
 
-fn render(a: &Report, b: &Report, libraries: [&PathBuf; 2]) -> String {
+fn render(a: &Report, b: &Report, libraries: [&PathBuf; 2], is_busy: bool) -> String {
     let mut out = String::new();
     for ((letter, report), library) in [("A", a), ("B", b)].into_iter().zip(libraries) {
         let name = report.library.as_ref().map_or("did not come up", |library| &library.name);
@@ -95,7 +93,8 @@ fn render(a: &Report, b: &Report, libraries: [&PathBuf; 2]) -> String {
     for (one, other) in a.entries.iter().zip(&b.entries) {
         let head =
             [Cell::new(one.metric.name()), right(one.point().size_words()), right(one.ranks.to_string())];
-        let values = [Cell::new(&one.unit), right(cell(one)), right(cell(other)), right(ratio(one, other))];
+        let values =
+            [Cell::new(&one.unit), right(cell(one)), right(cell(other)), right(verdict(one, other, is_busy))];
         table.add_row(head.into_iter().chain(values));
     }
     let _ = write!(
@@ -103,6 +102,11 @@ fn render(a: &Report, b: &Report, libraries: [&PathBuf; 2]) -> String {
         "{}\n{table}\nMedians of all rounds. It cannot be told which is better where the rounds of both overlap.\n",
         a.machine
     );
+    if is_busy {
+        out += "No verdict is given, since other programs used the processors: the swing may be theirs.\n";
+    } else if rounds(a).is_some_and(|rounds| rounds < ROUNDS_MIN) {
+        let _ = writeln!(out, "No verdict is given after fewer than {ROUNDS_MIN} rounds (--rounds).");
+    }
     for (letter, entry) in
         a.entries.iter().map(|entry| ("A", entry)).chain(b.entries.iter().map(|e| ("B", e)))
     {
@@ -111,6 +115,19 @@ fn render(a: &Report, b: &Report, libraries: [&PathBuf; 2]) -> String {
         }
     }
     out
+}
+
+/// The fewest rounds in which a point was measured.
+fn rounds(report: &Report) -> Option<usize> {
+    report.entries.iter().map(|entry| entry.jobs.len()).min()
+}
+
+/// The verdict on one point, if there can be one.
+fn verdict(a: &Entry, b: &Entry, is_busy: bool) -> String {
+    match a.jobs.len().min(b.jobs.len()) >= ROUNDS_MIN && !is_busy {
+        true => ratio(a, b),
+        false => String::new(),
+    }
 }
 
 /// The words for how much better the first is: of times the shorter, of speeds the higher.
@@ -160,6 +177,21 @@ mod tests {
         let near = [entry("latency:8", &[1.0, 3.0]), entry("latency:8", &[2.0, 2.5])];
         assert_eq!(ratio(&near[0], &near[1]), "cannot tell");
         assert_eq!(ratio(&near[0], &entry("latency:8", &[])), "");
+    }
+
+    #[test]
+    fn there_is_no_verdict_on_noise() {
+        let (a, b) = (entry("latency:8", &[1.0, 1.1, 1.0]), entry("latency:8", &[2.0, 2.1, 2.0]));
+        assert_eq!(verdict(&a, &b, false), "2.00 times better");
+        assert_eq!(verdict(&a, &b, true), "");
+        assert_eq!(verdict(&a, &entry("latency:8", &[2.0, 2.1]), false), "");
+        let report = |entry: Entry| Report { entries: vec![entry], ..Report::of_this_command() };
+        let [a, b, few] = [a, b, entry("latency:8", &[1.0])].map(report);
+        let path = PathBuf::from("lib.so");
+        let page = |a: &Report, is_busy| render(a, &b, [&path, &path], is_busy);
+        assert!(page(&a, false).contains("times better") && !page(&a, false).contains("No verdict"));
+        assert!(page(&a, true).contains("No verdict is given, since other programs"));
+        assert!(page(&few, false).contains("after fewer than 3 rounds"));
     }
 
     #[test]

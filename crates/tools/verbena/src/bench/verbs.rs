@@ -14,7 +14,10 @@ use verbena_lab::{output, place};
 pub(super) fn run(args: &BenchArgs) -> Result<()> {
     ensure!(args.ranks == [2], "the bare device is measured between 2 ranks");
     ensure!(
-        args.sizes.is_empty() && args.rounds == 1 && args.busy == 0 && args.library.is_none(),
+        args.sizes.is_empty()
+            && args.rounds.is_none_or(|rounds| rounds == 1)
+            && args.busy == 0
+            && args.library.is_none(),
         "--sizes, --rounds, --busy and --library have no meaning for the bare device"
     );
     // On other hosts it is the ranks that look.

@@ -2,6 +2,7 @@
 //! judgement is a function of a text that the system gives, and is tested by itself.
 
 use super::finding::Finding;
+use crate::info::verbs::Verbs;
 use verbena_machine::cores;
 use verbena_machine::headroom::{self, Headroom};
 
@@ -14,12 +15,12 @@ const MEMORY_BYTES_MIN: u64 = 1 << 30;
 /// With less memory than this, in bytes, a few ranks of any program come to its end.
 const MEMORY_BYTES_SCARCE: u64 = 256 << 20;
 
-/// Looks at this host. `has_device`: there is an InfiniBand or RoCE device.
-pub(super) fn findings(has_device: bool) -> Vec<Finding> {
+/// Looks at this host, on which there are these InfiniBand and RoCE devices.
+pub(super) fn findings(verbs: &Verbs) -> Vec<Finding> {
     let limits = read("/proc/self/limits");
     let affinity = cores::count_union(std::iter::once(&*cores::affinity()));
     [
-        Some(locked_memory(&limits, has_device)),
+        Some(locked_memory(verbs.locked_bytes_max, !verbs.ports.is_empty())),
         Some(open_files(&limits)),
         Some(core_files(&limits)),
         Some(yama(&read("/proc/sys/kernel/yama/ptrace_scope"))),
@@ -50,10 +51,10 @@ fn words(limit: Option<u64>, unit: &str) -> String {
     limit.map_or_else(|| "unlimited".into(), |limit| format!("{limit}{unit}"))
 }
 
-fn locked_memory(limits: &str, has_device: bool) -> Finding {
-    let [soft, _] = limit(limits, "Max locked memory").unwrap_or_default();
-    let seen = words(soft, " bytes");
-    match soft {
+/// Judges the limit that counts for devices, which is none for a process that may exceed it.
+fn locked_memory(limit: Option<u64>, has_device: bool) -> Finding {
+    let seen = words(limit, " bytes");
+    match limit {
         Some(bytes) if has_device && bytes < LOCKED_BYTES_MIN => Finding::bad(
             "locked memory",
             seen,
@@ -218,12 +219,12 @@ mod tests {
     fn limits_are_read_and_judged() {
         assert_eq!(limit(LIMITS, "Max open files"), Some([Some(1024), Some(2048)]));
         assert_eq!(limit(LIMITS, "Max core file size"), Some([Some(0), None]));
-        assert_eq!(locked_memory(LIMITS, true).verdict, Bad);
-        assert_eq!(locked_memory(LIMITS, false).verdict, Fine);
+        assert_eq!(locked_memory(Some(8 << 20), true).verdict, Bad);
+        assert_eq!(locked_memory(Some(8 << 20), false).verdict, Fine);
         assert_eq!(open_files(LIMITS).verdict, Note);
         assert_eq!(core_files(LIMITS).verdict, Note);
-        let unlimited = LIMITS.replace("8388608", "unlimited").replace("2048", "524288");
-        assert_eq!(locked_memory(&unlimited, true), Finding::fine("locked memory", "unlimited"));
+        let unlimited = LIMITS.replace("2048", "524288");
+        assert_eq!(locked_memory(None, true), Finding::fine("locked memory", "unlimited"));
         assert_eq!(open_files(&unlimited).verdict, Fine);
     }
 
@@ -279,7 +280,10 @@ mod tests {
 
     #[test]
     fn every_finding_that_is_not_fine_says_what_to_do() {
-        for finding in findings(true).into_iter().chain([locked_memory(LIMITS, true), yama("3")]) {
+        for finding in findings(&crate::info::verbs::describe())
+            .into_iter()
+            .chain([locked_memory(Some(8 << 20), true), yama("3")])
+        {
             let is_fine = finding.verdict == Fine;
             assert_eq!(finding.remedy.is_empty(), is_fine, "{finding:?}");
             assert_eq!(finding.meaning.is_empty(), is_fine, "{finding:?}");

@@ -28,7 +28,7 @@ pub(crate) struct Library {
     pub identity: Identity,
     /// Version of the standard ABI (`MPI_Abi_get_version`); none for another ABI.
     pub abi_version: Option<(i32, i32)>,
-    /// The number of functions named `MPI_` that it exports.
+    /// The number of functions named `MPI_` and `MPIX_` that it exports.
     pub functions: usize,
 }
 
@@ -52,7 +52,7 @@ fn look(path: &Path) -> Result<Library> {
     let elf = Elf::parse(&bytes).with_context(|| format!("{} is no ELF file", path.display()))?;
     let exported = elf.dynsyms.iter().filter(|symbol| symbol.st_shndx != 0 && symbol.is_function());
     let named = exported.filter_map(|symbol| elf.dynstrtab.get_at(symbol.st_name));
-    let functions = named.filter(|name| name.starts_with("MPI_")).count();
+    let functions = named.filter(|name| name.starts_with("MPI_") || name.starts_with("MPIX_")).count();
     let (identity, abi_version) = mpi::describe(&path)?;
     Ok(Library { soname: elf.soname.map(String::from), identity, abi_version, functions, path })
 }

@@ -25,7 +25,7 @@ mod settings;
 pub(crate) mod verbs;
 pub(crate) mod verdict;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -63,7 +63,8 @@ struct Info {
 /// Runs `verbena info`.
 ///
 /// # Errors
-/// Standard output is closed. What cannot be found out is said in its place.
+/// Standard output is closed, or Verbena does not work here. What cannot be found out is said in
+/// its place.
 pub(crate) fn run(args: &InfoArgs) -> Result<()> {
     if args.settings {
         return show_settings(args.json);
@@ -86,7 +87,9 @@ pub(crate) fn run(args: &InfoArgs) -> Result<()> {
     match args.json {
         true => output::line(&serde_json::to_string_pretty(&info)?),
         false => output::print(&page::render(&info, is_well)),
-    }
+    }?;
+    ensure!(is_well, "{}", info.verdict[0]);
+    Ok(())
 }
 
 /// Says of each channel that was not opened why that is.

@@ -16,6 +16,9 @@ pub(crate) struct Verbs {
     pub fork: Option<String>,
     /// The amount of memory that may be locked.
     pub locked: String,
+    /// That amount in bytes; none without a limit, or if it is not known.
+    #[serde(skip)]
+    pub locked_bytes_max: Option<u64>,
     /// Devices that could not be opened, and why.
     pub closed: Vec<(String, String)>,
     /// Every port.
@@ -55,10 +58,12 @@ pub(crate) fn describe() -> Verbs {
     let ports: Vec<Port> = survey.ports.iter().map(port).collect();
     let windows = windows(ports.iter().any(|port| port.chosen), WINDOW_DEVICE.get());
     let missing = survey.library.as_ref().err().or(survey.bare.as_ref()).map(Fault::to_string);
+    let locked_bytes_max = survey.locked.as_ref().ok().and_then(|locked| locked.limit);
     Verbs {
         missing,
         fork: survey.library.as_ref().ok().map(ToString::to_string),
         locked: survey.locked.map_or_else(|fault| fault.to_string(), |locked| locked.to_string()),
+        locked_bytes_max,
         closed: survey.closed.into_iter().map(|(name, fault)| (name, fault.to_string())).collect(),
         ports,
         windows,

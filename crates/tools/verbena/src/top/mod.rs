@@ -15,11 +15,14 @@ use std::io::IsTerminal;
 use std::thread::sleep;
 use std::time::Duration;
 use verbena_lab::output;
+use verbena_machine::terminal;
 
 /// Clears the screen and goes to its first line.
 const CLEAR: &str = "\x1b[H\x1b[2J";
 /// The lines and columns of a terminal that does not say how many it has.
 const LINES: usize = 24;
+/// The most letters of a job's command that are told.
+const COMMAND_MAX: usize = 60;
 
 /// The options of `verbena top`.
 #[derive(Args, Debug)]
@@ -60,7 +63,7 @@ pub(crate) fn run(args: &TopArgs) -> Result<()> {
                 ),
             };
         };
-        let page = page::render(&answer, before.as_ref());
+        let page = page::render(&answer, before.as_ref(), terminal::columns());
         if !is_live {
             return output::print(&page);
         }
@@ -81,9 +84,21 @@ fn only_job(jobs: &[u32]) -> Result<u32> {
         [] => bail!("no job of this user runs on this host under Verbena's mpiexec"),
         [one] => Ok(*one),
         several => {
-            let numbers: Vec<String> = several.iter().map(u32::to_string).collect();
-            bail!("several jobs run here; name the process id of one's mpiexec: {}", numbers.join(", "))
+            let named: Vec<String> = several.iter().map(|&job| named(job)).collect();
+            bail!("several jobs run here; name the process id of one's mpiexec: {}", named.join(", "))
         }
+    }
+}
+
+/// A job's number with the command that started it, if that is known. The job is not asked: a
+/// question goes to all of its ranks.
+fn named(job: u32) -> String {
+    let command = std::fs::read(format!("/proc/{job}/cmdline")).unwrap_or_default();
+    let words = String::from_utf8_lossy(&command).trim_end_matches('\0').replace(char::is_control, " ");
+    match words.chars().nth(COMMAND_MAX) {
+        _ if words.is_empty() => job.to_string(),
+        None => format!("{job} ({words})"),
+        Some(_) => format!("{job} ({}...)", words.chars().take(COMMAND_MAX).collect::<String>()),
     }
 }
 
@@ -95,7 +110,14 @@ mod tests {
     fn one_job_needs_no_number() {
         assert_eq!(only_job(&[7]).expect("one"), 7);
         assert!(only_job(&[]).is_err());
-        assert!(only_job(&[7, 9]).unwrap_err().to_string().ends_with("7, 9"));
+        let several = only_job(&[u32::MAX - 1, u32::MAX]).unwrap_err().to_string();
+        assert!(several.ends_with("4294967294, 4294967295"), "{several}");
+        // A process that would not answer: nobody is asked.
+        let own = std::process::id();
+        let command = std::env::args().next().expect("a name");
+        let begin: String = command.chars().take(COMMAND_MAX).collect();
+        let several = only_job(&[own, u32::MAX]).unwrap_err().to_string();
+        assert!(several.contains(&format!(": {own} ({begin}")), "{several}");
     }
 
     #[test]

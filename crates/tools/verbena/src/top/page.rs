@@ -7,15 +7,13 @@ use verbena_hang::top::Answer;
 use verbena_hang::waits::{Doing, Scene};
 use verbena_hang::{Rank, Traffic, explain, words};
 
-/// The widest text about a rank's doings, in characters.
-const DOING_MAX: usize = 70;
-
-/// The page for this answer; with one from before, traffic is told as rates.
-pub(super) fn render(answer: &Answer, before: Option<&Answer>) -> String {
+/// The page for this answer; with one from before, traffic is told as rates. Rows of the table are
+/// cut to `width` characters, if that is given.
+pub(super) fn render(answer: &Answer, before: Option<&Answer>, width: Option<usize>) -> String {
     let mut text = head(answer);
     text += &verdict(answer);
     text += &channels(answer, before);
-    text += &ranks(answer);
+    text += &ranks(answer, width);
     text
 }
 
@@ -23,11 +21,10 @@ fn head(answer: &Answer) -> String {
     let hosts: std::collections::BTreeSet<&str> =
         answer.ranks.iter().map(|rank| rank.host.as_str()).collect();
     format!(
-        "{}: {} ranks on {} host{}, for {}\n",
+        "{}: {} on {}, for {}\n",
         answer.program,
-        answer.ranks.len(),
-        hosts.len(),
-        if hosts.len() == 1 { "" } else { "s" },
+        words::count(answer.ranks.len(), "rank"),
+        words::count(hosts.len(), "host"),
         words::duration(answer.ran_ms)
     )
 }
@@ -103,7 +100,7 @@ fn amount(bytes: u64) -> String {
     format!("{value:.digits$} {}", units[unit])
 }
 
-fn ranks(answer: &Answer) -> String {
+fn ranks(answer: &Answer, width: Option<usize>) -> String {
     let scene = Scene::new(&answer.ranks);
     let mut table = Table::new();
     table.load_style(NOTHING);
@@ -111,7 +108,8 @@ fn ranks(answer: &Answer) -> String {
     for rank in &answer.ranks {
         table.add_row(row(&scene, rank));
     }
-    format!("{table}\n")
+    let rows = table.to_string();
+    rows.lines().map(|row| width.map_or(row.to_owned(), |width| shortened(row, width)) + "\n").collect()
 }
 
 fn row(scene: &Scene<'_>, rank: &Rank) -> [String; 9] {
@@ -121,7 +119,9 @@ fn row(scene: &Scene<'_>, rank: &Rank) -> [String; 9] {
     let doing = match scene.doing(rank.number) {
         // Nothing is known of a rank that answered and waits for nothing but that it is in MPI now
         // and then.
-        Doing::Outside if rank.is_answered => "calls MPI, and does not wait for long".into(),
+        Doing::Outside if rank.is_answered && rank.polls().is_none() => {
+            "calls MPI, and does not wait for long".into()
+        }
         _ => format!("{}{}", words::doing(scene, rank), words::places(rank)),
     };
     [
@@ -133,13 +133,16 @@ fn row(scene: &Scene<'_>, rank: &Rank) -> [String; 9] {
         count(|snapshot| snapshot.posted.total),
         count(|snapshot| snapshot.sends.total),
         count(|snapshot| snapshot.arrived.total),
-        shortened(&doing),
+        doing,
     ]
 }
 
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(DOING_MAX) {
-        Some((at, _)) => format!("{}...", &text[..at]),
+/// The text, cut where it has more than `width` characters.
+fn shortened(text: &str, width: usize) -> String {
+    const CUT: &str = "...";
+    let at = |count: usize| text.char_indices().nth(count).map(|(at, _)| at);
+    match at(width).and_then(|_| at(width.saturating_sub(CUT.len()))) {
+        Some(at) => format!("{}{CUT}", &text[..at]),
         None => text.to_owned(),
     }
 }
@@ -174,7 +177,7 @@ mod tests {
 
     #[test]
     fn the_page_tells_who_waits_and_what_moves() {
-        let page = render(&answer(10_000, 80_000), None);
+        let page = render(&answer(10_000, 80_000), None, None);
         for part in [
             "ring: 2 ranks on 1 host, for 10 s\n",
             "1 rank waits in MPI, and none has got any further for 5.0 s",
@@ -189,7 +192,7 @@ mod tests {
 
     #[test]
     fn with_an_answer_from_before_traffic_is_told_as_rates() {
-        let page = render(&answer(12_000, 80_000), Some(&answer(10_000, 40_000)));
+        let page = render(&answer(12_000, 80_000), Some(&answer(10_000, 40_000)), None);
         assert!(page.contains("shm: 2500 packets/s, 19.5 KiB/s sent"), "{page}");
     }
 
@@ -200,8 +203,15 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_is_cut() {
-        assert_eq!(shortened("short"), "short");
-        assert_eq!(shortened(&"x".repeat(200)).len(), DOING_MAX + 3);
+    fn rows_are_cut_to_the_terminal_only() {
+        assert_eq!((shortened("short", 5), shortened("longer", 5)), ("short".into(), "lo...".into()));
+        let whole = render(&answer(10_000, 80_000), None, None);
+        assert!(
+            whole.contains("with tag 7 on an object of which more is not known, or a freed one"),
+            "{whole}"
+        );
+        let cut = render(&answer(10_000, 80_000), None, Some(80));
+        let rows = cut.lines().skip_while(|line| !line.contains("doing"));
+        assert!(rows.clone().count() == 3 && rows.clone().all(|row| row.chars().count() <= 80), "{cut}");
     }
 }

@@ -63,13 +63,14 @@ pub(super) fn summary(summary: &Summary, lines: usize) -> String {
         calls.add_row(call_cells(row));
     });
     let mut out = format!(
-        "{ranks}\nRun: from MPI_Init to MPI_Finalize. Sent: messages of this rank, those of collectives too; \
+        "{ranks}\nRun: from the beginning of MPI_Init to the end of MPI_Finalize, both in MPI. Sent: messages of this rank, those of collectives too; \
          those that collectives\nexchange by shared memory are none. Unexpected: messages that came before their receive.\n\n{calls}\n"
     );
     if summary.calls.len() > lines {
         let _ = writeln!(out, "{} more lines: --top {}.", summary.calls.len() - lines, summary.calls.len());
     }
-    out + "Spread: how unlike the ranks' times are (standard deviation by mean).\n\n"
+    out + "Size: bytes in the buffer that the call names. A call that only receives, MPI_Recv for example, names room: less may\n\
+           have come. Spread: how unlike the ranks' times are (standard deviation by mean).\n\n"
 }
 
 fn call_cells(row: &CallsRow) -> Vec<Cell> {

@@ -12,7 +12,7 @@ pub(super) struct RankRow {
     pub rank: u32,
     /// The host.
     pub host: String,
-    /// The time from `MPI_Init` to `MPI_Finalize`.
+    /// The time from the beginning of `MPI_Init` to the end of `MPI_Finalize`.
     pub run_ns: f64,
     /// The time in calls of MPI, of all threads.
     pub mpi_ns: f64,
@@ -38,7 +38,8 @@ pub(super) struct CallsRow {
     pub on: Option<String>,
     /// The number of processes of that.
     pub ranks_of_it: Option<u32>,
-    /// The least and the most bytes of a call.
+    /// The least and the most bytes of a call: of what it sends, else of its room for what it
+    /// receives.
     pub bytes: [u64; 2],
     /// The bytes of all calls.
     pub bytes_in_all: u64,

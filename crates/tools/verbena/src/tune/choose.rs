@@ -15,6 +15,8 @@ pub(super) struct Choice {
     pub reason: Vec<String>,
     /// The ratio to the best candidate at the worst size; 1 is the best.
     pub worst: f64,
+    /// True if the samples scatter too much for a conclusion: then the value is not to be used.
+    pub is_noise: bool,
 }
 
 /// Returns the cost of a value: the lower, the better. A lost time is never less than the clock's
@@ -80,15 +82,18 @@ pub(super) fn choose(knob: &Knob, candidates: &[Series]) -> Option<Choice> {
     };
     let scatter = costs.iter().map(|row| scatter(candidates, row.0)).fold(1.0, f64::max);
     if scatter > SCATTER_MAX {
+        choice.is_noise = true;
         choice.reason.push(format!(
-            "NOISY: half of the samples of one point are {:.0}% or more off the better ones; measure again",
+            "NOISY, and so not set: half of the samples of one point are {:.0}% or more off the better ones",
             (scatter - 1.0) * 100.0
         ));
+        choice.reason.push("measure again on a quiet machine, with more rounds".into());
     }
     Some(choice)
 }
 
-/// A conclusion from samples that scatter by more than this ratio may be noise, and is marked.
+/// A conclusion from samples that scatter by more than this ratio may be noise, and is not used:
+/// the better quartiles, by which candidates are judged, may then contradict the medians.
 const SCATTER_MAX: f64 = 1.25;
 
 /// The largest ratio, over the candidates, of a point's median to its better quartile.
@@ -117,7 +122,7 @@ fn threshold(knob: &Knob, candidates: &[Series], costs: &[Row], edge: Edge) -> C
     let mut reason = vec![first];
     reason.extend(around.map(|at| line(costs[at].0, candidates)));
     let rows: Vec<(Point, usize)> = costs.iter().map(|row| row.0).collect();
-    Choice { value: edge_of(knob, &rows, cut, edge).to_string(), reason, worst: by(cut).1 }
+    Choice { value: edge_of(knob, &rows, cut, edge).to_string(), reason, worst: by(cut).1, is_noise: false }
 }
 
 /// Returns the setting's value if everything before the cut goes the first way. Points that were
@@ -151,7 +156,7 @@ fn value(knob: &Knob, candidates: &[Series], costs: &[Row]) -> Choice {
         candidates.iter().map(|candidate| candidate.variant.name.as_str()).collect::<Vec<_>>().join(", ")
     )];
     reason.extend([0, costs.len() - 1].map(|at| line(costs[at].0, candidates)));
-    Choice { value: knob.values()[chosen].0.clone(), reason, worst: by(chosen).1 }
+    Choice { value: knob.values()[chosen].0.clone(), reason, worst: by(chosen).1, is_noise: false }
 }
 
 /// Writes all candidates in one row, in words.

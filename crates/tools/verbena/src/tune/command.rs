@@ -149,7 +149,8 @@ fn measure(args: &TuneArgs, knobs: Vec<Knob>, between: &Between) -> Result<Vec<T
             }
         }
         let choice = if file.is_some() { None } else { choose(&knob, &measured.series) };
-        found.extend(choice.iter().map(|choice| set(knob.setting, &choice.value)));
+        let sure = choice.iter().filter(|choice| !choice.is_noise);
+        found.extend(sure.map(|choice| set(knob.setting, &choice.value)));
         trials.push(Trial { knob, measured, choice });
     }
     Ok(trials)

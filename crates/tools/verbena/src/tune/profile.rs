@@ -19,16 +19,16 @@ pub(super) fn text(found: &[(&Knob, &Choice)]) -> String {
     for (knob, choice) in found {
         let _ = write!(out, "\n# {}\n", knob.what);
         choice.reason.iter().for_each(|line| _ = writeln!(out, "#   {line}"));
-        let _ = writeln!(
-            out,
-            "#   at its worst size {:.0}% off the best candidate",
-            (choice.worst - 1.0) * 100.0
-        );
+        if !choice.is_noise {
+            let worst = (choice.worst - 1.0) * 100.0;
+            let _ = writeln!(out, "#   at its worst size {worst:.0}% off the best candidate");
+        }
         let value = match choice.value.parse::<u64>() {
             Ok(number) => number.to_string(),
             Err(_) => format!("\"{}\"", choice.value),
         };
-        let _ = writeln!(out, "{} = {value}", knob.setting.to_ascii_lowercase());
+        let unset = if choice.is_noise { "# " } else { "" };
+        let _ = writeln!(out, "{unset}{} = {value}", knob.setting.to_ascii_lowercase());
     }
     out
 }
@@ -52,9 +52,21 @@ mod tests {
     use crate::tune::knobs::{By, knobs};
 
     #[test]
+    fn noise_sets_nothing() {
+        let knobs = knobs(By::Latency, false, 2);
+        let of = |is_noise| Choice { value: "7".into(), reason: Vec::new(), worst: 1.0, is_noise };
+        let written = text(&[(&knobs[0], &of(true)), (&knobs[1], &of(false))]);
+        let table: toml::Table = written.parse().expect("TOML");
+        assert_eq!(table.keys().collect::<Vec<_>>(), [&knobs[1].setting.to_ascii_lowercase()], "{written}");
+        assert!(written.contains(&format!("# {} = 7", knobs[0].setting.to_ascii_lowercase())), "{written}");
+        assert_eq!(written.matches("off the best candidate").count(), 1, "{written}");
+    }
+
+    #[test]
     fn what_is_written_is_read_by_the_library() {
         let knobs = knobs(By::Latency, true, 64);
-        let choice = |value: String| Choice { value, reason: vec!["a reason".into()], worst: 1.02 };
+        let choice =
+            |value: String| Choice { value, reason: vec!["a reason".into()], worst: 1.02, is_noise: false };
         let choices: Vec<Choice> = knobs.iter().map(|knob| choice(knob.values()[0].0.clone())).collect();
         let found: Vec<(&Knob, &Choice)> = knobs.iter().zip(&choices).collect();
         let written = text(&found);

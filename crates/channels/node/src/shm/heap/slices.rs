@@ -1,6 +1,7 @@
 //! The size of the heap: one slice of address space for each rank of the node.
 
 use crate::shm::segment;
+use verbena_machine::limits::{self, Resource};
 
 /// The most address space of a heap, over all ranks. Processors have at least 128 TiB for a
 /// process.
@@ -57,10 +58,7 @@ fn machine_bytes() -> u64 {
 
 /// The limit of this process's address space, if there is one.
 pub(super) fn addresses_limit() -> Option<u64> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the call fills our structure.
-    let known = unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) } == 0;
-    (known && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
+    limits::soft(Resource::Addresses)
 }
 
 #[cfg(test)]

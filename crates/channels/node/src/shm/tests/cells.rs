@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::shm::cell_layout::{CellMeasures, Size};
+use crate::shm::cells::lives;
 use std::sync::atomic::AtomicBool;
 use verbena_channel::CellCounts;
 use verbena_memory::copy::Stores;
@@ -326,6 +327,23 @@ fn streams_among_three_lose_nothing() {
         }
     });
     assert!(!failed.load(Relaxed));
+}
+
+/// Nothing is known of a process in another pid namespace, or that has not said which it is.
+#[test]
+fn the_system_tells_of_a_process_that_it_lives() {
+    let (a, _b) = pair();
+    let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("sleep");
+    let namespace = verbena_machine::node::namespace("pid") as u32;
+    a.control.words(1).introduce(child.id(), namespace + 1);
+    assert!(!lives(&a.control, 1));
+    a.control.words(1).introduce(child.id(), namespace);
+    assert!(lives(&a.control, 1));
+    child.kill().expect("our child");
+    child.wait().expect("our child");
+    assert!(!lives(&a.control, 1));
+    a.control.words(1).introduce(0, namespace);
+    assert!(!lives(&a.control, 1));
 }
 
 /// A third process may still fill a cell whose receiver has ended.

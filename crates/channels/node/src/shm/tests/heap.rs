@@ -5,6 +5,7 @@ use super::*;
 use crate::cma::own_memory;
 use crate::shm::heap::GUARDED_MAX;
 use verbena_channel::heap::{Block, Ticket};
+use verbena_testing::children::end_of_child;
 use verbena_testing::files::take_over;
 use verbena_testing::refusal::{Call, refuse};
 
@@ -325,18 +326,12 @@ fn memory_that_cannot_be_opened_is_a_fault() {
 #[test]
 fn a_child_frees_nothing_of_its_parent() {
     let (a, _b) = pair();
-    let block = heap(&a).allocate(PAGE).unwrap();
-    let region = block.region();
+    let mut block = Some(heap(&a).allocate(PAGE).unwrap());
+    let region = block.as_ref().unwrap().region();
     region.fill(5);
-    // SAFETY: the child makes system calls and writes to memory of its own, and ends.
-    let child = unsafe { libc::fork() };
-    if child == 0 {
-        drop(block);
-        // SAFETY: ends the child.
-        unsafe { libc::_exit(0) };
-    }
-    let mut status = 1;
-    // SAFETY: waits for our own child.
-    assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+    let status = end_of_child(|| {
+        drop(block.take());
+        0
+    });
     assert_eq!((status, region.to_vec()), (0, vec![5; PAGE]));
 }

@@ -23,7 +23,7 @@ use crate::process::{Process, failure_error};
 pub use reductions::{allreduce, exscan, reduce, reduce_scatter, scan};
 use verbena_channel::board::{Board, Way};
 use verbena_channel::mark::Mark;
-use verbena_engine::Engine;
+use verbena_engine::{Engine, Envelope};
 use verbena_hang::Awaited;
 use verbena_memory::Buffer;
 
@@ -167,46 +167,70 @@ fn drive<D: Drive>(
         process.progress();
     }
     let looks = if process.may_spin() { D::LOOKS } else { 1 };
+    let mut failure = None;
     for _ in 0..looks {
         match go_on(process, board, &mut collective) {
             Ok(None) => {}
             Ok(Some(outcome)) => return Ok(outcome),
-            Err(error) => return Err(or_lost(process, comm, error)),
+            Err(error) => {
+                failure = Some(or_lost(process, comm, error));
+                break;
+            }
         }
     }
-    let (mut rounds, mut slept, mut loss) = (0_u32, process.slept(), None);
+    let (mut rounds, mut slept) = (0_u32, process.slept());
     let awaited = |_: &Process| Awaited::Collective(awaited(comm, call));
     process.wait_for(awaited, |_| {
-        if loss.is_some() {
-            return if is_in_use(process, comm, board) { None } else { loss.take().map(Err) };
+        if failure.is_none() {
+            let mut state = go_on(process, board, &mut collective);
+            if let Ok(None) = state {
+                collective.seek(board);
+                rounds = rounds.wrapping_add(1);
+                let sleeps = process.slept();
+                let has_slept = std::mem::replace(&mut slept, sleeps) != sleeps;
+                if has_slept || is_round_to_look(rounds) {
+                    state = look(process, comm, call, board, &mut collective);
+                }
+            }
+            match state {
+                Ok(None) => return None,
+                Ok(Some(outcome)) => return Some(Ok(outcome)),
+                Err(error) => failure = Some(or_lost(process, comm, error)),
+            }
         }
-        match go_on(process, board, &mut collective) {
-            Ok(None) => {}
-            Ok(Some(outcome)) => return Some(Ok(outcome)),
-            Err(error) => return Some(Err(or_lost(process, comm, error))),
-        }
-        collective.seek(board);
-        rounds = rounds.wrapping_add(1);
-        let sleeps = process.slept();
-        let has_slept = std::mem::replace(&mut slept, sleeps) != sleeps;
-        if !has_slept && !is_round_to_look(rounds) {
-            return None;
-        }
-        board.tell_closed();
-        let outcome = match mismatch(process, comm, call, board) {
-            Some(error) => give_up(process, board, &mut collective, |_, _| Some(error)),
-            None => give_up_if_left(process, board, &mut collective),
-        };
-        if let Some(outcome) = outcome {
-            return Some(outcome.map_err(|error| or_lost(process, comm, error)));
-        }
-        // Other communication may keep it awake, so it does not ask after sleeps alone.
-        loss = lost_member(process, comm);
-        if loss.is_some() {
-            board.abandon();
-        }
-        None
+        if is_in_use(process, comm, board) { None } else { failure.take().map(Err) }
     })
+}
+
+/// Looks at what the others do instead of their part in a collective in which this member waits.
+#[cold]
+fn look<D: Drive>(
+    process: &Process,
+    comm: &Comm,
+    call: Mark,
+    board: &mut dyn Board,
+    collective: &mut D,
+) -> Result<Option<D::Outcome>> {
+    let outcome = match mismatch(process, comm, call, board) {
+        Some(error) => give_up(process, board, collective, |_, _| Some(error)),
+        None => give_up_if_left(process, board, collective),
+    };
+    if let Some(outcome) = outcome {
+        return outcome.map(Some);
+    }
+    // Other communication may keep it awake, so it does not ask after sleeps alone.
+    match lost_member(process, comm) {
+        None => Ok(None),
+        Some(error) => {
+            // All that the lost one did before its end is seen by now, and may have been enough.
+            collective.seek(board);
+            if let Some(outcome) = go_on(process, board, collective)? {
+                return Ok(Some(outcome));
+            }
+            board.abandon();
+            Err(error)
+        }
+    }
 }
 
 /// The error of another member that is in another collective, or goes another way through this
@@ -220,8 +244,8 @@ fn mismatch(process: &Process, comm: &Comm, call: Mark, board: &dyn Board) -> Op
 /// one neither sends nor receives any.
 fn by_message(process: &Process, comm: &Comm, call: Mark, board: &dyn Board) -> Option<Error> {
     let tag = tag_of_blocking(comm.collectives_begun().into());
-    let find = |engine: &mut Engine| engine.find_marked(comm.context(Traffic::Collective), tag);
-    let (source, theirs, bytes) = process.look(find)?;
+    let find = |engine: &mut Engine| engine.find_marked(comm.context(Traffic::Collective), tag, |_| true);
+    let (Envelope { source, bytes, .. }, theirs) = process.look(find)?;
     let members = Members::of(comm);
     Some(match call.is_unlike(theirs) {
         true => call::mismatch(&members, &members.sender(source), [call, theirs], &numbered(tag)),
@@ -283,7 +307,7 @@ fn lost_member(process: &Process, comm: &Comm) -> Option<Error> {
 }
 
 /// Returns whether a member that lives may be using this one's memory in a collective that this one
-/// has abandoned.
+/// has abandoned or given up.
 #[cold]
 fn is_in_use(process: &Process, comm: &Comm, board: &dyn Board) -> bool {
     let mut members = (0..).zip(comm.targets().members());

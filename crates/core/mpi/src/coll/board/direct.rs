@@ -12,8 +12,9 @@
 //! A member that cannot reach all others says so in its record, and then all go another way from
 //! now on.
 //!
-//! A member that leaves because another was lost waits until nobody does parts any more
-//! ([`Board::abandon`]): its memory is its own again when the call returns.
+//! A member that leaves before the end, as another was lost or has left, waits until nobody does
+//! parts any more ([`Board::abandon`], [`Board::give_up`]): its memory is its own again when the
+//! call returns.
 
 use super::addresses::{VectorAddress, VectorAddresses};
 use super::differing::of_other_pieces;
@@ -132,10 +133,13 @@ impl<'a> DirectReduction<'a> {
         self.done >= PAUSE_EVERY
     }
 
-    /// Returns whether it waits for `rank`. Once all have met it waits for none that has left: its
-    /// memory is in use until all parts are done.
+    /// Returns whether it waits for `rank`.
     pub fn awaits(&self, rank: usize) -> bool {
-        matches!(self.stage, Stage::Meeting) && self.meeting.awaits(rank)
+        match self.stage {
+            Stage::Meeting => self.meeting.awaits(rank),
+            // Any member may be doing the last parts.
+            Stage::Working | Stage::Ending => true,
+        }
     }
 
     /// Goes on until it would have to wait or pauses ([`DirectReduction::has_paused`]); `Ok(None)`

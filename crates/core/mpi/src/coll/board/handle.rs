@@ -32,6 +32,18 @@ impl BoardHandle {
         self.board.get().is_some_and(Option::is_some)
     }
 
+    /// Tells the other members, if there is a board and it is not open for collective `number`,
+    /// that this one failed before it took part in it: they may wait for it there.
+    #[cold]
+    pub(crate) fn leave(&self, number: u32) {
+        let Some(Some(board)) = self.board.get() else { return };
+        let mut board = board.lock();
+        if board.number() as u32 != number {
+            board.open(number);
+            board.skip();
+        }
+    }
+
     /// Notes that not all members reach each other.
     pub(crate) fn part(&self) {
         self.apart.store(true, Relaxed);

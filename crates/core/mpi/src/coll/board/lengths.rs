@@ -81,7 +81,10 @@ fn of_other_blocks(rank: usize, theirs: u64, own: u64) -> Error {
     Error::new(
         MPI_ERR_COUNT,
         "the ranks of a communicator gave different block lengths to a reduction",
-        format!("a longest block of {theirs} elements at rank {rank} of the communicator, {own} here"),
+        format!(
+            "a longest block of {} at rank {rank} of the communicator, {own} here",
+            verbena_fault::count(theirs, "element")
+        ),
         "the counts of the ranks do not match",
         "give the same counts on all ranks",
     )

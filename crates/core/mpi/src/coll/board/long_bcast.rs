@@ -7,10 +7,10 @@
 //! cache. If some members have no core at the moment, the root runs ahead of them while there are
 //! free slots, through several messages.
 //!
-//! A member that expects another length than the root has goes through the root's pieces all the
-//! same, so that it stays in step, and ends with an error.
+//! A member that expects another length than the root has does not know the root's pieces. It takes
+//! no part ([`Board::skip`]): the others go on, and it fills no slot before they have ended.
 
-use super::differing::{differing, of_other_length};
+use super::differing::{differing, differing_ways, of_other_length};
 use crate::coll::execute::copy;
 use crate::error::{Error, Result};
 use verbena_channel::board::{ANY_BYTES, Announced, Board, Clash};
@@ -25,8 +25,7 @@ pub struct LongBcast<'a> {
     piece: usize,
     /// The call of this member.
     call: Mark,
-    /// The number of bytes that the root has, as far as is known, and of those that were copied.
-    bytes: usize,
+    /// The number of bytes that were copied.
     done: usize,
     /// The pieces that were copied since it last went on.
     pieces: u32,
@@ -45,8 +44,8 @@ impl<'a> LongBcast<'a> {
         root: usize,
         piece: usize,
     ) -> LongBcast<'a> {
-        let (piece, bytes) = (piece.min(board.slot_bytes()), message.len());
-        LongBcast { message, root, piece, call, bytes, done: 0, pieces: 0, failure: None }
+        let piece = piece.min(board.slot_bytes());
+        LongBcast { message, root, piece, call, done: 0, pieces: 0, failure: None }
     }
 
     /// Returns whether it stopped, before it had to wait, to let other communication progress.
@@ -63,10 +62,11 @@ impl<'a> LongBcast<'a> {
     /// done, and not to be called again then.
     ///
     /// # Errors
-    /// The first one, when it has gone to its end for the sake of the other members.
+    /// The first one: at once if the members' calls or lengths do not match, else when it has gone
+    /// to its end for the sake of the other members.
     pub fn advance(&mut self, board: &mut dyn Board) -> Result<bool> {
         self.pieces = 0;
-        while self.done < self.bytes {
+        while self.done < self.message.len() {
             if self.has_paused() {
                 return Ok(false);
             }
@@ -76,13 +76,16 @@ impl<'a> LongBcast<'a> {
                 false => self.announced(board)?,
             };
             let Some(slot) = slot else { return Ok(false) };
-            let bytes = self.piece.min(self.bytes - self.done);
+            let bytes = self.piece.min(self.message.len() - self.done);
             let outcome = self.copy_piece(board, slot, bytes);
             self.failure = self.failure.take().or(outcome.err());
             if is_root {
                 board.announce(slot)
-            } else {
+            } else if board.still_holds(slot) {
                 board.release(slot)
+            } else {
+                board.give_up();
+                return Err(differing_ways(board, self.root));
             }
             self.done += bytes;
             self.pieces += 1;
@@ -90,16 +93,16 @@ impl<'a> LongBcast<'a> {
         self.failure.take().map_or(Ok(true), Err)
     }
 
-    /// Copies the next piece to or from a slot, as much as the message has of it.
+    /// Copies the next piece to or from a slot.
     fn copy_piece(&self, board: &dyn Board, slot: usize, bytes: usize) -> Result<()> {
-        let bytes = bytes.min(self.message.len().saturating_sub(self.done));
-        let piece = self.message.part(self.done.min(self.message.len()), bytes);
+        let piece = self.message.part(self.done, bytes);
         let room = Buffer::Contiguous(board.any_slot(slot).part(0, bytes));
         if board.me() == self.root { copy(&piece, &room) } else { copy(&room, &piece) }
     }
 
-    /// The slot that the root announced next; an error if it called something else.
-    fn announced(&mut self, board: &dyn Board) -> Result<Option<usize>> {
+    /// The slot that the root announced next; an error if it called something else, or has another
+    /// length.
+    fn announced(&self, board: &mut dyn Board) -> Result<Option<usize>> {
         let Some(Announced { slot, call: theirs, bytes }) = board.announced(self.root) else {
             return Ok(None);
         };
@@ -112,9 +115,9 @@ impl<'a> LongBcast<'a> {
                 &Clash { number: board.number(), rank, mine, theirs, bytes: [own, bytes] },
             ));
         }
-        if bytes != own && bytes != ANY_BYTES && self.failure.is_none() {
-            self.bytes = bytes as usize;
-            self.failure = Some(of_other_length(self.root, self.bytes, self.message.len()));
+        if bytes != own && bytes != ANY_BYTES {
+            board.skip();
+            return Err(of_other_length(self.root, bytes as usize, self.message.len()));
         }
         Ok(Some(slot))
     }

@@ -62,7 +62,8 @@ impl<E: Exchange> LongExchange<E> {
 
     /// Returns whether it waits for `rank`, see [`Short::awaits`].
     pub fn awaits(&self, rank: usize) -> bool {
-        self.may_fill && self.meeting.awaits(rank)
+        // Nobody goes on without this member.
+        !self.may_fill || self.meeting.awaits(rank)
     }
 
     /// Looks elsewhere in an idle round, see [`Short::seek`].

@@ -137,7 +137,8 @@ impl<'a> InRounds<'a> {
     /// Returns whether it waits for `rank`.
     pub fn awaits(&self, board: &dyn Board, rank: usize) -> bool {
         match self.stage {
-            Stage::Putting => false,
+            // Nobody goes on without this member.
+            Stage::Putting => true,
             Stage::Meeting => self.meeting.awaits(rank),
             Stage::Waiting => !board.has_posted(rank, self.posted + self.round as u64),
             // Any member may be doing the last parts.

@@ -1,15 +1,27 @@
 //! The looks of a rank that waits in a collective for what others do instead of their part.
 
-use super::{Collective, Step, is_round_to_look};
+use super::leaving::left_by;
+use super::{Collective, Step, UnderWay, is_round_to_look};
 use crate::coll::board::differing::{differing, differing_ways};
-use crate::coll::call::mismatch;
+use crate::coll::call::{LEFT_AFTER_END, is_left, mismatch};
 use crate::coll::tags::numbered;
 use crate::error::Error;
-use crate::process::{Access, failure_error};
+use crate::process::{Access, ends_all, failure_error, is_end};
+use verbena_channel::Peer;
 use verbena_channel::mark::Mark;
 use verbena_engine::{Engine, Failure};
 
 impl Collective {
+    /// Sets the processes that take part, if they are some of the communicator's alone.
+    pub(in crate::coll) fn set_concerned(&mut self, concerned: &[Peer]) {
+        self.concerned.extend_from_slice(concerned);
+    }
+
+    /// Sets the contexts and tags of the schedules that the call ran before this one.
+    pub fn set_earlier(&mut self, earlier: &[(u64, i32)]) {
+        self.earlier.extend_from_slice(earlier);
+    }
+
     /// Looks whether a member was lost, if there are more losses than before. In some rounds it
     /// also looks whether another rank called something else: then what this one waits for might
     /// never come.
@@ -33,11 +45,22 @@ impl Collective {
 
     /// Gives up if a member was lost: others may have left because of it, so that what this rank
     /// waits for never comes. Returns whether it did.
+    ///
+    /// A process of another job may have ended properly, as one that has its part of the call done.
+    /// It has not if some rank says that it left a collective because of such an end, be it an
+    /// earlier one, from which this rank came out in time.
     #[cold]
     fn find_loss(&mut self, access: &mut impl Access) -> bool {
-        let loss = access.look(|engine| engine.loss(self.context, None));
-        // Those that have lost a link alone say so themselves.
-        let loss = loss.filter(|failure| matches!(failure, Failure::Dead(_) | Failure::Revoked));
+        let (context, peers) = (self.context, &self.concerned);
+        let loss = access.look(|engine| {
+            let is_for_all = |failure: &Failure| {
+                ends_all(failure) || is_end(failure) && engine.has_marked(|mark| mark == LEFT_AFTER_END)
+            };
+            match peers[..] {
+                [] => engine.loss(context, None).filter(is_for_all),
+                _ => peers.iter().filter_map(|&peer| engine.loss(context, Some(peer))).find(is_for_all),
+            }
+        });
         let is_lost = loss.is_some();
         if let Some(failure) = loss {
             self.failure.get_or_insert_with(|| failure_error(failure));
@@ -60,12 +83,22 @@ impl Collective {
     /// they call and do. Gives up if it finds something; returns whether it did.
     #[cold]
     fn find_clash(&mut self, access: &mut impl Access) -> bool {
-        if let Some(board) = self.schedule.board() {
-            board.lock().tell_closed();
+        let call = self.call;
+        let is_unlike = |theirs: Mark| call.is_unlike(theirs);
+        let earlier = &self.earlier;
+        let (unlike, left) = access.look(|engine| {
+            let unlike = engine.find_marked(self.context, self.tag, is_unlike);
+            let mut all = earlier.iter();
+            let left = all.find_map(|&(context, tag)| engine.find_marked(context, tag, is_left));
+            (unlike, unlike.filter(|(_, theirs)| is_left(*theirs)).or(left))
+        });
+        if let Some((envelope, theirs)) = left {
+            let error = left_by(&self.members.sender(envelope.source), theirs);
+            access.with(|engine| self.leave(engine, &error));
+            self.failure.get_or_insert(error);
+            return true;
         }
-        let found = access.look(|engine| engine.find_marked(self.context, self.tag));
-        let unlike = found.filter(|&(_, theirs, _)| self.call.is_unlike(theirs));
-        let by_message = unlike.map(|(source, theirs, _)| self.mismatch(source, theirs));
+        let by_message = unlike.map(|(envelope, theirs)| self.mismatch(envelope.source, theirs));
         let found = by_message.or_else(|| self.clash_on_board(true)).or_else(|| self.left_behind());
         let is_found = found.is_some();
         if let Some(error) = found {
@@ -87,10 +120,21 @@ impl Collective {
         Some(differing(&**board, &clash))
     }
 
-    /// The error of a member of the board that has gone on without a post that this rank expects.
+    /// The error of a member of the board that has gone on without a post that this rank expects,
+    /// or takes no part although this rank waits for messages.
     fn left_behind(&self) -> Option<Error> {
-        let Step::Expect { rank, posts } = *self.schedule.steps().get(self.next)? else { return None };
         let board = self.schedule.board()?.lock();
+        // One that waits to send may wait for any member.
+        let may_await =
+            |under_way: &UnderWay, rank: usize| match &self.schedule.steps()[under_way.step as usize] {
+                Step::Receive { source, .. } => *source == rank as i32,
+                _ => true,
+            };
+        let awaits = |rank: usize| self.under_way.iter().any(|under_way| may_await(under_way, rank));
+        if let Some(rank) = (0..board.ranks()).find(|&rank| board.has_skipped(rank) && awaits(rank)) {
+            return Some(differing_ways(&**board, rank));
+        }
+        let Step::Expect { rank, posts } = *self.schedule.steps().get(self.next)? else { return None };
         // It is asked last, since it may have made the post before it went on.
         let is_left = board.has_left(rank) && !board.has_posted(rank, posts);
         is_left.then(|| differing_ways(&**board, rank))

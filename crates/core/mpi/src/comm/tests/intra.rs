@@ -160,19 +160,43 @@ fn sessions_make_communicators_without_a_parent() {
     });
 }
 
+/// Two tags may have one number, by which the members' words find each other.
+#[test]
+fn tags_that_are_mixed_up_are_told_to_all_members() {
+    let tags = ["solver-16066", "solver-69349"];
+    let members: Vec<i32> = (0..2).collect();
+    let number = |tag: &str| words::tag_number(tag.as_bytes(), &members);
+    assert_eq!(number(tags[0]), number(tags[1]));
+    run(2, |world, fake| {
+        let universe = Comm::universe(world.rank() as Peer, 2);
+        let tag = tags[world.rank() as usize].as_bytes();
+        let refused = universe.create_from_group(world.group(), tag, fake).err().expect("another tag");
+        assert_eq!(refused.class, mpi::MPI_ERR_ARG);
+    });
+}
+
+/// A place where all share memory.
+fn place(hardware: &Places) -> Place<'_> {
+    Place { hardware, memory: 0 }
+}
+
 #[test]
 fn splitting_by_type_goes_by_node() {
     run(4, |world, fake| {
         let places: Places = std::array::from_fn(|i| (i == 0).then_some(1000 + world.rank() as u64 % 2));
-        let split = |comm: &Comm, wanted| comm.split_type(Ok(wanted), 0, &places, fake).unwrap();
+        // The last two share no memory, though one machine.
+        let memory = world.rank().min(2) as u64 % 2 + 7 * (world.rank() as u64 / 3);
+        let place = Place { hardware: &places, memory };
+        let split = |comm: &Comm, wanted| comm.split_type(Ok(wanted), 0, place, fake).unwrap();
         let (shared, _) = split(world, SplitType::Shared).unwrap();
-        assert_eq!(shared.group().members(), [world.rank() as Peer % 2, world.rank() as Peer % 2 + 2]);
+        let sharing = [&[0, 2][..], &[1], &[0, 2], &[3]][world.rank() as usize];
+        assert_eq!(shared.group().members(), sharing);
         let (lower, sort) = split(world, SplitType::NextLevel).unwrap();
         assert_eq!((lower.size(), sort), (2, Some("hwloc://Machine")));
         assert!(split(&lower, SplitType::NextLevel).is_none());
         let size = |wanted| split(world, wanted).map(|(comm, _)| comm.size());
         let hardware = |name: &[u8]| size(SplitType::Hardware(Some(name.to_vec())));
-        assert_eq!(hardware(b"mpi_shared_memory"), Some(2));
+        assert_eq!(hardware(b"mpi_shared_memory"), Some(sharing.len() as i32));
         assert_eq!(
             (hardware(b"hwloc://Machine"), hardware(b"hwloc://Core"), hardware(b"teapot")),
             (Some(2), None, None)
@@ -196,7 +220,9 @@ fn splitting_by_type_goes_down_level_by_level() {
         (places[0], places[1], places[6]) = (Some(rank / 4), Some(rank / 2), (rank < 7).then_some(rank));
         let mut sizes = Vec::new();
         let mut comm = world.split(0, 0, fake).unwrap().unwrap();
-        while let Some((next, sort)) = comm.split_type(Ok(SplitType::NextLevel), 0, &places, fake).unwrap() {
+        while let Some((next, sort)) =
+            comm.split_type(Ok(SplitType::NextLevel), 0, place(&places), fake).unwrap()
+        {
             sizes.push((sort.unwrap(), next.size()));
             comm = next;
         }
@@ -223,10 +249,12 @@ fn an_error_of_one_rank_fails_the_call_on_all() {
         1 => Err(Error::new(mpi::MPI_ERR_INFO, "a", "b", "c", "d")),
         _ => Ok(SplitType::Shared),
     };
-    let by_type = |world: &Comm, fake: &Fake| world.split_type(wanted(world), 0, &places, fake).map(drop);
+    let by_type =
+        |world: &Comm, fake: &Fake| world.split_type(wanted(world), 0, place(&places), fake).map(drop);
     assert_eq!(classes(&by_type), all(mpi::MPI_ERR_INFO));
     let ways = |world: &Comm| if world.rank() == 1 { SplitType::NextLevel } else { SplitType::Shared };
-    let by_ways = |world: &Comm, fake: &Fake| world.split_type(Ok(ways(world)), 0, &places, fake).map(drop);
+    let by_ways =
+        |world: &Comm, fake: &Fake| world.split_type(Ok(ways(world)), 0, place(&places), fake).map(drop);
     assert_eq!(classes(&by_ways), all(mpi::MPI_ERR_ARG));
     let stranger = |world: &Comm| if world.rank() == 3 { vec![77] } else { vec![0, 1] };
     let create = |world: &Comm, fake: &Fake| {

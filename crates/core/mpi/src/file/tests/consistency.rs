@@ -85,6 +85,20 @@ fn an_atomic_access_locks_all_its_bytes_and_a_file_system_without_locks_says_so_
     });
 }
 
+/// No gaps are written back where the file system has no locks, and the hint says so.
+#[test]
+fn a_hint_that_is_not_followed_is_not_told() {
+    run(1, |world, fake| {
+        for (has_no_locks, told) in [(false, "enable"), (true, "disable")] {
+            let faults = Faults { has_no_locks, ..Faults::default() };
+            let disk = Arc::new(FaultyDisk::new(Arc::new(MemoryDisk::default()), faults, 1));
+            let file = file_on(fake, world, &disk, MPI_MODE_RDWR, &[("romio_ds_write", "enable")]);
+            let value = file.hints().unwrap().get(b"romio_ds_write").unwrap();
+            assert_eq!(value.as_deref(), Some(told.as_bytes()));
+        }
+    });
+}
+
 #[test]
 fn what_a_sequential_file_has_not_is_refused() {
     let folder = Folder::new("refuses");
@@ -93,7 +107,12 @@ fn what_a_sequential_file_has_not_is_refused() {
         let file = open(world, &folder.file(), amode, fake).unwrap();
         assert_eq!(class(file.seek_shared(0, MPI_SEEK_SET, fake)), MPI_ERR_UNSUPPORTED_OPERATION);
         assert_eq!(class(file.position_shared()), MPI_ERR_UNSUPPORTED_OPERATION);
-        assert_eq!(class(file.byte_offset(0)), MPI_ERR_UNSUPPORTED_OPERATION);
+        assert_eq!(file.byte_offset(7).unwrap(), 7, "no pointer is asked for");
+        let byte = Datatype::predefined(MPI_BYTE).unwrap();
+        for displacement in [0, 4] {
+            let view = NewView::At(View::new(displacement, byte, byte, b"native", true));
+            assert_eq!(class(file.set_view(view, Ok(None), fake)), MPI_ERR_ARG, "no place of its own");
+        }
     });
 }
 

@@ -2,6 +2,10 @@
 
 mod consistency;
 pub(super) mod faults;
+mod mixed;
+mod names;
+mod pointers;
+mod registered;
 mod shared;
 mod streams;
 
@@ -408,7 +412,7 @@ fn a_view_may_show_no_byte() {
         let view = View::new(7, byte, &empty, name, true).unwrap();
         view.for_each_run(0, 0, |_, _| panic!("a byte")).unwrap();
         assert_eq!((view.end(1000), view.before(1000)), (0, 0));
-        assert_eq!((view.readable(0, 9), view.place(0).unwrap()), (0, 7));
+        assert_eq!((view.readable(9), view.place(0).unwrap()), (0, 7));
         assert_eq!([class(view.for_each_run(0, 1, |_, _| ())), class(view.place(1))], [MPI_ERR_ARG; 2]);
     }
     assert_eq!(class(View::new(0, &empty, &empty, b"native", true)), MPI_ERR_ARG);

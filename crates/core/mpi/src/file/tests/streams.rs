@@ -4,7 +4,7 @@ use super::*;
 use std::io::Read;
 
 /// A pipe in the file system, open at both ends.
-fn pipe(folder: &Folder) -> std::fs::File {
+pub(super) fn pipe(folder: &Folder) -> std::fs::File {
     nix::unistd::mkfifo(&folder.file(), nix::sys::stat::Mode::S_IRWXU).unwrap();
     std::fs::OpenOptions::new().read(true).write(true).open(folder.file()).unwrap()
 }
@@ -36,6 +36,38 @@ fn processes_write_to_a_pipe_in_the_order_of_ranks() {
         let all = all.join().unwrap();
         for (i, &byte) in all.iter().enumerate() {
             assert_eq!(usize::from(byte), i / PIECE % RANKS, "byte {i}");
+        }
+    });
+}
+
+/// The gaps of a view are bytes that a stream does not have.
+#[test]
+fn a_view_with_holes_is_refused_on_a_stream() {
+    let folder = Folder::new("holes");
+    let _other_end = pipe(&folder);
+    run(2, |world, fake| {
+        let file = open(world, &folder.file(), MPI_MODE_RDWR, fake).unwrap();
+        let (byte, int) = (Datatype::predefined(MPI_BYTE).unwrap(), Datatype::predefined(MPI_INT).unwrap());
+        let none = Arc::new(Datatype::contiguous(Form::Int, 0, byte).unwrap());
+        let holes = if world.rank() == 1 { comb(0, 2) } else { byte.clone() };
+        let view = NewView::At(View::new(0, byte, &holes, b"native", true));
+        assert_eq!(class(file.set_view(view, Ok(None), fake)), MPI_ERR_UNSUPPORTED_OPERATION);
+        let three = Arc::new(Datatype::contiguous(Form::Int, 3, int).unwrap());
+        for (etype, filetype) in [(int, &three), (byte, &none), (int, int)] {
+            let view = NewView::At(View::new(0, etype, filetype, b"native", true));
+            file.set_view(view, Ok(None), fake).unwrap();
+        }
+    });
+}
+
+#[test]
+fn room_is_reserved_in_files_of_storage_only() {
+    let folder = Folder::new("room");
+    let _other_end = pipe(&folder);
+    run(1, |world, fake| {
+        for path in [&folder.file(), Path::new("/dev/null")] {
+            let file = open(world, path, MPI_MODE_RDWR, fake).unwrap();
+            assert_eq!(class(file.preallocate(10, fake)), MPI_ERR_UNSUPPORTED_OPERATION, "{path:?}");
         }
     });
 }

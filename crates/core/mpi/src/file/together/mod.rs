@@ -26,10 +26,13 @@ mod section;
 use super::File;
 use super::access::{Access, Place};
 use super::counts::{self, Count};
+use super::hints::Choice;
 use super::pending::{Starter, move_beside};
 use super::representation::{Data, Direction};
 use crate::active::Active;
-use crate::beside::{Operation, outcome_of};
+use crate::beside::Operation;
+use crate::coll::call::in_words;
+use crate::comm::Traffic;
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use crate::process::Process;
@@ -38,6 +41,8 @@ use meeting::Meeting;
 use plan::{Plan, Wish};
 use rounds::Rounds;
 use std::sync::Arc;
+use verbena_channel::mark::Mark;
+use verbena_hang::Awaited;
 
 /// A collective access under way.
 struct Together {
@@ -45,13 +50,23 @@ struct Together {
     direction: Direction,
     access: Access,
     tag: i32,
-    /// The individual file pointer before an access at it.
-    pointer: Option<u64>,
+    choices: Choices,
+    /// True for an access at the individual file pointer, which has moved it.
+    has_moved_pointer: bool,
     /// True if the program waits for it: what is short is done by its own thread.
     is_blocking: bool,
     stage: Stage,
     /// The first error of this process.
     failure: Option<Error>,
+}
+
+/// The hints that the processes choose the way by. They are taken when the access begins, in the
+/// order of calls that is the same in all processes: until the meeting ends, they may change.
+struct Choices {
+    choice: Choice,
+    aggregators: Vec<usize>,
+    align: u64,
+    round_bytes: u64,
 }
 
 enum Stage {
@@ -81,10 +96,10 @@ impl File {
     ) -> Result<usize> {
         let data = self.check_no_split().and(data);
         let mut together = Together::new(self, direction, place, data, true);
-        let moved = process.wait(|process| together.advance(process).transpose());
-        // An access that failed leaves the pointer where it was, and the end of the file stops it.
-        let file = if moved.is_ok() { together.access.bytes } else { 0 };
-        together.move_pointer(file);
+        let moved = together.finish(process);
+        if moved.is_err() {
+            together.take_back();
+        }
         moved
     }
 
@@ -100,20 +115,31 @@ impl File {
         data: Result<Data>,
     ) -> Result<Active> {
         let data = self.check_no_split().and(data);
-        let together = Together::new(self, direction, place, data, false);
-        if together.access.view.representation.calls_program(direction) {
-            // Functions of the program run in its own thread only.
-            let mut together = Together { is_blocking: true, ..together };
-            return Ok(Active::Done(outcome_of(
-                process.wait(|process| together.advance(process).transpose()),
-            )));
+        if self.view().representation.calls_program(direction) {
+            // Functions of the program run in its own thread only, and this call waits for nobody:
+            // the bytes move at once, and the task takes part without any.
+            self.start_together(process, direction, place, Ok(Data::nothing()));
+            return data.and_then(|data| self.start(process.waker().clone(), direction, place, &data));
         }
+        let (wrong, operation) = self.start_together(process, direction, place, data);
+        // What is wrong here is told at once; the task takes part for the others all the same.
+        wrong.map_or(Ok(Active::File(operation)), Err)
+    }
+
+    /// Starts the task of a collective access. Returns what is wrong with it, too.
+    fn start_together(
+        self: &Arc<Self>,
+        process: &Process,
+        direction: Direction,
+        place: Place,
+        data: Result<Data>,
+    ) -> (Option<Error>, Operation) {
+        let together = Together::new(self, direction, place, data, false);
         let wrong = together.failure.clone();
         let operation = Operation::new(process.waker().clone());
         let task = Beside { together, operation: operation.clone() };
         process.tasks().start(process, Box::new(task));
-        // What is wrong here is told at once; the task takes part for the others all the same.
-        wrong.map_or(Ok(Active::File(operation)), Err)
+        (wrong, operation)
     }
 }
 
@@ -146,8 +172,7 @@ impl Together {
     ) -> Together {
         let tag = file.comm.next_nonblocking_tag();
         let prepared = data.and_then(|data| file.prepare(direction, place, &data));
-        let at_pointer = prepared.as_ref().ok().filter(|_| place == Place::Individual);
-        let pointer = at_pointer.map(|access| access.start);
+        let has_moved_pointer = prepared.is_ok() && place == Place::Individual;
         let (access, failure) = match prepared {
             Ok(access) => (access, None),
             Err(error) => (Access::nothing(direction, file.view()), Some(error)),
@@ -159,18 +184,35 @@ impl Together {
         let access = if wish.bytes == 0 { Access { bytes: 0, ..access } } else { access };
         let meeting = Meeting::new(&file.comm, tag, &wish.words());
         let stage = Stage::Meeting(meeting);
-        let together =
-            Together { file: file.clone(), direction, access, tag, pointer, is_blocking, stage, failure };
+        let (choices, file) = (file.choices(direction), file.clone());
+        let mut together = Together {
+            file,
+            direction,
+            access,
+            tag,
+            choices,
+            has_moved_pointer,
+            is_blocking,
+            stage,
+            failure,
+        };
         if together.failure.is_some() {
-            together.move_pointer(0);
+            together.take_back();
         }
         together
     }
 
-    /// Puts the individual file pointer so many bytes behind its former place.
-    fn move_pointer(&self, bytes: usize) {
-        if let Some(before) = self.pointer {
-            self.file.pointer().position = before.saturating_add(bytes as u64);
+    /// Goes on to the end of the access.
+    fn finish(&mut self, process: &Process) -> Result<usize> {
+        let (context, tag) = (self.file.comm.context(Traffic::Point), self.tag);
+        let awaited = |_: &Process| Awaited::Collective(in_words(context, tag, Mark::NONE));
+        process.wait_for(awaited, |process| self.advance(process).transpose())
+    }
+
+    /// Sets the individual file pointer back, if this access has moved it.
+    fn take_back(&mut self) {
+        if std::mem::take(&mut self.has_moved_pointer) {
+            self.file.take_back(&self.access);
         }
     }
 
@@ -217,12 +259,7 @@ impl Together {
     /// Chooses the way, from what all processes want: they choose alike.
     fn decide(&mut self, process: &Process, told: &[Vec<u64>]) -> Result<Stage> {
         let wishes: Vec<Wish> = told.iter().map(|words| Wish::of_words(words)).collect();
-        let tuning = self.file.hints.tuning();
-        let choice = match self.direction {
-            Direction::Read => tuning.collective_read,
-            Direction::Write => tuning.collective_write,
-        };
-        if !plan::is_shared(&wishes, self.direction, choice) {
+        if !plan::is_shared(&wishes, self.direction, self.choices.choice) {
             counts::add(Count::Alone, 1);
             return self.go_alone(process);
         }
@@ -231,30 +268,30 @@ impl Together {
             let size = wishes.iter().map(|wish| wish.size).max().unwrap_or(0);
             self.access.end_at(size);
         }
-        let (aggregators, align) = (self.file.aggregators(), self.file.hints.align());
-        let plan = Plan::new(&wishes, &aggregators, align, tuning.round_bytes);
-        let rounds = Rounds::new(plan, &self.access, self.is_blocking);
+        let Choices { aggregators, align, round_bytes, .. } = &self.choices;
+        let plan = || Plan::new(&wishes, aggregators, *align, *round_bytes);
+        let rounds = Rounds::new(plan(), &self.access, self.is_blocking);
         match rounds {
             Ok(rounds) => Ok(Stage::Rounds(Box::new(rounds))),
             // Elements of this process cannot be converted: it takes part without them.
             Err(error) => {
                 self.failure.get_or_insert(error);
                 self.access.bytes = 0;
-                let plan = Plan::new(&wishes, &aggregators, align, tuning.round_bytes);
-                Ok(Stage::Rounds(Box::new(Rounds::new(plan, &self.access, self.is_blocking)?)))
+                Ok(Stage::Rounds(Box::new(Rounds::new(plan(), &self.access, self.is_blocking)?)))
             }
         }
     }
 
     /// Moves this process's own bytes.
     fn go_alone(&mut self, process: &Process) -> Result<Stage> {
-        let (file, access) = (&self.file, &mut self.access);
+        let (file, access) = (&self.file, &self.access);
         if access.bytes == 0 {
             return Ok(Stage::Alone(None));
         }
-        if self.is_blocking {
+        // A stream may need the progress of this process until it has bytes.
+        let calls_program = access.view.representation.calls_program(access.direction);
+        if self.is_blocking && (calls_program || !file.disk.is_stream()) {
             let moved = file.carry_out_in_order(access)?;
-            access.bytes = moved.file;
             let operation = Operation::ended(Ok(moved.memory));
             return Ok(Stage::Alone(Some(operation)));
         }
@@ -278,7 +315,7 @@ impl Together {
 impl Access {
     /// An access of no bytes.
     fn nothing(direction: Direction, view: super::View) -> Access {
-        Access { direction, view, start: 0, bytes: 0, data: Data::nothing() }
+        Access { direction, view, start: 0, bytes: 0, asked: 0, data: Data::nothing() }
     }
 
     /// Leaves out what lies behind the end of a file of this size.
@@ -299,20 +336,27 @@ impl File {
             extent: access.extent()?,
             bytes: access.bytes as u64,
             run_bytes: access.view.run_bytes().min(access.bytes as u64),
-            may_share: access.view.is_distinct()
+            may_share: access.view.goes_up()
                 && !self.is_atomic()
                 && !self.disk.is_stream()
                 && !self.mode.has(mpi::MPI_MODE_SEQUENTIAL),
             size,
+            cheap_gap: if self.disk.file_system().is_shared { self.cheap_gap() } else { 0 },
         })
     }
 
-    /// The processes that move the bytes of all: as many as hints say, spread over the nodes.
-    fn aggregators(&self) -> Vec<usize> {
+    /// The hints as they are now. As many processes as they say move the bytes of all, spread over
+    /// the nodes.
+    fn choices(&self, direction: Direction) -> Choices {
+        let tuning = self.hints.tuning();
+        let choice = match direction {
+            Direction::Read => tuning.collective_read,
+            Direction::Write => tuning.collective_write,
+        };
         let count = self.hints.aggregators() as usize;
         let mut aggregators: Vec<usize> = self.aggregators.iter().copied().take(count).collect();
         aggregators.sort_unstable();
-        aggregators
+        Choices { choice, aggregators, align: self.hints.align(), round_bytes: tuning.round_bytes }
     }
 }
 

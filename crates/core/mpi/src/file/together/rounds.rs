@@ -1,5 +1,6 @@
 //! One round after the other. While a stretch is written, the messages of the next round go on.
 
+use super::meeting::Meeting;
 use super::plan::Plan;
 use super::round::{Common, Next, Round, Stretch};
 use crate::beside::Operation;
@@ -22,6 +23,10 @@ pub(super) struct Rounds {
     /// True if the calling thread reads and writes itself: there is one round, and it waits.
     is_at_once: bool,
     number: u64,
+    /// True if no round follows.
+    is_at_end: bool,
+    /// The ranks tell each other in which round their next bytes are.
+    meeting: Option<Meeting>,
     round: Option<Round>,
     /// The read or write under way, with the stretch that it reads to.
     disk: Option<(Operation, Option<Stretch>)>,
@@ -44,8 +49,11 @@ impl Rounds {
         if let (Some(staged), Direction::Write) = (&staged, access.direction) {
             representation.encode(&access.data, staged.lend())?;
         }
-        let is_at_once = is_blocking && plan.rounds() <= 1;
-        Ok(Rounds { plan, buffer, staged, is_at_once, number: 0, round: None, disk: None, failure: None })
+        let is_only = plan.round_from(0).is_none_or(|first| plan.round_from(first + 1).is_none());
+        let is_at_once = is_blocking && is_only;
+        let (number, meeting, round, disk, failure) = (0, None, None, None, None);
+        let is_at_end = false;
+        Ok(Rounds { plan, buffer, staged, is_at_once, number, is_at_end, meeting, round, disk, failure })
     }
 
     /// Goes on. Returns the bytes of memory that were moved, or the error of this process, once all
@@ -61,12 +69,16 @@ impl Rounds {
         tag: i32,
     ) -> Result<Option<Result<usize>>> {
         loop {
-            let plan = &self.plan;
-            let common = Common { comm: &file.comm, tag, plan, access, buffer: &self.buffer };
             if self.round.is_none() {
-                if self.number == plan.rounds() {
-                    return Ok(self.finish(access));
+                match self.following(process, file, access, tag)? {
+                    Following::Wait => return Ok(None),
+                    Following::Nothing => return Ok(self.finish(access)),
+                    Following::Round(number) => self.number = number,
                 }
+            }
+            let (comm, plan, buffer) = (&file.comm, &self.plan, &self.buffer);
+            let common = Common { comm, tag, plan, access, buffer };
+            if self.round.is_none() {
                 self.round = Some(Round::new(&common, self.number)?);
             }
             let Some(round) = &mut self.round else { unreachable!("a round was begun") };
@@ -101,6 +113,32 @@ impl Rounds {
         }
     }
 
+    /// Finds the round that follows, alike for all ranks.
+    fn following(
+        &mut self,
+        mut process: &Process,
+        file: &File,
+        access: &Access,
+        tag: i32,
+    ) -> Result<Following> {
+        let number = match self.is_at_end {
+            true => None,
+            false if !self.plan.is_sparse => self.plan.round_from(self.number),
+            false => {
+                if self.meeting.is_none() {
+                    let own = self.plan.round_of_bytes(access, self.number)?.unwrap_or(u64::MAX);
+                    self.meeting = Some(Meeting::new(&file.comm, tag, &[own]));
+                }
+                let Some(meeting) = &mut self.meeting else { unreachable!("a meeting was begun") };
+                let Some(told) = meeting.advance(&mut process)? else { return Ok(Following::Wait) };
+                self.meeting = None;
+                told.iter().map(|words| words[0].max(self.number)).min().filter(|&number| number < u64::MAX)
+            }
+        };
+        self.is_at_end = number.is_none();
+        Ok(number.map_or(Following::Nothing, Following::Round))
+    }
+
     /// Ends once the last write has ended.
     fn finish(&mut self, access: &Access) -> Option<Result<usize>> {
         if !settle(&mut self.disk, &mut self.failure, None) {
@@ -115,6 +153,15 @@ impl Rounds {
             (None, _) => Ok(self.buffer.len()),
         })
     }
+}
+
+/// The round that follows.
+enum Following {
+    /// The ranks have not told it yet.
+    Wait,
+    Round(u64),
+    /// No rank has bytes left.
+    Nothing,
 }
 
 /// Looks whether the disk has done its work, and notes how it went. What was read goes back to its

@@ -3,7 +3,7 @@
 mod sleepers;
 
 use super::*;
-use crate::window::lock::{Kind, Lock};
+use crate::window::lock::{Attempt, Kind, Lock};
 
 fn words(members: i32) -> (Owned, Words) {
     let owned = Owned::zeroed(bytes(members));
@@ -118,6 +118,53 @@ fn a_claim_tells_who_waits_in_vain() {
     assert_eq!(own.claim_on(70), Some(Claim::Holds));
     own.unclaim(70);
     assert_eq!(own.claim_on(70), None);
+}
+
+/// A reader that dies just after it has entered, before it says so, holds the lock, also once
+/// readers that came behind it have left.
+#[test]
+fn a_reader_that_dies_as_it_enters_holds_the_lock() {
+    for start in [0, (1 << 21) - 2] {
+        let ((_lock, words), (_own, own)) = (words(8), words(8));
+        let lock = Lock(words.lock());
+        for _ in 0..start {
+            let _ = (lock.try_lock(Kind::Writer), lock.leave(Kind::Writer));
+        }
+        assert!(lock.try_lock(Kind::Writer));
+        let [dead, other, last] = [(); 3].map(|()| lock.ticket());
+        own.claim(0);
+        let _place = own.claim_turn(0, dead);
+        let _ = lock.leave(Kind::Writer);
+        for reader in [dead, other] {
+            assert!(matches!(lock.try_enter(reader, Kind::Reader), Attempt::Entered { .. }));
+        }
+        let claim = own.claim_on(0).expect("a claim");
+        assert_eq!(claim, Claim::Waits(dead));
+        assert!(lock.is_behind(last, claim));
+        let _ = lock.leave(Kind::Reader);
+        assert_eq!(lock.try_enter(last, Kind::Writer), Attempt::Early);
+        assert!(lock.is_behind(last, claim), "the one that left is not the one that died");
+        assert!(words.note_dead(3, claim));
+        assert_eq!(words.dead_before(last), Some((3, Claim::Holds)));
+    }
+}
+
+/// One who has died with a claim and without a ticket is told by the tickets of the others.
+#[test]
+fn those_that_live_account_for_tickets() {
+    let (_lock, words) = words(8);
+    let lock = Lock(words.lock());
+    assert!(lock.is_accounted(|| 0));
+    assert!(lock.try_lock(Kind::Reader) && lock.try_lock(Kind::Reader));
+    let waiter = lock.ticket();
+    assert_eq!([2, 3, 4].map(|living| lock.is_accounted(|| living)), [false, true, true]);
+    let is_accounted = lock.is_accounted(|| {
+        let _ = lock.leave(Kind::Reader);
+        3
+    });
+    assert!(!is_accounted, "the lock has changed while they were counted");
+    // One of the readers has died: nobody else has its ticket.
+    assert!(!lock.is_accounted(|| 1) && lock.try_enter(waiter, Kind::Writer) == Attempt::Early);
 }
 
 /// A lock that is waited for without a place, since too many threads wait, counts as held.

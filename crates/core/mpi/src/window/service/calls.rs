@@ -1,6 +1,6 @@
 //! The origin's side as the calls of a window use it: by rank, and waiting where MPI does.
 
-use super::{Operation, Service};
+use super::Service;
 use crate::error::Result;
 use crate::op::Op;
 use crate::process::Process;
@@ -48,9 +48,13 @@ impl Service {
         rank: usize,
         kind: lock::Kind,
         awaited: impl Fn(&Process) -> Awaited,
+        interrupted: impl Fn() -> Result<()>,
     ) -> Result<()> {
         let lock = self.origin.lock(&mut { process }, rank as i32, kind);
-        finish(process, &lock, awaited)
+        process.wait_for(awaited, |mut process| match lock.poll(&mut process) {
+            Some(outcome) => Some(outcome.error.map_or(Ok(()), Err)),
+            None => interrupted().err().map(Err),
+        })
     }
 
     /// Returns whether something called on `rank` may not be finished on both sides.
@@ -65,10 +69,4 @@ fn operands(new: Region, compare: Region) -> Owned {
     operands.lend().put(0, new);
     operands.lend().put(new.len(), compare);
     operands
-}
-
-/// Waits for an operation.
-fn finish(process: &Process, operation: &Operation, awaited: impl Fn(&Process) -> Awaited) -> Result<()> {
-    let outcome = process.wait_for(awaited, |mut process| operation.poll(&mut process));
-    outcome.error.map_or(Ok(()), Err)
 }

@@ -3,6 +3,7 @@
 use crate::error::{Class, Error};
 use crate::generated::constants as mpi;
 use crate::window::lock::Claim;
+use verbena_fault::count;
 
 const VERSIONS: &str = "the ranks use different versions of the library, or memory was overwritten";
 const REPORT: &str = "let all ranks use one installation; if they do, report this";
@@ -33,16 +34,16 @@ pub(super) fn wrong_length(got: u64, wanted: usize) -> Error {
 pub(super) fn no_member(source: i32, size: i32) -> Error {
     intern(
         "a request for this window comes from a rank that it does not have",
-        format!("rank {source} of a window of {size} ranks"),
+        format!("rank {source} of a window of {}", count(size, "rank")),
     )
 }
 
 /// The error of elements whose bytes are not those of the payload.
 #[cold]
-pub(super) fn unlike(bytes: usize, datatype: usize, count: usize) -> Error {
+pub(super) fn unlike(bytes: usize, datatype: usize, elements: usize) -> Error {
     intern(
         "a one-sided operation has other data than its datatype says",
-        format!("{bytes} bytes for {count} elements of {datatype} bytes"),
+        format!("{} for {} of {}", count(bytes, "byte"), count(elements, "element"), count(datatype, "byte")),
     )
 }
 
@@ -52,7 +53,7 @@ pub(super) fn freed(requests: usize) -> Error {
     Error::new(
         mpi::MPI_ERR_RMA_SYNC,
         "a window was freed while operations on it were under way",
-        format!("{requests} requests of other processes that nobody has finished"),
+        format!("{} of other processes that nobody has finished", count(requests, "request")),
         "a process called operations after its last synchronisation, or without one",
         "close all epochs on every process before MPI_Win_free",
     )

@@ -6,7 +6,7 @@ use super::locks::Locks;
 use super::notes::Notes;
 use super::outbox::Outbox;
 use super::pieces::Pieces;
-use super::request::{Action, Elements, Request};
+use super::request::{Action, Elements, Request, combines};
 use super::shows::Shows;
 use super::{Exposed, Place, error, payload_tag};
 use crate::datatype::Datatype;
@@ -16,6 +16,7 @@ use crate::window::counts;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use verbena_engine::RequestId;
+use verbena_machine::touch::Touch;
 use verbena_memory::{Buffer, Owned, Region};
 
 /// The most payloads of puts that are received from an origin at a time.
@@ -225,7 +226,7 @@ impl Line {
         helpers: &mut Helpers,
     ) {
         let datatype = self.datatype(elements, helpers);
-        let found = find(elements, elements.bytes, datatype, helpers);
+        let found = find((elements, elements.bytes), datatype, Touch::Write, helpers);
         let buffer = found.map(|(place, datatype)| place.buffer(elements.count, &datatype));
         if elements.is_within {
             match buffer {
@@ -246,7 +247,7 @@ impl Line {
 
     fn get(&mut self, number: u32, elements: &Elements, access: &mut impl Access, helpers: &mut Helpers) {
         let datatype = self.datatype(elements, helpers);
-        match find(elements, elements.bytes, datatype, helpers) {
+        match find((elements, elements.bytes), datatype, Touch::Read, helpers) {
             Ok((place, datatype)) => {
                 helpers.notes.counts.straight += 1;
                 self.outbox.answer_from(access, number, place.buffer(elements.count, &datatype));
@@ -266,11 +267,11 @@ impl Line {
     ) {
         let datatype = self.datatype(elements, helpers);
         let pieces = cut(elements, &datatype);
-        let found = find(elements, elements.bytes, datatype, helpers).and_then(|(place, datatype)| {
-            match pieces.told() == elements.piece {
-                true => Combining::new(op, place, elements.count, datatype),
-                false => Err(error::wrong_length(elements.piece as u64, pieces.told())),
-            }
+        let touch = if combines(op) == Some(true) { Touch::Write } else { Touch::Read };
+        let found = find((elements, elements.bytes), datatype, touch, helpers);
+        let found = found.and_then(|(place, datatype)| match pieces.told() == elements.piece {
+            true => Combining::new(op, place, elements.count, datatype),
+            false => Err(error::wrong_length(elements.piece as u64, pieces.told())),
         });
         let work = found.and_then(|work| match elements.is_within {
             true => self.combine(&work, number, elements, message, answers, access, helpers).map(|()| None),
@@ -322,7 +323,8 @@ impl Line {
         helpers: &mut Helpers,
     ) {
         let (bytes, datatype) = (elements.bytes / 2, self.datatype(elements, helpers));
-        let swapped = find(elements, bytes, datatype, helpers).and_then(|(place, datatype)| {
+        let found = find((elements, bytes), datatype, Touch::Write, helpers);
+        let swapped = found.and_then(|(place, datatype)| {
             let operands = payload(elements, message).to_vec();
             let (new, compared) = operands.split_at(bytes);
             let mut former = vec![0; bytes];
@@ -396,18 +398,18 @@ fn cut(elements: &Elements, datatype: &Result<Arc<Datatype>>) -> Pieces {
     }
 }
 
-/// Finds the elements of a request, of this datatype, which must have as many bytes.
+/// Finds the elements of a request, of this datatype, which must have as many bytes, to be touched
+/// in this way.
 fn find(
-    elements: &Elements,
-    bytes: usize,
+    (elements, bytes): (&Elements, usize),
     datatype: Result<Arc<Datatype>>,
+    touch: Touch,
     helpers: &Helpers,
 ) -> Result<(Place, Arc<Datatype>)> {
     let datatype = datatype?;
     if datatype.size().checked_mul(elements.count) != Some(bytes) {
         return Err(error::unlike(bytes, datatype.size(), elements.count));
     }
-    let (low, high) = datatype.span(elements.count)?;
-    let place = helpers.exposed.place(elements.displacement, (low as i64, high as i64))?;
+    let place = helpers.exposed.place(elements.displacement, (elements.count, &datatype), touch)?;
     Ok((place, datatype))
 }

@@ -66,6 +66,7 @@ pub(super) use error::garbled_answer;
 pub use operation::Operation;
 pub use origin::{Moment, Origin};
 pub use pieces::PIECE_BYTES;
+pub use verbena_machine::touch::Touch;
 
 use crate::comm::{Comm, Traffic};
 use crate::datatype::Datatype;
@@ -73,26 +74,28 @@ use crate::error::{Error, Result};
 use crate::group::Group;
 use crate::op::Op;
 use crate::process::{Access, Process};
-use crate::task::Task;
+use crate::task::{News, Round, Task};
 use crate::window::lock;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use target::Target;
 use verbena_channel::mark::Mark;
-use verbena_engine::{Mode, ReceiveRequest, SendRequest};
+use verbena_engine::{LASTING_TAG, Mode, ReceiveRequest, SendRequest};
 use verbena_memory::elements::Elements;
 use verbena_memory::{Buffer, Region};
 use verbena_waiting::lock::Lock;
 
-/// The tag of requests.
-const REQUEST_TAG: i32 = 0;
+/// The tag of requests. All tags of the service lie below [`LASTING_TAG`]: where the window is
+/// revoked, what was called on a member that lives is done all the same.
+pub const REQUEST_TAG: i32 = i32::MIN;
 
 /// The window as its service sees it: the memory that this process exposes.
 pub trait Exposed: Send + Sync {
-    /// Finds elements whose bytes lie within `span`, relative to the displacement that an origin
-    /// gave. `MPI_ERR_RMA_RANGE` if they are not all exposed.
-    fn place(&self, displacement: i64, span: (i64, i64)) -> Result<Place>;
+    /// Finds elements, a number of them and the datatype of each, at the displacement that an
+    /// origin gave. `MPI_ERR_RMA_RANGE` if they are not all exposed, or if the program has taken
+    /// memory back that would be touched in this way.
+    fn place(&self, displacement: i64, elements: (usize, &Arc<Datatype>), touch: Touch) -> Result<Place>;
 
     /// Does what accumulate calls do to some of `count` elements: to those in this range of their
     /// packed bytes, which begins and ends where predefined elements do. See `window/apply.rs`.
@@ -149,7 +152,8 @@ pub trait Exposed: Send + Sync {
 /// A place in exposed memory: an element's origin, `at` bytes behind the region's beginning.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// Memory that is exposed.
+    /// Memory that is exposed: all of the elements, or a part of it, where they lie in several
+    /// pieces.
     pub region: Region,
     /// Bytes from its beginning; the origin itself need not lie within.
     pub at: i64,
@@ -159,6 +163,18 @@ impl Place {
     /// The bytes of `count` elements from here on.
     pub fn buffer(&self, count: usize, datatype: &Datatype) -> Buffer {
         Elements::at_origins(self.region, datatype.layout()).displaced(self.at as isize).buffer(0, count)
+    }
+
+    /// The address of the origin.
+    pub(super) fn address(&self) -> u64 {
+        self.region.address().wrapping_add_signed(self.at)
+    }
+
+    /// Returns whether the bytes within `span` of the origin lie in the region.
+    pub(super) fn holds(&self, (low, high): (i64, i64)) -> bool {
+        let end = self.at.checked_add(high);
+        self.at.checked_add(low).is_some_and(|first| first >= 0)
+            && end.is_some_and(|end| end <= self.region.len() as i64)
     }
 
     /// The place some bytes further on.
@@ -211,14 +227,16 @@ impl Addresses {
 }
 
 /// The tag of the payload of a request.
-fn payload_tag(number: u32) -> i32 {
-    (number * 2) as i32
+pub fn payload_tag(number: u32) -> i32 {
+    i32::MIN + (number * 2) as i32
 }
 
 /// The tag of the answer to a request.
-fn answer_tag(number: u32) -> i32 {
-    (number * 2 + 1) as i32
+pub fn answer_tag(number: u32) -> i32 {
+    i32::MIN + (number * 2 + 1) as i32
 }
+
+const _: () = assert!(i32::MIN + (request::NUMBERS as i32 * 2 - 1) < LASTING_TAG);
 
 /// The messages of a window at one of its processes.
 pub struct Service {
@@ -321,9 +339,9 @@ const STEPS_MAX: u32 = 4;
 pub struct Serving {
     service: Arc<Service>,
     exposed: Arc<dyn Exposed>,
-    /// The messages that had come before their receive when requests were last looked for, and the
-    /// losses of processes. Requests are always among the messages.
-    seen: Option<(u64, u64)>,
+    /// The news when requests were last looked for. Requests are always among the messages that
+    /// came before their receive.
+    seen: Option<News>,
     /// True if the last round did not come to an end.
     has_more: bool,
 }
@@ -335,14 +353,10 @@ impl Serving {
     }
 }
 
-fn news(process: &Process) -> (u64, u64) {
-    process.look(|engine| (engine.held_messages(), engine.losses()))
-}
-
 impl Task for Serving {
     fn advance(&mut self, mut process: &Process) -> Result<bool> {
         // Counted first: what comes from now on is looked for again.
-        self.seen = Some(news(process));
+        self.seen = Some(News::of(process));
         let mut steps = 0;
         // The caller may sleep next: nothing that came already may be left, unless it is told.
         while steps < STEPS_MAX && self.service.advance(&mut process, &*self.exposed) {
@@ -356,8 +370,8 @@ impl Task for Serving {
     }
 
     #[inline]
-    fn is_due(&self, process: &Process) -> bool {
-        self.has_more || self.service.is_busy() || self.seen != Some(news(process))
+    fn is_due(&self, round: &Round<'_>) -> bool {
+        self.has_more || self.service.is_busy() || self.seen != Some(round.news())
     }
 
     fn has_more(&self) -> bool {

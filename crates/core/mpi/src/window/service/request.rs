@@ -29,8 +29,8 @@ use crate::window::lock;
 pub const WITHIN_BYTES_MAX: usize = 4096;
 /// The longest request, in bytes. Only a very long description of a datatype comes near it.
 pub const BYTES_MAX: usize = wire::BYTES_MAX + (64 << 10);
-/// Numbers of requests lie below this, so that twice a number is a tag.
-pub const NUMBERS: u32 = 1 << 30;
+/// Numbers of requests lie below this, so that there are two tags for each.
+pub const NUMBERS: u32 = 1 << 29;
 
 /// Bytes of a request that accesses no memory.
 const SHORT_BYTES: usize = 8;

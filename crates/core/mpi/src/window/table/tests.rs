@@ -13,6 +13,10 @@ fn no_block(_: Ticket) -> Option<Region> {
     panic!("the table has no block")
 }
 
+fn attached(address: u64, bytes: u64, ticket: Option<Ticket>) -> Found {
+    Found::Attached { address, bytes, ticket }
+}
+
 fn lives() -> bool {
     false
 }
@@ -34,7 +38,7 @@ fn a_table_whose_member_died_in_a_change_is_torn() {
         table.0.word_store(VERSION, table.0.word_load(VERSION) + 1);
         false
     });
-    assert_eq!(found, Found::Attached { address: 100, ticket: None });
+    assert_eq!(found, attached(100, 10, None));
 }
 
 #[test]
@@ -45,9 +49,9 @@ fn attached_memory_is_found() {
     let find = |low, high| table.find(low, high, no_block, lives);
     assert_eq!(find(100, 101), Found::Nothing);
     table.tell_short(&all, 0);
-    assert_eq!(find(105, 110), Found::Attached { address: 100, ticket: None });
+    assert_eq!(find(105, 110), attached(100, 10, None));
     let ticket = Some(Ticket { offset: 7, bytes: 10 });
-    assert_eq!(find(200, 210), Found::Attached { address: 200, ticket });
+    assert_eq!(find(200, 210), attached(200, 10, ticket));
     let outside = [(200, 211), (400, 401), (90, 101), (150, 151), (0, 1), (99, 100)];
     assert!(outside.into_iter().all(|(low, high)| find(low, high) == Found::Nothing));
 }
@@ -60,11 +64,10 @@ fn pieces_side_by_side_are_one() {
     let all = [piece(90, 0), piece(110, 7), piece(120, 17), piece(130, 99), piece(150, 109)];
     table.tell_short(&all, 0);
     let find = |low, high| table.find(low, high, no_block, lives);
-    let of = |address, ticket| Found::Attached { address, ticket };
-    assert_eq!(find(115, 125), of(110, Some(Ticket { offset: 7, bytes: 20 })));
-    assert_eq!(find(125, 130), of(120, ticket(17)));
-    assert_eq!(find(115, 140), of(110, None));
-    assert_eq!(find(132, 140), of(130, ticket(99)));
+    assert_eq!(find(115, 125), attached(110, 20, Some(Ticket { offset: 7, bytes: 20 })));
+    assert_eq!(find(125, 130), attached(120, 10, ticket(17)));
+    assert_eq!(find(115, 140), attached(110, 30, None));
+    assert_eq!(find(132, 140), attached(130, 10, ticket(99)));
     assert_eq!(find(135, 141), Found::Nothing);
     assert_eq!(find(95, 111), Found::Nothing);
 }
@@ -128,8 +131,7 @@ fn a_long_table_lies_in_a_block_that_its_readers_open() {
     let order = (1..=2000).step_by(2).chain((2..=2000).step_by(2));
     order.for_each(|i| long.attach(Attached::told(100 * i, 10, None)));
     for i in [1, 2, 64, 65, 500, 999, 2000] {
-        let attached = Found::Attached { address: 100 * i, ticket: None };
-        assert_eq!(long.find(100 * i, 100 * i + 10), attached, "{i}");
+        assert_eq!(long.find(100 * i, 100 * i + 10), attached(100 * i, 10, None), "{i}");
         assert_eq!(long.find(100 * i, 100 * i + 11), Found::Nothing, "{i}");
     }
     assert_eq!(long.table.find(105, 110, |_| None, lives), Found::Untold);
@@ -146,7 +148,7 @@ fn pieces_side_by_side_are_one_across_chunks() {
     let mut long = Long::new();
     let ticket = |i| Some(Ticket { offset: 10 * i, bytes: 10 });
     (0..1000).for_each(|i| long.attach(Attached::told(5000 + 10 * i, 10, ticket(i))));
-    let whole = Found::Attached { address: 5000, ticket: Some(Ticket { offset: 0, bytes: 10_000 }) };
+    let whole = attached(5000, 10_000, Some(Ticket { offset: 0, bytes: 10_000 }));
     assert_eq!(long.find(5000, 15_000), whole);
     assert_eq!(long.find(5000, 15_001), Found::Nothing);
 }
@@ -183,7 +185,7 @@ fn a_table_that_changes_gives_no_wrong_answer() {
             }
         });
         for _ in 0..20_000 {
-            assert_eq!(table.find(505, 510, no_block, lives), Found::Attached { address: 500, ticket: None });
+            assert_eq!(table.find(505, 510, no_block, lives), attached(500, 10, None));
             assert_eq!(table.find(300, 301, no_block, lives), Found::Nothing);
         }
     });

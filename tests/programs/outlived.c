@@ -43,6 +43,16 @@ static int call_of(const char *name, MPI_Comm all, MPI_Comm other, int size) {
         MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN);
         return MPI_Win_free(&window);
     }
+    if (!strcmp(name, "left")) {
+        /* Rank 0 takes part in nothing more once this has failed. */
+        MPI_Comm parents;
+        int number = 0, rank, code = MPI_Comm_dup(all, &made);
+        MPI_Comm_dup(MPI_COMM_WORLD, &parents);
+        MPI_Comm_rank(parents, &rank);
+        if (rank != 0 || code == MPI_SUCCESS)
+            MPI_Bcast(&number, 1, MPI_INT, 1, parents);
+        return code;
+    }
     CHECK(!strcmp(name, "gather"));
     return MPI_Gather(own, BYTES, MPI_BYTE, malloc((size_t)size * BYTES), BYTES, MPI_BYTE, 0, all);
 }

@@ -62,6 +62,15 @@ fn calls_with_a_dead_process_of_another_job_end_on_all_ranks() {
     }
 }
 
+/// A rank whose call has failed is not told in `MPI_Finalize` that it missed another one.
+#[test]
+fn who_leaves_after_an_error_need_not_receive_what_others_go_on_to_send() {
+    let job = Job::under(&staged("bin/mpiexec"), 4).args(["--timeout", "20"]);
+    let ended = job.arg(program("outlived")).arg("left").run();
+    assert_eq!((ended.code, ended.stdout.matches(": an error").count()), (137, 4), "{ended:?}");
+    assert!(!ended.stderr.contains("different collectives"), "{ended:?}");
+}
+
 /// Some ranks may have left a call because of the death when others are in the next one.
 #[test]
 fn a_death_in_another_job_ends_calls_in_a_loop_on_all_ranks() {

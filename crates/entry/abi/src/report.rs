@@ -55,6 +55,9 @@ pub fn raise(call: &str, arguments: &[Argument], owner: Owner, failed: Failed) -
         state::process().poll();
     }
     let owner = own.unwrap_or(owner);
+    if matches!(owner, Owner::Comm(_) | Owner::Win(_) | Owner::File(_)) {
+        state::note_failure();
+    }
     let (errhandler, handle) = find(owner);
     let told = Words::of(arguments);
     let named = on_comm(error.clone(), owner);
@@ -109,10 +112,7 @@ pub(crate) fn fatal_text(message: &str) -> String {
 fn find(owner: Owner) -> (Arc<Errhandler>, usize) {
     match owner {
         Owner::Comm(handle) => {
-            let with_own = |comm: Ref<'_, Comm>| {
-                comm.note_failure();
-                (comm.errhandler(), handle)
-            };
+            let with_own = |comm: Ref<'_, Comm>| (comm.errhandler(), handle);
             COMMS.get(handle).map_or_else(|_| of_no_object(), with_own)
         }
         Owner::Session(handle) => {

@@ -242,8 +242,12 @@ fn leave_apart(process: &Process) -> Result<()> {
     Ok(())
 }
 
-/// Refuses messages of collectives that nobody received, now that all ranks have ended theirs.
+/// Refuses messages of collectives that nobody received, now that all ranks have ended theirs. A
+/// rank in which a call has failed may have left them itself.
 fn check_received(process: &Process) -> Result<()> {
+    if state::has_failed() {
+        return Ok(());
+    }
     // Those of a communicator that was revoked were interrupted.
     let error_on = |comm: &Comm| match comm.is_revoked() {
         true => None,

@@ -38,6 +38,8 @@ static WATCHED: AtomicBool = AtomicBool::new(false);
 static PID: AtomicU32 = AtomicU32::new(0);
 static WORLD: AtomicU8 = AtomicU8::new(World::Before as u8);
 static THREAD_LEVEL: AtomicI32 = AtomicI32::new(mpi::MPI_THREAD_SINGLE);
+/// Set once a call on a communicator, a window or a file has failed.
+static HAS_FAILED: AtomicBool = AtomicBool::new(false);
 static MAIN_THREAD: Mutex<Option<ThreadId>> = Mutex::new(None);
 
 /// Sets the process, once in a program. It stays for good: threads may still hold it after
@@ -52,6 +54,17 @@ pub fn set_process(process: Process) {
     // SAFETY: the function has C's calling convention, and glibc forgets it with the library. If
     // there is no memory for it, only `is_forked_child` knows a child.
     unsafe { libc::pthread_atfork(None, None, Some(close_in_child)) };
+}
+
+/// Notes that a call on a communicator, a window or a file has failed.
+pub fn note_failure() {
+    HAS_FAILED.store(true, Ordering::Relaxed);
+}
+
+/// Returns whether a call on a communicator, a window or a file has failed. Then this process may
+/// have left calls that others go on with, on other communicators too.
+pub fn has_failed() -> bool {
+    HAS_FAILED.load(Ordering::Relaxed)
 }
 
 /// Closes the library to the calls of a child, right after `fork`: all that communicates looks at

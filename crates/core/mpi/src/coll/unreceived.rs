@@ -10,12 +10,8 @@ use crate::process::Process;
 use verbena_engine::{ANY_TAG, Engine};
 
 /// The error of such a message, if there is one. To be asked only when no collective of the
-/// communicator is under way. A rank in which a call on the communicator failed may have left
-/// messages itself, and gets none.
+/// communicator is under way.
 pub fn mismatch_error(process: &Process, comm: &Comm) -> Option<Error> {
-    if comm.has_failed() {
-        return None;
-    }
     process.progress();
     let context = comm.context(Traffic::Collective);
     // One that has left a collective tells also those that need nothing more of it.

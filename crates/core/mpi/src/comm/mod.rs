@@ -45,7 +45,7 @@ use crate::generated::constants as mpi;
 use crate::group::{Group, Likeness};
 use crate::info::Info;
 use crate::topology::{Neighbors, Topology};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use verbena_channel::Peer;
 
@@ -87,8 +87,6 @@ pub struct Comm {
     /// Number of nonblocking and persistent ones.
     nonblocking: AtomicU32,
     board_handle: BoardHandle,
-    /// Set once a call on it failed here.
-    failed: AtomicBool,
     faults: fault::Faults,
     /// The place among the library's own, if it is one of them.
     known: Option<private::Known>,
@@ -136,7 +134,6 @@ impl Comm {
             blocking: AtomicU32::new(0),
             nonblocking: AtomicU32::new(0),
             board_handle: BoardHandle::default(),
-            failed: AtomicBool::new(false),
             faults: fault::Faults::default(),
             known: None,
         }
@@ -338,16 +335,6 @@ impl Comm {
     /// The error handler in use.
     pub fn errhandler(&self) -> Arc<Errhandler> {
         self.errhandling.get()
-    }
-
-    /// Notes that a call on it failed on this rank.
-    pub fn note_failure(&self) {
-        self.failed.store(true, Ordering::Relaxed);
-    }
-
-    /// Returns whether a call on it failed on this rank.
-    pub fn has_failed(&self) -> bool {
-        self.failed.load(Ordering::Relaxed)
     }
 
     /// Uses another error handler. `MPI_ERR_ERRHANDLER` if it is for another kind of object.

@@ -2,6 +2,7 @@
 
 use super::*;
 use std::time::{Duration, Instant};
+use verbena_machine::node;
 use verbena_testing::files::Folder;
 
 /// A folder, and a place in it.
@@ -92,7 +93,8 @@ fn one_that_found_an_old_file_does_not_remove_the_new_one() {
 fn a_file_of_another_process_is_not_taken_back() {
     let (folder, file) = folder("names-others");
     // The process is of another machine, so that it may live.
-    let text = entry("other").text().replace("owner ", "owner 1");
+    let (machine, other) = (node::machine(), node::machine() ^ 1);
+    let text = entry("other").text().replace(&format!("owner {machine} "), &format!("owner {other} "));
     write(&folder.0, &file, &Entry::parse(&text).unwrap()).unwrap();
     take_back(&file);
     assert_eq!(port_at(&file).as_deref(), Some(&b"other"[..]));

@@ -8,11 +8,11 @@
 use std::sync::Arc;
 use verbena_mpi::partitioned::{Announcement, Partitions, Receiving, Sending};
 use verbena_mpi::{Comm, Group};
-use verbena_sim::seeds::seeds_of;
+use verbena_sim::seeds::{on_two_threads, seeds_of};
 use verbena_sim::{Canary, Cluster, Faults, Memory, Random, Shape};
 
 /// Seeds that a test run tries.
-const SEEDS: u64 = 500;
+const SEEDS: u64 = 250;
 /// Steps without any change after which a run counts as stuck.
 const STEPS_MAX: u64 = 200_000;
 /// Context of the communicator; those of the sends come behind it.
@@ -237,9 +237,9 @@ fn run(seed: u64, faults: impl FnOnce(&mut Random) -> Faults) -> Result<(), Stri
 
 #[test]
 fn partitions_arrive_whole_and_none_before_it_is_ready() {
-    for seed in seeds_of("partitioned", SEEDS) {
+    on_two_threads(&seeds_of("partitioned", SEEDS), |seed| {
         run(seed, Faults::random).unwrap_or_else(|problem| panic!("VERBENA_SIM_SEED={seed}: {problem}"));
-    }
+    });
 }
 
 /// Partitions travel by themselves: with only some of them ready, exactly what they cover arrives.

@@ -1,4 +1,4 @@
-//! Point-to-point traffic over a thousand seeds. To replay one:
+//! Point-to-point traffic over five hundred seeds. To replay one:
 //! `VERBENA_SIM_SEED=<seed> cargo test -p verbena-sim --test point_to_point replay -- --nocapture`.
 
 use std::panic::{AssertUnwindSafe, UnwindSafe, catch_unwind};

@@ -26,11 +26,11 @@ use inter::Sides;
 use job::{Job, Maker};
 use neighbor::Around;
 use verbena_mpi::Comm;
-use verbena_sim::seeds::seeds_of;
+use verbena_sim::seeds::{on_two_threads, seeds_of};
 use verbena_sim::{Canary, Faults, Random};
 
 /// Seeds that a test run tries.
-const SEEDS: u64 = 1500;
+const SEEDS: u64 = 750;
 /// Seeds for intercommunicators.
 const INTER_SEEDS: u64 = 500;
 /// Seeds for neighbours.
@@ -127,9 +127,7 @@ fn seeds(many: u64) -> Vec<u64> {
 
 #[test]
 fn every_collective_gives_what_a_naive_computation_gives() {
-    for seed in seeds(SEEDS) {
-        try_seed(seed).unwrap_or_else(|problem| panic!("{problem}"));
-    }
+    on_two_threads(&seeds(SEEDS), |seed| try_seed(seed).unwrap_or_else(|problem| panic!("{problem}")));
 }
 
 #[test]

@@ -12,7 +12,7 @@ mod slots;
 use job::{Flaw, Job, Met, Over};
 use std::ops::AddAssign;
 use verbena_sim::seed_to_replay;
-use verbena_sim::seeds::seeds_of;
+use verbena_sim::seeds::{on_two_threads, seeds_of};
 
 /// Seeds that a test run tries over each sort of cluster.
 const SEEDS: u64 = 200;
@@ -42,13 +42,7 @@ type Thing = (&'static str, fn(&Met) -> u64, u64);
 /// Runs many seeds. Those together must have met each of these things so often for a hundred seeds.
 fn many(over: Over, things: &[Thing]) {
     let seeds = seeds_of("windows", SEEDS);
-    let (some, others) = seeds.split_at(seeds.len() / 2);
-    let all = |seeds: &[u64]| seeds.iter().map(|&seed| run(seed, over)).fold(Met::default(), sum);
-    let met = std::thread::scope(|scope| {
-        let some = scope.spawn(|| all(some));
-        let others = all(others);
-        sum(some.join().expect("no seed fails"), others)
-    });
+    let met = on_two_threads(&seeds, |seed| run(seed, over)).into_iter().fold(Met::default(), sum);
     println!("{met:?}");
     for (name, count, least) in things {
         let enough = count(&met) * 100 >= least * SEEDS;

@@ -96,10 +96,14 @@ pub fn handle_of_object(comm: Option<&Arc<Comm>>, active: Active) -> MPI_Request
     REQUESTS.insert(Arc::new(Request::once(comm.cloned(), active)))
 }
 
-/// The handle of an operation on a window. One that is complete has nothing to remember.
+/// The handle of an operation on a window. One that is complete has nothing to remember, and
+/// nothing is waited for: so progress is made here.
 pub fn handle_of_window(win: &Arc<Win>, active: Active) -> MPI_Request {
     match active {
-        Active::Done(Outcome { error: None, .. }) => ACCESSED_HANDLE,
+        Active::Done(Outcome { error: None, .. }) => {
+            win.make_progress(process());
+            ACCESSED_HANDLE
+        }
         active => REQUESTS.insert(Arc::new(Request::of_window(win.clone(), active))),
     }
 }

@@ -228,8 +228,9 @@ impl Win {
         process.poll();
     }
 
-    /// Makes progress in one call of many.
-    fn make_progress(&self, process: &Process) {
+    /// Makes progress in one call of many. To be called by calls that need not wait: a program may
+    /// repeat them until another process has stored something, which may wait for messages.
+    pub fn make_progress(&self, process: &Process) {
         if self.epochs.lock().finish() {
             process.poll_after_work();
         }

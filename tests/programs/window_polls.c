@@ -1,5 +1,5 @@
 /* A process that polls its own window by calls of MPI makes progress with all else, too. WAY: lock,
-   flush, local. */
+   flush, local, request. */
 #include "check.h"
 
 #define LEN (4 << 20)
@@ -7,9 +7,10 @@
 int main(int argc, char **argv) {
     const char *way = argc > 1 ? argv[1] : "flush";
     int locks = strcmp(way, "lock") == 0, local = strcmp(way, "local") == 0;
+    int requests = strcmp(way, "request") == 0;
     int rank, size, flag = 0, one = 1, *memory, *data = calloc(LEN, sizeof(int));
     MPI_Win win;
-    MPI_Request send;
+    MPI_Request send, get;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -25,6 +26,11 @@ int main(int argc, char **argv) {
             CHECK(MPI_Wtime() < start + 10);
             if (locks)
                 MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+            if (requests) {
+                MPI_Rget(&flag, 1, MPI_INT, 0, 0, 1, MPI_INT, win, &get);
+                MPI_Wait(&get, MPI_STATUS_IGNORE);
+                continue;
+            }
             MPI_Get(&flag, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
             locks ? MPI_Win_unlock(0, win) : local ? MPI_Win_flush_local(0, win) : MPI_Win_flush(0, win);
         }

@@ -331,7 +331,7 @@ fn accumulates_keep_their_order_when_the_way_changes() {
 
 #[test]
 fn polling_a_window_makes_progress() {
-    for way in ["lock", "flush", "local"] {
+    for way in ["lock", "flush", "local", "request"] {
         for variables in WAYS_TO_A_TARGET {
             passes_between_two("window_polls", &[way], variables);
         }

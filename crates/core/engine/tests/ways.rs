@@ -50,7 +50,7 @@ fn pass(pair: &mut Pair, from: usize, data: Bytes, into: Buffer) {
     assert!(packed(&into) == data.get(), "wrong bytes");
 }
 
-/// The sorts of traffic of which this engine has learnt.
+/// The sorts of traffic that this engine knows something about.
 fn learnt(pair: &mut Pair, at: usize) -> Vec<&'static str> {
     pair.engines[at].routes().iter().flat_map(|route| &route.learned).map(|known| known.traffic).collect()
 }

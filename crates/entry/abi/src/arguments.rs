@@ -97,8 +97,8 @@ impl Words {
         self.some(self.words.len(), true)
     }
 
-    /// Returns as many arguments as fit into so many bytes. Addresses are left out first, then the
-    /// last arguments; the least text is `(...)`.
+    /// Returns the arguments as a text of at most `bytes` bytes. Addresses are left out first, then
+    /// the last arguments; the least text is `(...)`.
     pub fn within(&self, bytes: usize) -> String {
         let all = self.words.len();
         let whole = [(all, true)].into_iter();
@@ -107,7 +107,7 @@ impl Words {
         texts.find(|text| text.len() <= bytes).unwrap_or_else(|| self.some(0, false))
     }
 
-    /// The first so many arguments, with or without addresses.
+    /// The first `many` arguments, with or without addresses.
     fn some(&self, many: usize, addresses: bool) -> String {
         let mut told: Vec<&str> = Vec::new();
         for (at, (text, is_address)) in self.words.iter().enumerate() {

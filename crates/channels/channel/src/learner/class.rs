@@ -163,7 +163,7 @@ fn is_less(ns: u64, than: u64) -> bool {
 }
 
 impl<const WAYS: usize> Class<WAYS> {
-    /// The class of messages from this length on, of which nothing is known.
+    /// An empty class, for messages from this length on.
     pub(super) fn new(bytes: u64) -> Class<WAYS> {
         Class {
             ways: [Way::new(); WAYS],

@@ -182,8 +182,8 @@ impl<W: Word> Lock<W> {
         }
     }
 
-    /// Returns whether so many, who may have a ticket each, account for all tickets of those that
-    /// are inside or wait. They are counted meanwhile; false if the lock has changed by then.
+    /// Returns whether all tickets of those inside or waiting are accounted for by those that may
+    /// have one, whom `count` counts meanwhile. False if the lock has changed by then.
     pub fn is_accounted(&self, count: impl FnOnce() -> usize) -> bool {
         let word = self.0.load();
         let counts = Counts::of(word);

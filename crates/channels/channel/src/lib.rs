@@ -289,6 +289,11 @@ pub trait Channel: Send {
         None
     }
 
+    /// The same channel once more, for another engine of this process. `None`: one engine uses it.
+    fn beside(&self) -> Option<Box<dyn Channel>> {
+        None
+    }
+
     /// The objects of the node that this channel has.
     fn shared(&self) -> Shared {
         Shared::default()

@@ -72,6 +72,11 @@ impl LoopbackChannel {
         LoopbackChannel { me, queue: VecDeque::new(), queue_bytes: 0, spare: Vec::new() }
     }
 
+    /// The channel of another engine of the process.
+    pub fn beside(&self) -> LoopbackChannel {
+        LoopbackChannel::new(self.me)
+    }
+
     /// Returns whether there is nothing to deliver.
     #[inline]
     pub fn is_empty(&self) -> bool {

@@ -13,6 +13,10 @@ pub struct Place {
     pub size: u32,
     /// The job's identity, the same on all its processes and unlike any other job's.
     pub job: String,
+    /// The number of engines beside its first one that this process wants, so that threads which
+    /// communicate do not wait for each other. It has them for processes of its node, if all of
+    /// those want them.
+    pub engines: u32,
 }
 
 /// A channel that is open on this side but has not seen the others yet.

@@ -200,7 +200,7 @@ fn rounds_are_enough(rounds: usize, start: Instant, limit: Duration) -> bool {
 
 /// Trades cards over this process's and its partner's pipes, and connects.
 fn connect(me: Peer, mut output: impl Write, input: impl BufRead) -> End {
-    let place = Place { me, size: 2, job: "bench".into() };
+    let place = Place { me, size: 2, job: "bench".into(), engines: 0 };
     let shm = shm::open(&place).unwrap_or_else(|fault| panic!("{fault}"));
     let cma = cma::open(&place).unwrap_or_else(|fault| panic!("{fault}"));
     let own = [shm.as_ref().map(Opening::card), cma.as_ref().map(Opening::card)];

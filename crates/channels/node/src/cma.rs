@@ -61,14 +61,14 @@ struct Probes {
 pub struct CmaOpening {
     me: Peer,
     card: Card,
-    probes: Box<Probes>,
+    probes: Arc<Probes>,
 }
 
 impl CmaOpening {
     fn new(me: Peer) -> std::io::Result<CmaOpening> {
         allow_tracers();
         let word = random::word()?;
-        let probes = Box::new(Probes { known: AtomicU64::new(word), scratch: AtomicU64::new(0) });
+        let probes = Arc::new(Probes { known: AtomicU64::new(word), scratch: AtomicU64::new(0) });
         let card = Card {
             node: node::identity(),
             pid_namespace: node::namespace("pid"),
@@ -83,7 +83,7 @@ impl CmaOpening {
     fn connect_cma(self, cards: &[Option<Vec<u8>>]) -> CmaChannel {
         let ways = (0..).zip(cards).map(|(peer, bytes)| (peer, self.way(peer, bytes.as_deref())));
         let ways = ways.filter(|(_, way)| !matches!(way, Way::Elsewhere)).collect();
-        CmaChannel { me: self.me, ways, _probes: self.probes }
+        CmaChannel { me: self.me, ways, probes: self.probes }
     }
 
     fn way(&self, peer: Peer, bytes: Option<&[u8]>) -> Way {
@@ -117,7 +117,7 @@ pub struct CmaChannel {
     me: Peer,
     ways: Ways,
     /// The words that others probe as long as the channel lives.
-    _probes: Box<Probes>,
+    probes: Arc<Probes>,
 }
 
 /// The ways to the processes of the node, but for this one. Those of a large job are elsewhere.
@@ -268,6 +268,11 @@ impl Channel for CmaChannel {
 
     fn poll(&mut self, _sink: &mut dyn Sink) -> usize {
         0
+    }
+
+    fn beside(&self) -> Option<Box<dyn Channel>> {
+        let CmaChannel { me, ways, probes } = self;
+        Some(Box::new(CmaChannel { me: *me, ways: ways.clone(), probes: probes.clone() }))
     }
 
     fn shared(&self) -> Shared {

@@ -108,18 +108,38 @@ enum Link {
 
 impl ShmChannel {
     fn new(memory: Memory, me: u32, peers: Vec<Peer>, load: Load) -> ShmChannel {
-        let fence_always = bell::register().is_err();
+        let words = MappedRankWords { control: memory.control.clone(), rank: me };
+        let waiter = Arc::new(Sleeper::new(words, &load));
+        ShmChannel::woken_by(waiter, bell::register().is_err(), memory, me, peers, load)
+    }
+
+    /// The channel of this process's engine of this number, which counts from 1: it reaches the
+    /// same processes, and rings the same bells. `None` if they have no such engine. All of the
+    /// node have it or none.
+    pub fn beside(&self, number: u32) -> Option<ShmChannel> {
+        let control = self.control.of_engine(number)?;
+        let memory = Memory { control, heap: Err("the first engine has it".into()) };
+        let (waiter, peers) = (self.waiter.clone(), self.peers.clone());
+        Some(ShmChannel::woken_by(waiter, self.fence_always, memory, self.me, peers, self.load))
+    }
+
+    fn woken_by(
+        waiter: Arc<Sleeper<MappedRankWords>>,
+        fence_always: bool,
+        memory: Memory,
+        me: u32,
+        peers: Vec<Peer>,
+        load: Load,
+    ) -> ShmChannel {
         let control = memory.control;
         let heap = memory.heap.map(|heap| NodeHeap::new(heap, &control, me, &peers, fence_always));
         // A rank without a core of its own sleeps often, and the barrier interrupts every core: 5
         // microseconds a sleep, against 10 nanoseconds for the fence of a sender.
         if fence_always || load.oversubscribed() {
-            control.words(me).bell.ask_for_fences();
+            control.bell(me).ask_for_fences();
         }
         let link = |rank| if rank == me { Link::None } else { Link::Idle(rank) };
         let links = (0..peers.len() as u32).map(link).collect();
-        let words = MappedRankWords { control: control.clone(), rank: me };
-        let waiter = Arc::new(Sleeper::new(words, &load));
         let ring_bytes = 1 << control.measures().ring_log2;
         let packet_bytes_max = PACKET_BYTES_MAX.min(ring::payload_bytes_max(ring_bytes));
         // With fewer cores than ranks, a receiver that waits for a chunk holds up the sender.
@@ -176,7 +196,7 @@ impl ShmChannel {
 
     /// The bell that the other ranks of the segment ring for this process.
     pub fn bell(&self) -> &Bell {
-        &self.control.words(self.me).bell
+        self.control.bell(self.me)
     }
 
     /// Sends the first packet to a peer, or refuses one that cannot be sent.
@@ -344,7 +364,7 @@ impl Channel for ShmChannel {
     fn report(&self) -> Report {
         let ring_bytes = 1usize << self.control.measures().ring_log2;
         let wake =
-            if self.control.words(self.me).bell.wants_fences() { "fences by senders" } else { "membarrier" };
+            if self.control.bell(self.me).wants_fences() { "fences by senders" } else { "membarrier" };
         let findings = vec![
             format!("{}", self.load),
             format!("rings of {ring_bytes} bytes, packets of up to {}", self.packet_bytes_max),

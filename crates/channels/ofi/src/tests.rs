@@ -79,7 +79,7 @@ fn pair(change: fn(&mut Settings)) -> Option<[End; 2]> {
         .collect();
     let mut me = 0;
     Some(nets.map(|net| {
-        let place = Place { me, size: 2, job: "test".into() };
+        let place = Place { me, size: 2, job: "test".into(), engines: 0 };
         let mine = contacts[me as usize].clone().expect("own");
         me += 1;
         let channel = OfiChannel::new(&place, net, &mine, contacts.clone(), settings.clone(), Vec::new());

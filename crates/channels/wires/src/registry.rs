@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn an_unknown_channel_is_refused_by_name() {
-        let place = Place { me: 0, size: 1, job: "j".into() };
+        let place = Place { me: 0, size: 1, job: "j".into(), engines: 0 };
         let fault = open(&place, Some(" warp,")).err().expect("refused");
         assert!(fault.what.contains("\"warp\""), "{fault}");
     }

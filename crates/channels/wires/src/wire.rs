@@ -51,6 +51,17 @@ impl Wire {
         Wire::Other(Box::new(Wrapper { inner: self, tap }))
     }
 
+    /// The same channel once more, for the engine of this process with this number, which counts
+    /// from 1. `None` if only the first engine has it.
+    pub fn beside(&self, number: u32) -> Option<Wire> {
+        match self {
+            Wire::Shm(shm) => shm.beside(number).map(Wire::from),
+            Wire::Loopback(loopback) => Some(loopback.beside().into()),
+            Wire::Memory(channel) => channel.beside().map(Wire::Memory),
+            Wire::Rc(_) | Wire::Other(_) | Wire::Foreign(_) => None,
+        }
+    }
+
     /// Hands out the sending end towards `peer`, if this channel has one: packets to that peer then
     /// go through it and no longer through [`Channel::send`].
     pub fn lend(&mut self, peer: Peer) -> Option<Lane> {

@@ -105,7 +105,75 @@ pub struct Counters {
     pub sent_again: u64,
 }
 
+impl ChannelCounters {
+    /// Adds the counts of the same channel of another engine. Only those of channels that several
+    /// engines can have are added.
+    fn add(&mut self, more: &ChannelCounters) {
+        let ChannelCounters {
+            packets_sent,
+            bytes_sent,
+            packets_received,
+            bytes_received,
+            get_bytes,
+            put_bytes,
+            full,
+            cells,
+            ..
+        } = *more;
+        self.packets_sent += packets_sent;
+        self.bytes_sent += bytes_sent;
+        self.packets_received += packets_received;
+        self.bytes_received += bytes_received;
+        self.get_bytes += get_bytes;
+        self.put_bytes += put_bytes;
+        self.full += full;
+        self.cells.hot += cells.hot;
+        self.cells.cold += cells.cold;
+        self.cells.non_temporal += cells.non_temporal;
+        self.cells.none_free += cells.none_free;
+        self.cells.taken_back += cells.taken_back;
+    }
+}
+
 impl Counters {
+    /// Adds the counters of another engine of the process.
+    pub fn add(&mut self, more: Counters) {
+        for channel in &more.channels {
+            match self.channels.iter_mut().find(|own| own.name == channel.name) {
+                Some(own) => own.add(channel),
+                None => self.channels.push(*channel),
+            }
+        }
+        self.posted += more.posted;
+        self.unexpected += more.unexpected;
+        self.unexpected_bytes += more.unexpected_bytes;
+        // At most: the engines need not have held the most at the same time.
+        self.unexpected_high += more.unexpected_high;
+        self.unexpected_bytes_high += more.unexpected_bytes_high;
+        self.requests += more.requests;
+        self.matching_steps += more.matching_steps;
+        self.eager_sent += more.eager_sent;
+        self.eager_received += more.eager_received;
+        self.announced += more.announced;
+        self.rendezvous += more.rendezvous;
+        self.pulled += more.pulled;
+        self.shared += more.shared;
+        self.written += more.written;
+        self.streamed += more.streamed;
+        self.striped += more.striped;
+        self.protocol_sent += more.protocol_sent;
+        self.protocol_received += more.protocol_received;
+        self.fallbacks += more.fallbacks;
+        self.throttles += more.throttles;
+        self.duplicates += more.duplicates;
+        self.failovers += more.failovers;
+        self.moves += more.moves;
+        self.left += more.left;
+        self.polling_updates += more.polling_updates;
+        self.polling_calculations += more.polling_calculations;
+        self.sent_again += more.sent_again;
+    }
+
     /// Fills in what follows from the rest: whole messages are the packets that belong to no
     /// protocol.
     pub(crate) fn derived(mut self) -> Counters {

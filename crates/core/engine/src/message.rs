@@ -68,22 +68,90 @@ impl ReceiveRequest {
     }
 }
 
+/// The bits of an index within an engine's table. Handles have 27 for it and the engine's number.
+pub(crate) const INDEX_BITS: u32 = 24;
+
+/// The most engines of a process.
+pub const ENGINES_MAX: usize = 1 << (27 - INDEX_BITS);
+
 /// An operation under way. Valid until [`crate::Engine::take`] returned its completion.
+///
+/// An engine knows its requests by ids of number 0. Where a process has several engines, its owner
+/// adds the number ([`RequestId::of_engine`]) and takes it away again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RequestId {
-    /// Place in the engine's table.
+    /// Place in the engine's table, and above 24 bits the engine's number.
     pub index: u32,
     /// Tells this use of the place from earlier ones.
     pub generation: u32,
 }
 
-/// A message taken out of matching by [`crate::Engine::match_probe`].
+/// A message taken out of matching by [`crate::Engine::match_probe`]; numbered as [`RequestId`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MessageId {
-    /// Place in the engine's table.
+    /// Place in the engine's table, and above 24 bits the engine's number.
     pub index: u32,
     /// Tells this use of the place from earlier ones.
     pub generation: u32,
+}
+
+/// The number of the engine in an index.
+#[inline]
+fn engine_of_index(index: u32) -> usize {
+    (index >> INDEX_BITS) as usize
+}
+
+/// The index without the number of the engine.
+#[inline]
+fn index_in_engine(index: u32) -> u32 {
+    index & ((1 << INDEX_BITS) - 1)
+}
+
+/// The index with the number of the engine.
+#[inline]
+fn index_of_engine(index: u32, engine: usize) -> u32 {
+    debug_assert!(engine < ENGINES_MAX);
+    index_in_engine(index) | (engine as u32) << INDEX_BITS
+}
+
+impl RequestId {
+    /// The number of its engine.
+    #[inline]
+    pub fn engine(self) -> usize {
+        engine_of_index(self.index)
+    }
+
+    /// The id as its engine knows it.
+    #[inline]
+    pub fn in_engine(self) -> RequestId {
+        RequestId { index: index_in_engine(self.index), ..self }
+    }
+
+    /// The id with this number of its engine.
+    #[inline]
+    pub fn of_engine(self, engine: usize) -> RequestId {
+        RequestId { index: index_of_engine(self.index, engine), ..self }
+    }
+}
+
+impl MessageId {
+    /// The number of its engine.
+    #[inline]
+    pub fn engine(self) -> usize {
+        engine_of_index(self.index)
+    }
+
+    /// The id as its engine knows it.
+    #[inline]
+    pub fn in_engine(self) -> MessageId {
+        MessageId { index: index_in_engine(self.index), ..self }
+    }
+
+    /// The id with this number of its engine.
+    #[inline]
+    pub fn of_engine(self, engine: usize) -> MessageId {
+        MessageId { index: index_of_engine(self.index, engine), ..self }
+    }
 }
 
 /// A message's description before it is received.
@@ -185,6 +253,17 @@ pub enum Posted {
     Done(Completion),
     /// Under way.
     Pending(RequestId),
+}
+
+impl Posted {
+    /// The answer with this number of the engine.
+    #[inline]
+    pub fn of_engine(self, engine: usize) -> Posted {
+        match self {
+            Posted::Pending(id) => Posted::Pending(id.of_engine(engine)),
+            done => done,
+        }
+    }
 }
 
 /// The ways that a setting can force; what cannot go that way (scattered memory, a channel that

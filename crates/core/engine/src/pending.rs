@@ -56,6 +56,21 @@ impl PendingQueue {
             self.first.push(message);
         }
     }
+
+    fn append(&mut self, more: PendingQueue, most: usize) {
+        self.total += more.total;
+        let room = most.saturating_sub(self.first.len());
+        self.first.extend(more.first.into_iter().take(room));
+    }
+}
+
+impl PendingMessages {
+    /// Adds those of another engine of the process; of each queue the first `most` are kept.
+    pub fn append(&mut self, more: PendingMessages, most: usize) {
+        self.receives.append(more.receives, most);
+        self.sends.append(more.sends, most);
+        self.unexpected.append(more.unexpected, most);
+    }
 }
 
 impl Engine {

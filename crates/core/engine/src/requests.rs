@@ -5,6 +5,7 @@
 //! one removal. In the steady state nothing is allocated: freed places form a list and are handed
 //! out again, with a generation that tells one use from the next.
 
+use crate::INDEX_BITS;
 use crate::matching::{Entry, Links, MatchKey, Matcher, NONE};
 use crate::request::{Request, State};
 use crate::slab::Id;
@@ -15,8 +16,8 @@ use verbena_memory::{Buffer, Region};
 /// The links of a pattern.
 const LINKS: usize = 2;
 
-/// The largest index, which must fit the 27 bits that a handle has for it.
-const INDEX_MAX: usize = (1 << 27) - 2;
+/// The largest index, which must leave room for the number of the engine ([`crate::RequestId`]).
+const INDEX_MAX: usize = (1 << INDEX_BITS) - 2;
 
 struct Place {
     generation: u32,

@@ -35,6 +35,15 @@ impl Engine {
         }
     }
 
+    /// Notes that the communicator with this context was revoked, as another engine of this process
+    /// says: that one tells the other members.
+    pub fn note_revoked(&mut self, context: u64) {
+        let context = context & !TRAFFIC;
+        if self.state.revoked.contexts.insert(context) {
+            self.state.end_all_in(context);
+        }
+    }
+
     /// Tells a process, which may be one that was never met.
     fn tell_revoked(&mut self, peer: Peer, context: u64) {
         if peer != self.state.me && self.route(peer).is_some() {
@@ -75,17 +84,18 @@ impl EngineState {
         }
         self.revoked.contexts.insert(context);
         self.work.peer_events.push_back(PeerEvent::Revoked(context));
-        // From now on no receive is simply posted.
-        self.any_broken = true;
-        self.losses += 1;
         let more = self.revoked.on_revoke.map_or_else(Vec::new, |on_revoke| on_revoke(context));
         self.revoked.contexts.extend(&more);
         for context in more.into_iter().chain([context]) {
-            self.fail_all_in(context);
+            self.end_all_in(context);
         }
     }
 
-    fn fail_all_in(&mut self, context: u64) {
+    /// Fails what is under way in this context.
+    fn end_all_in(&mut self, context: u64) {
+        // From now on no receive is simply posted.
+        self.any_broken = true;
+        self.losses += 1;
         let concerned: Vec<Id> = (self.requests.iter())
             .filter(|(_, r)| r.context & !TRAFFIC == context && r.tag > LASTING_TAG && !r.is_over())
             .map(|(id, _)| id)

@@ -114,6 +114,7 @@ fn settle(part: &mut Active, process: &Process) -> Option<Outcome> {
 /// Takes the completion of an engine's request, if there is one.
 #[inline]
 pub fn poll_engine(process: &Process, direction: Direction, id: RequestId) -> Option<Outcome> {
-    let (context, completion) = process.look(|engine| Some((engine.context(id)?, engine.take(id)?)))?;
+    let (context, completion) =
+        process.look_at(id, |engine, id| Some((engine.context(id)?, engine.take(id)?)))?;
     Some(Outcome { context, ..Outcome::of(direction, completion) })
 }

@@ -72,7 +72,7 @@ pub fn started(process: &Process, launcher: &str, job: &str) {
     if level() == Level::None {
         return;
     }
-    let counters = process.look(|engine| engine.counters());
+    let counters = process.counters();
     let absences = process.look(|engine| engine.absences());
     let names: Vec<&str> = counters.channels.iter().map(|channel| channel.name).collect();
     let mut lines = vec![format!("system's process {}, job {job}, launcher {launcher}", std::process::id())];
@@ -103,7 +103,7 @@ pub fn ended(process: &Process) {
     let mut lines = route_lines(&routes);
     lines.extend(routes.iter().flat_map(learned_lines));
     if level() == Level::Debug {
-        let counters = process.look(|engine| engine.counters());
+        let counters = process.counters();
         lines.extend(count_lines(&counters));
     }
     write(process.me(), process.size(), &lines);

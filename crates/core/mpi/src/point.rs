@@ -60,7 +60,7 @@ pub fn send(process: &Process, comm: &Comm, elements: Elements, dest: i32, tag: 
         return Active::Done(Outcome::EMPTY);
     }
     let message = message(comm, elements, dest, tag, mode);
-    Active::posted(Direction::Send, process.command(|engine| engine.send(message)))
+    Active::posted(Direction::Send, process.send_in(comm.engine(), message))
 }
 
 /// Starts a receive.
@@ -70,8 +70,7 @@ pub fn receive(process: &Process, comm: &Comm, elements: Elements, source: i32, 
         return Active::Done(Outcome::NO_PROCESS);
     }
     let receive = receipt(comm, elements, source, tag);
-    let posted = process.command(|engine| engine.receive(receive));
-    Active::posted(Direction::Receive, posted)
+    Active::posted(Direction::Receive, process.receive_in(comm.engine(), receive))
 }
 
 /// The process that a receive from `source` names; `None` for `MPI_ANY_SOURCE`, or if there is no
@@ -91,7 +90,8 @@ pub fn receipt(comm: &Comm, (buffer, mark): Elements, source: i32, tag: i32) -> 
 
 /// Starts to receive a message that a matching probe took.
 pub fn receive_matched(process: &Process, message: MessageId, (buffer, mark): Elements) -> Active {
-    let posted = process.command(|engine| engine.receive_matched(message, mark, buffer));
+    let posted =
+        process.command_at_message(message, |engine, message| engine.receive_matched(message, mark, buffer));
     Active::posted(Direction::Receive, posted)
 }
 
@@ -138,7 +138,8 @@ pub fn probed(comm: &Comm, source: i32, tag: i32) -> Awaited {
 
 /// The first message that such a receive would match, if there is one after a poll.
 pub fn probe(process: &Process, comm: &Comm, source: i32, tag: i32) -> Option<Envelope> {
-    let look = || process.look(|engine| engine.probe(comm.context(Traffic::Point), source, tag));
+    let context = comm.context(Traffic::Point);
+    let look = || process.look_in(comm.engine(), |engine| engine.probe(context, source, tag));
     let polled = |_: &Process| Some(probed(comm, source, tag));
     look().or_else(|| if process.poll_for(polled) { look() } else { None })
 }
@@ -148,12 +149,13 @@ pub fn probe(process: &Process, comm: &Comm, source: i32, tag: i32) -> Option<En
 #[inline]
 pub fn loss(process: &Process, comm: &Comm, source: i32) -> Option<Error> {
     let peer = (source != MPI_ANY_SOURCE).then(|| comm.peer(source));
-    process.look(|engine| engine.loss(comm.context(Traffic::Point), peer)).map(failure_error)
+    let context = comm.context(Traffic::Point);
+    process.look_in(comm.engine(), |engine| engine.loss(context, peer)).map(failure_error)
 }
 
 /// Like [`probe`], but takes the message out of matching.
 pub fn match_probe(process: &Process, comm: &Comm, source: i32, tag: i32) -> Option<(MessageId, Envelope)> {
-    let look = || process.look(|engine| engine.match_probe(comm.context(Traffic::Point), source, tag));
+    let look = || process.match_probe_in(comm.engine(), comm.context(Traffic::Point), source, tag);
     let polled = |_: &Process| Some(probed(comm, source, tag));
     look().or_else(|| if process.poll_for(polled) { look() } else { None })
 }

@@ -6,6 +6,7 @@
 mod abroad;
 mod acquaintances;
 mod allocated;
+mod engines;
 mod failure;
 pub(crate) mod foreign;
 pub(crate) mod opening;
@@ -17,6 +18,7 @@ mod watch;
 use crate::threads;
 pub use abroad::Blindness;
 use allocated::Allocated;
+use engines::FurtherEngines;
 pub use allocated::Freed;
 pub use failure::{checked, completion_error, failure_error, revoked};
 pub(crate) use failure::{ends_all, is_end};
@@ -43,7 +45,9 @@ pub use watch::{NEWS_TIME_MAX, Watch, is_known_dead};
 pub struct Process {
     me: Peer,
     size: u32,
+    /// The first engine.
     engine: Lock<Engine>,
+    further: FurtherEngines,
     waiter: CurrentWaiter,
     sleep_max: Duration,
     shares_cores: AtomicBool,
@@ -137,6 +141,7 @@ impl Process {
             me,
             size,
             engine: Lock::new(engine),
+            further: FurtherEngines::default(),
             shares_cores: AtomicBool::new(waiter.shares_cores()),
             goes_on: AtomicBool::new(false),
             polls_with_care: AtomicBool::new(waiter.shares_cores()),
@@ -200,10 +205,10 @@ impl Process {
     /// Makes receives from any source fail if a process that may send to them is lost, unless it
     /// may have left properly.
     pub fn with_senders(self, may_send: MaySend, may_have_left: fn(Peer) -> bool) -> Process {
-        let mut engine = self.engine.lock();
-        engine.set_senders(may_send);
-        engine.set_leaving(may_have_left);
-        drop(engine);
+        self.command_all(|engine| {
+            engine.set_senders(may_send);
+            engine.set_leaving(may_have_left);
+        });
         self
     }
 
@@ -266,7 +271,7 @@ impl Process {
     pub fn set_goes_on(&self, goes_on: bool) {
         self.goes_on.store(goes_on, Ordering::Relaxed);
         self.choose_care();
-        self.command(|engine| engine.set_goes_on(goes_on));
+        self.command_all(|engine| engine.set_goes_on(goes_on));
     }
 
     /// Returns whether this process goes on when others die.
@@ -296,17 +301,10 @@ impl Process {
         (u64::from(self.me) << 34) | (count << 2)
     }
 
-    /// Gives `f` the engine for a command.
+    /// Gives `f` the first engine for a command.
     #[inline]
     pub fn command<R>(&self, f: impl FnOnce(&mut Engine) -> R) -> R {
-        let mut engine = self.engine.lock();
-        let result = f(&mut engine);
-        if is_shared() {
-            let work = engine.has_work();
-            drop(engine);
-            self.tell_others(work);
-        }
-        result
+        self.command_with(&self.engine, f)
     }
 
     /// Like [`Process::command`], for a look that changes nothing other threads wait for.
@@ -341,14 +339,23 @@ impl Process {
     /// Makes one round of progress: channels, protocols, tasks. Returns whether anything happened.
     #[inline]
     pub fn progress(&self) -> bool {
-        self.progress_by(|engine| engine.progress())
+        match self.further.any() {
+            false => self.progress_by(|engine| engine.progress()),
+            true => self.conclude(self.progress_in_all(), true),
+        }
     }
 
     /// Like [`Process::progress`], for a round of a wait: channels that are expensive to poll take
-    /// turns.
+    /// turns, and so do engines other than the `wanted` one, if the wait is for one.
     #[inline]
-    fn progress_in_turn(&self) -> bool {
-        let moved = self.progress_by(|engine| engine.progress_in_turn());
+    fn progress_in_turn(&self, wanted: Option<usize>) -> bool {
+        let moved = match self.further.any() {
+            false => self.progress_by(|engine| engine.progress_in_turn()),
+            true => {
+                let (moved, is_due) = self.round_in_turn(wanted);
+                self.conclude(moved, is_due)
+            }
+        };
         if moved {
             self.note_round();
         }
@@ -357,8 +364,14 @@ impl Process {
 
     #[inline(always)]
     fn progress_by(&self, round: impl FnOnce(&mut Engine) -> bool) -> bool {
-        let mut moved = round(&mut self.engine.lock());
-        if !self.tasks.is_empty() {
+        let moved = round(&mut self.engine.lock());
+        self.conclude(moved, true)
+    }
+
+    /// Ends a round of progress: tasks, and those that wait for what happened.
+    #[inline(always)]
+    fn conclude(&self, mut moved: bool, tasks_are_due: bool) -> bool {
+        if tasks_are_due && !self.tasks.is_empty() {
             moved |= self.tasks.advance(self);
         }
         if moved {
@@ -434,15 +447,19 @@ impl Process {
         moved
     }
 
-    /// Starts a send. Returns `Ok(None)` if it is complete already, else its request, or the
-    /// completion of one that failed.
+    /// Starts a send by the engine of this number. Returns `Ok(None)` if it is complete already,
+    /// else its request, or the completion of one that failed.
     #[inline]
-    pub fn start_send(&self, send: SendRequest) -> Result<Option<RequestId>, Box<Completion>> {
-        self.command(|engine| match engine.send(send) {
+    pub fn start_send(
+        &self,
+        engine: usize,
+        send: SendRequest,
+    ) -> Result<Option<RequestId>, Box<Completion>> {
+        match self.send_in(engine, send) {
             Posted::Pending(id) => Ok(Some(id)),
             Posted::Done(completion) if completion.failure.is_none() => Ok(None),
             Posted::Done(completion) => Err(Box::new(completion)),
-        })
+        }
     }
 
     /// Returns the engine for a call alone in MPI: nobody sleeps who would have to be woken.

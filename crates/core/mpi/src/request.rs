@@ -255,7 +255,7 @@ impl Request {
             }
             Kind::Once | Kind::Persistent(_) => {
                 if let Some(Active::Engine(_, id)) = self.active.lock().take() {
-                    process.command(|engine| engine.forget(id));
+                    process.command_at(id, |engine, id| engine.forget(id));
                 }
                 Ok(())
             }
@@ -309,9 +309,9 @@ fn request_error(what: &str, cause: &str) -> Error {
 /// message to oneself (or to a process that is just looking) is settled when the call returns:
 /// programs expect that when they test the request right after.
 pub fn cancel(process: &Process, id: RequestId) {
-    process.command(|engine| engine.cancel(id));
+    process.command_at(id, |engine, id| engine.cancel(id));
     for _ in 0..CANCEL_ROUNDS_MAX {
-        if process.look(|engine| !engine.is_pending(id)) || !process.progress() {
+        if process.look_at(id, |engine, id| !engine.is_pending(id)) || !process.progress() {
             break;
         }
     }

@@ -13,11 +13,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use verbena_boot::spawn::{Children, Order, SpawnError};
 use verbena_boot::{Boot, BootError};
-use verbena_channel::{Place, Shared, trace};
+use verbena_channel::{Peer, Place, Shared, trace};
 use verbena_engine::{Engine, Scheme};
 use verbena_machine::cores::Load;
 use verbena_machine::random;
-use verbena_settings::LOST_RANKS;
+use verbena_settings::{LOST_RANKS, THREAD_ENGINES};
 use verbena_waiting::{Eventful, NAP, Plain, SLEEP_MAX, Waiter};
 use verbena_wires::{Wire, registry};
 
@@ -70,14 +70,15 @@ fn take_line() -> Result<Option<Boot>, BootError> {
     }
 }
 
-/// Starts this process. The error's text has all that the user needs.
-pub fn start() -> Result<Started, Error> {
+/// Starts this process. Where it `has_threads` that call MPI at the same time, they may have engines
+/// of their own. The error's text has all that the user needs.
+pub fn start(has_threads: bool) -> Result<Started, Error> {
     read_settings()?;
     let mut boot = match take_line().map_err(Error::boot)? {
         Some(boot) => boot,
         None => Boot::start().map_err(Error::boot)?,
     };
-    match make(&mut boot) {
+    match make(&mut boot, has_threads) {
         Ok(mut started) => {
             *started.launch.boot.get_mut().unwrap_or_else(PoisonError::into_inner) = Some(boot);
             Ok(started)
@@ -90,14 +91,15 @@ pub fn start() -> Result<Started, Error> {
 }
 
 /// Makes the process; the caller gives its line to it.
-fn make(boot: &mut Boot) -> Result<Started, Error> {
+fn make(boot: &mut Boot, has_threads: bool) -> Result<Started, Error> {
     if let Some(warning) = boot.warning() {
         verbena_fault::complain(&warning);
     }
     if boot.rank() == 0 {
         verbena_settings::load().unknown.iter().for_each(verbena_fault::complain);
     }
-    let place = Place { me: boot.rank(), size: boot.size(), job: boot.job().to_string() };
+    let engines = if has_threads { wanted_engines() } else { 0 };
+    let place = Place { me: boot.rank(), size: boot.size(), job: boot.job().to_string(), engines };
     let mut opening = Opening::open(&place)?;
     let job = random_job()?;
     let survives = [u8::from(survives())];
@@ -116,6 +118,7 @@ fn make(boot: &mut Boot) -> Result<Started, Error> {
     }
     let shared = channels.iter().map(|channel| channel.shared()).fold(Shared::default(), Shared::or);
     let (waiter, sleep_max) = waiter(shared.waiter, &channels, &load);
+    let further = further_engines(&place, &channels);
     let mut engine = Engine::over(place.me, place.size, channels, engine_settings());
     if waiter.shares_cores() {
         // A wait that yields the core in each round has no round to spare.
@@ -131,6 +134,7 @@ fn make(boot: &mut Boot) -> Result<Started, Error> {
         any_survives,
     };
     let process = Process::new(place.me, place.size, engine, waiter)
+        .with_engines(further.engines, further.peers)
         .with_boards(shared.boards)
         .with_neighbors(shared.neighbors)
         .with_heap(shared.heap)
@@ -141,6 +145,34 @@ fn make(boot: &mut Boot) -> Result<Started, Error> {
             make_waiter: shared.make_waiter,
         });
     Ok(Started { process, launch })
+}
+
+/// The number of engines that this process wants beside its first one. Traces tell messages apart
+/// by their order in one engine.
+fn wanted_engines() -> u32 {
+    if verbena_settings::TRACE.get().is_some() { 0 } else { THREAD_ENGINES.get() as u32 }
+}
+
+/// Engines beside the first one, and the processes that they reach.
+#[derive(Default)]
+struct Further {
+    engines: Vec<Engine>,
+    peers: Vec<Peer>,
+}
+
+/// The further engines over these channels of the first one, as many as all processes of the node
+/// have.
+fn further_engines(place: &Place, channels: &[Wire]) -> Further {
+    let Some(shm) = channels.iter().find(|channel| matches!(channel, Wire::Shm(_))) else {
+        return Further::default();
+    };
+    let numbers = (1..).map_while(|number| {
+        shm.beside(number)?;
+        let wires = channels.iter().filter_map(|channel| channel.beside(number)).collect();
+        Some(Engine::over(place.me, place.size, wires, engine_settings()))
+    });
+    let peers = shm.near().map_or_else(Vec::new, <[Peer]>::to_vec);
+    Further { engines: numbers.collect(), peers }
 }
 
 /// Reads the settings and fixes those that decide how the library starts. `MPI_ERR_OTHER` for the

@@ -17,7 +17,7 @@ pub fn settle_abroad(process: &Process) {
         return;
     }
     let sends = |process: &Process| {
-        let mut sends = process.look(|engine| engine.sends_under_way());
+        let mut sends = process.sends_under_way();
         sends.retain(|send| is_abroad(process, send));
         sends
     };
@@ -41,12 +41,12 @@ pub fn take_back(process: &Process, is_meant: impl Fn(u64) -> bool) -> Vec<SendU
         !is_abroad(process, send) && send.context & 3 == Traffic::Point as u64 && is_meant(send.context)
     };
     let mut sends = process.wait(|process| {
-        let mut sends = process.look(|engine| engine.sends_under_way());
+        let mut sends = process.sends_under_way();
         sends.retain(is_meant);
         // What has not left may match a receive that waits already.
         sends.iter().all(|send| !send.is_queued).then_some(sends)
     });
-    process.command(|engine| sends.iter().for_each(|send| engine.take_back(send.request)));
+    sends.iter().for_each(|send| process.command_at(send.request, |engine, id| engine.take_back(id)));
     sends.retain(|send| process.finish_known(send.request).is_some_and(|(ended, _)| ended.cancelled));
     sends
 }
@@ -54,7 +54,7 @@ pub fn take_back(process: &Process, is_meant: impl Fn(u64) -> bool) -> Vec<SendU
 /// Waits until no send waits for room in a channel.
 pub fn let_leave(process: &Process) {
     let is_gone = |sends: Vec<SendUnderWay>| sends.iter().all(|send| !send.is_queued);
-    process.wait(|process| is_gone(process.look(|engine| engine.sends_under_way())).then_some(()));
+    process.wait(|process| is_gone(process.sends_under_way()).then_some(()));
 }
 
 /// Gives up all processes with which something is under way, each of which has said that it is
@@ -62,8 +62,8 @@ pub fn let_leave(process: &Process) {
 pub fn drop_all(process: &Process) -> Vec<SendUnderWay> {
     // What was answered before they said so is not under way.
     let _ = (0..ROUNDS_MAX).find(|_| !process.progress());
-    let sends = process.look(|engine| engine.sends_under_way());
-    process.command(|engine| engine.give_up_partners(|peer| has_left(process.me(), peer)));
+    let sends = process.sends_under_way();
+    process.command_all(|engine| engine.give_up_partners(|peer| has_left(process.me(), peer)));
     sends
 }
 

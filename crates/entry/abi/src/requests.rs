@@ -63,7 +63,7 @@ impl State {
 /// Starts a send of the engine and returns its handle.
 #[inline]
 pub fn start_send(process: &Process, comm: &Arc<Comm>, send: SendRequest) -> MPI_Request {
-    match process.start_send(send) {
+    match process.start_send(comm.engine(), send) {
         Ok(None) => sent(),
         Ok(Some(id)) => encode_request(Kind::EngineSend, id),
         Err(completion) => handle_of_object(Some(comm), Active::Done(Outcome::sent(*completion))),
@@ -72,8 +72,8 @@ pub fn start_send(process: &Process, comm: &Arc<Comm>, send: SendRequest) -> MPI
 
 /// Starts a receive of the engine and returns its handle.
 #[inline]
-pub fn start_receive(process: &Process, receive: ReceiveRequest) -> MPI_Request {
-    encode_request(Kind::EngineReceive, process.command(|engine| engine.post(receive)))
+pub fn start_receive(process: &Process, comm: &Comm, receive: ReceiveRequest) -> MPI_Request {
+    encode_request(Kind::EngineReceive, process.post_in(comm.engine(), receive))
 }
 
 /// The handle of a send that is complete and told nothing.
@@ -120,7 +120,7 @@ pub fn resolve(handle: MPI_Request) -> Result<Pending> {
         return Ok(Pending::Done);
     }
     if let Some((kind, id)) = decode_request(handle)
-        && process().look(|engine| engine.contains(id))
+        && process().look_at(id, |engine, id| engine.contains(id))
     {
         let direction = if kind == Kind::EngineSend { Direction::Send } else { Direction::Receive };
         return Ok(Pending::Engine(direction, id));
@@ -136,11 +136,14 @@ pub fn resolve(handle: MPI_Request) -> Result<Pending> {
 /// under way. A test in a loop nearly always finds this. `false` says nothing.
 #[inline]
 pub fn all_under_way(process: &Process, requests: &[MPI_Request]) -> bool {
-    process.look(|engine| {
-        let mut active = requests.iter().filter(|&&handle| handle != mpi::MPI_REQUEST_NULL).peekable();
-        let under_way =
-            |&handle: &MPI_Request| decode_request(handle).is_some_and(|(_, id)| engine.is_pending(id));
-        active.peek().is_some() && active.all(under_way)
+    let mut active = requests.iter().filter(|&&handle| handle != mpi::MPI_REQUEST_NULL);
+    let Some((_, first)) = active.next().and_then(|&handle| decode_request(handle)) else { return false };
+    // Most often one engine has them all.
+    process.look_at(first, |engine, first_in_engine| {
+        let is_there = |(_, id): (Kind, RequestId)| {
+            id.engine() == first.engine() && engine.is_pending(id.in_engine())
+        };
+        engine.is_pending(first_in_engine) && active.all(|&handle| decode_request(handle).is_some_and(is_there))
     })
 }
 
@@ -168,7 +171,7 @@ impl Pending {
     pub fn is_ready(&self, process: &Process) -> bool {
         match self {
             Pending::Null | Pending::Done => true,
-            Pending::Engine(_, id) => process.look(|engine| !engine.is_pending(*id)),
+            Pending::Engine(_, id) => process.look_at(*id, |engine, id| !engine.is_pending(id)),
             Pending::Object(request) => request.is_ready(process),
         }
     }
@@ -206,7 +209,7 @@ impl Pending {
 
 /// Looks at an engine's request and leaves its completion there.
 fn look_engine(process: &Process, direction: Direction, id: RequestId) -> State {
-    let found = process.look(|engine| Some((engine.context(id)?, engine.peek(id)?)));
+    let found = process.look_at(id, |engine, id| Some((engine.context(id)?, engine.peek(id)?)));
     State::of(found.map(|(context, completion)| Outcome { context, ..Outcome::of(direction, completion) }))
 }
 

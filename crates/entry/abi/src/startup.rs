@@ -40,7 +40,7 @@ pub fn enter(thread_level: i32) -> Result<()> {
     let is_new = state::try_process().is_none();
     if is_new {
         let has_gpu = gpu::is_loaded();
-        make_process()?;
+        make_process(thread_level == mpi::MPI_THREAD_MULTIPLE)?;
         gpu::decide(has_gpu);
         state::set_watched(trace::is_on() || gpu::is_wanted());
     }
@@ -83,8 +83,8 @@ pub fn parent() -> usize {
     PARENT.get().copied().filter(|handle| COMMS.get(*handle).is_ok()).unwrap_or(mpi::MPI_COMM_NULL)
 }
 
-fn make_process() -> Result<()> {
-    let Started { process, launch } = start()?;
+fn make_process(has_threads: bool) -> Result<()> {
+    let Started { process, launch } = start(has_threads)?;
     COMMS.define(mpi::MPI_COMM_WORLD, Arc::new(world::world(&process)));
     COMMS.define(mpi::MPI_COMM_SELF, Arc::new(world::own(&process)));
     crate::predefined::learn_element_bytes();
@@ -126,6 +126,9 @@ fn on_revoke(context: u64) -> Vec<u64> {
     let found = COMMS.find(|comm| comm.has_context(context));
     if let Some((handle, comm)) = found.and_then(|handle| Some((handle, COMMS.get(handle).ok()?))) {
         comm.note_revoked();
+        if let Some(process) = state::try_process() {
+            process.note_revoked_beside(&comm);
+        }
         COMMS.hide(handle);
         more.extend(comm.is_inter().then(|| comm.inner().context(Traffic::Point)));
     }
@@ -161,7 +164,7 @@ pub fn leave() -> Result<()> {
     progress_thread::stop();
     news::stop();
     log::ended(state::process());
-    state::process().wait(|process| process.look(|engine| engine.farewell()).then_some(()));
+    state::process().wait(|process| process.farewell().then_some(()));
     state::set_open(false);
     names::withdraw();
     let parted = parted.and(spawn::part(launch(), true));
@@ -176,7 +179,7 @@ pub fn leave() -> Result<()> {
 /// Waits until nothing needs this process's progress any more.
 pub fn drain(process: &Process) {
     settle_abroad(process);
-    process.wait(|process| process.look(|engine| engine.is_quiet()).then_some(()));
+    process.wait(|process| process.is_quiet().then_some(()));
 }
 
 /// Waits for all processes of the world model (MPI-5.0, 11.2.2: finalising is collective over it).

@@ -81,6 +81,7 @@ fn tell(process: &Process, blindness: &Blindness) {
 /// Does what is due once a communicator has a handle.
 pub(crate) fn published(comm: &Comm, number: usize) {
     comm.set_handle(number);
+    comm.choose_engine(process());
     process().recall_revoked(comm.context(Traffic::Point));
     note(comm);
 }

@@ -42,7 +42,7 @@ fn warn(process: &Process, left: &[SendUnderWay]) {
 /// Warns of messages to this process that it did not receive, now that no process sends any more.
 /// `has_sessions` as in [`take_back`].
 pub(crate) fn warn_of_arrived(process: &Process, has_sessions: bool) {
-    let arrived = process.look(|engine| engine.pending_messages(usize::MAX)).unexpected.first;
+    let arrived = process.pending_messages(usize::MAX).unexpected.first;
     let is_meant = |message: &&PendingMessage| {
         let of_program = message.context & 3 == Traffic::Point as u64;
         let is_worlds = |comm: &Comm| comm.group().session().is_none() || !has_sessions;

@@ -16,6 +16,12 @@ pub const KIND_SHIFT: u32 = 26;
 pub const GENERATION_SHIFT: u32 = 22;
 /// The bits of the index.
 pub const INDEX: u32 = (1 << GENERATION_SHIFT) - 1;
+/// The largest index that is here what it is in the standard handle.
+pub const PLAIN_INDEX: u32 = INDEX >> 1;
+/// The standard index of an operation of a further engine has the engine's number in bits 24 to 26.
+/// Here it has it in bits 18 to 20, below a bit that says so.
+const STANDARD_ENGINE_SHIFT: u32 = 24;
+const ENGINE_SHIFT: u32 = 18;
 /// The bits of the generation that a handle keeps.
 pub const GENERATIONS: u32 = (1 << (KIND_SHIFT - GENERATION_SHIFT)) - 1;
 
@@ -30,6 +36,27 @@ pub const ANY_SOURCE: c_int = -2;
 pub const ANY_TAG: c_int = -1;
 /// The address that stands for `MPI_STATUS_IGNORE` and `MPI_STATUSES_IGNORE`.
 pub const STATUS_IGNORE: usize = 1;
+
+/// The index here of the standard index; `None` if it does not fit.
+#[inline]
+pub const fn index_of(standard: u32) -> Option<u32> {
+    let (engine, place) = (standard >> STANDARD_ENGINE_SHIFT, standard & ((1 << STANDARD_ENGINE_SHIFT) - 1));
+    match engine {
+        _ if standard <= PLAIN_INDEX => Some(standard),
+        1..8 if place < 1 << ENGINE_SHIFT => Some((PLAIN_INDEX + 1) | engine << ENGINE_SHIFT | place),
+        _ => None,
+    }
+}
+
+/// The standard index of the index here.
+#[inline]
+pub const fn standard_index(index: u32) -> u32 {
+    if index <= PLAIN_INDEX {
+        return index;
+    }
+    let (engine, place) = ((index & PLAIN_INDEX) >> ENGINE_SHIFT, index & ((1 << ENGINE_SHIFT) - 1));
+    engine << STANDARD_ENGINE_SHIFT | place
+}
 
 /// The request of an engine's receive whose index fits; the other bits of its generation are lost.
 #[inline(always)]
@@ -78,6 +105,17 @@ mod tests {
         for (index, generation) in [(1, 0), (77, 0xffff_fff3), (INDEX, 15)] {
             let (found, known) = receive_in(receive(index, generation)).unwrap();
             assert_eq!((found, known & GENERATIONS), (index, generation & GENERATIONS));
+        }
+    }
+
+    #[test]
+    fn the_engine_of_an_operation_survives_in_an_index() {
+        for standard in [0, 1, PLAIN_INDEX, 1 << 24, 3 << 24 | 77, 7 << 24 | ((1 << 18) - 1)] {
+            let index = index_of(standard).expect("it fits");
+            assert!(index <= INDEX && standard_index(index) == standard, "{standard:#x}");
+        }
+        for standard in [PLAIN_INDEX + 1, (1 << 24) - 1, 1 << 24 | 1 << 18, 8 << 24] {
+            assert_eq!(index_of(standard), None, "{standard:#x}");
         }
     }
 

@@ -142,7 +142,7 @@ impl Handle for Request {
         // The library knows the whole generation of a receive, so this handle need not be
         // remembered.
         if let Some((index, generation)) = mpich::receive_in(handle) {
-            let native = (entries().services.receive)(index, generation);
+            let native = (entries().services.receive)(mpich::standard_index(index), generation);
             return if native == 0 { wrong(handle as u32) } else { native };
         }
         made((handle as u32 >> KIND_SHIFT & 15) as usize, handle as u32)
@@ -223,11 +223,15 @@ fn wrong(form: u32) -> usize {
 #[inline(always)]
 fn form_of(handle: usize) -> u32 {
     let (kind, index) = (handle >> NATIVE_KIND_SHIFT & 15, handle & ((1 << NATIVE_KIND_SHIFT) - 1));
-    if index > INDEX as usize {
-        too_many();
-    }
+    let index = if index <= mpich::PLAIN_INDEX as usize { index } else { index_of_further(index) };
     let generation = (handle >> 32) as u32 & GENERATIONS;
     MADE | (kind as u32) << KIND_SHIFT | generation << GENERATION_SHIFT | index as u32
+}
+
+/// The index on this face of an operation of a further engine.
+#[cold]
+fn index_of_further(index: usize) -> usize {
+    mpich::index_of(index as u32).map_or_else(|| too_many(), |index| index as usize)
 }
 
 /// The form of a handle that must be remembered; remembers it.

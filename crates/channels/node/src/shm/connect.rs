@@ -2,7 +2,7 @@
 
 use super::card::Card;
 use super::cell_layout::CellMeasures;
-use super::control::{BOARDS_MAX, Control, Measures};
+use super::control::{BOARDS_MAX, Control, ENGINES_MAX, Measures};
 use super::handover::{self, Gift, Offer};
 use super::mapped::RING_LOG2_MIN;
 use super::segment::{self, Segment};
@@ -34,14 +34,14 @@ pub fn open(place: &Place) -> Result<Option<ShmOpening>, Fault> {
     if place.size < 2 {
         return Ok(None);
     }
-    let opening = ShmOpening::new(place.me, CONNECT_LIMIT).map_err(|e| no_socket(place.me, &e))?;
+    let opening = ShmOpening::new(place.me, place.engines, CONNECT_LIMIT).map_err(|e| no_socket(place.me, &e))?;
     Ok(Some(opening))
 }
 
 impl ShmOpening {
-    pub(super) fn new(me: Peer, limit: Duration) -> std::io::Result<ShmOpening> {
+    pub(super) fn new(me: Peer, engines: u32, limit: Duration) -> std::io::Result<ShmOpening> {
         let (socket, secret) = (random::word()?, random::word()?);
-        let card = Card { node: node::identity(), socket, secret };
+        let card = Card { node: node::identity(), socket, secret, engines: engines.min(ENGINES_MAX) as u8 };
         Ok(ShmOpening { me, card, listener: handover::listen(socket)?, limit })
     }
 
@@ -55,7 +55,9 @@ impl ShmOpening {
         let me = mates.iter().position(|&(p, c)| p == self.me && *c == self.card);
         let me = me.ok_or_else(|| no_own_card(self.me))? as u32;
         let peers: Vec<Peer> = mates.iter().map(|&(p, _)| p).collect();
-        let memory = if me == 0 { self.provide(&peers)? } else { self.obtain(me, &mates)? };
+        // What one lacks the others cannot send to.
+        let engines = mates.iter().map(|(_, card)| u32::from(card.engines)).min().unwrap_or(0);
+        let memory = if me == 0 { self.provide(&peers, engines)? } else { self.obtain(me, &mates)? };
         // Ranks of other nodes on the same cores are left out: to sleep earlier for their sake
         // costs ranks that talk over a network more than it gives (kernels of four ranks on two
         // nodes of one emulated machine took 1.3 times as long).
@@ -65,9 +67,9 @@ impl ShmOpening {
 
     /// Makes segment and heap and serves the others, as the lowest rank; tells them too if there is
     /// no segment.
-    fn provide(&self, peers: &[Peer]) -> Result<Memory, Fault> {
+    fn provide(&self, peers: &[Peer], engines: u32) -> Result<Memory, Fault> {
         let ranks = peers.len() as u32;
-        let made = create(ranks, ring_log2(ranks), self.card.secret);
+        let made = create(ranks, engines, self.card.secret);
         let heap = heap::create(ranks);
         let regret = made.as_ref().err().map_or_else(String::new, Fault::to_string);
         let offer = match &made {
@@ -127,15 +129,17 @@ impl Opening for ShmOpening {
 }
 
 /// Creates the segment with rings as large as wanted, or as the limits of this process allow;
-/// cells and boards are given up first. The descriptor is for the others.
-fn create(ranks: u32, ring_log2: u32, secret: u64) -> Result<(Arc<Control>, OwnedFd), Fault> {
+/// further engines, cells and boards are given up first. The descriptor is for the others.
+fn create(ranks: u32, engines: u32, secret: u64) -> Result<(Arc<Control>, OwnedFd), Fault> {
     let cells = CellMeasures::chosen(ranks, headroom::bytes());
-    let mut measures = Measures { ranks, ring_log2, boards: BOARDS_MAX, cells };
+    let engines = if ranks > 1 { engines } else { 0 };
+    let mut measures = Measures { ranks, ring_log2: ring_log2(ranks), boards: BOARDS_MAX, cells, engines };
     loop {
         let made = Segment::create(measures.total_bytes())
             .and_then(|(segment, memory)| Ok((Control::create(segment, measures, secret)?, memory)));
         match made {
             Ok(made) => return Ok(made),
+            Err(_) if measures.engines > 0 => measures.engines = 0,
             Err(_) if measures.cells != CellMeasures::default() => measures.cells = CellMeasures::default(),
             Err(_) if measures.boards > 0 => measures.boards /= 8,
             Err(_) if measures.ring_log2 > RING_LOG2_MIN => measures.ring_log2 -= 1,

@@ -8,11 +8,13 @@
 //! | pool | room for a ring between every two ranks | rings, each on its own pages |
 //! | boards | what is left of them | boards, see `boards` |
 //! | cells | a slice for each rank | cells, see `cells` |
+//! | further engines | the same once more for each, smaller and without boards | where the ranks' threads have engines of their own |
 //!
 //! Ranks are counted on the node here (0 is the one that created the segment). A program gone wild
 //! may have written anything here, so all is checked before use.
 
 use super::cell_layout::{CellLine, CellMeasures};
+use super::mapped::RING_LOG2_MIN;
 use super::segment::{PAGE_BYTES, Segment};
 use crate::board;
 use std::sync::Arc;
@@ -38,7 +40,12 @@ pub(crate) struct Measures {
     pub(crate) boards: u32,
     /// The cells of each rank.
     pub(crate) cells: CellMeasures,
+    /// The number of engines of each rank beside its first one.
+    pub(crate) engines: u32,
 }
+
+/// The most engines of a rank beside its first one.
+pub(crate) const ENGINES_MAX: u32 = 7;
 
 /// The most boards of a segment: they are counted in the bits of a word.
 pub(crate) const BOARDS_MAX: u32 = 64;
@@ -71,7 +78,27 @@ impl Measures {
 
     /// The bytes of the whole segment.
     pub(crate) fn total_bytes(&self) -> usize {
-        self.cells_at() + self.ranks as usize * self.cells.slice_bytes()
+        self.engine_at(self.engines + 1)
+    }
+
+    /// The bytes of the part that the first engines have.
+    fn first_bytes(&self) -> usize {
+        (self.cells_at() + self.ranks as usize * self.cells.slice_bytes()).next_multiple_of(PAGE_BYTES)
+    }
+
+    /// The measures of the part that further engines of one number have. Fewer messages go there,
+    /// so the rings are a quarter as large.
+    fn of_engine(&self) -> Measures {
+        let ring_log2 = self.ring_log2.saturating_sub(2).max(RING_LOG2_MIN).min(self.ring_log2);
+        Measures { ring_log2, boards: 0, engines: 0, ..*self }
+    }
+
+    /// The offset of the part of engines of this number, which counts from 1.
+    fn engine_at(&self, number: u32) -> usize {
+        match self.engines {
+            0 => self.first_bytes(),
+            _ => self.first_bytes() + (number as usize - 1) * self.of_engine().total_bytes(),
+        }
     }
 
     /// The offset of the cells, whole pages.
@@ -89,6 +116,7 @@ struct Head {
     boards: AtomicU32,
     /// Small and large cells of each rank.
     cells: [AtomicU32; 2],
+    engines: AtomicU32,
     pool: Pool,
 }
 
@@ -141,13 +169,26 @@ impl RankWords {
 pub(crate) struct Control {
     segment: Segment,
     measures: Measures,
+    /// The control area of the first engines, whose bells those of others ring too: a process
+    /// sleeps at one bell.
+    first: Option<Arc<Control>>,
 }
 
 impl Control {
-    /// Writes the control area of a new segment. Its pages are reserved first.
+    /// Writes the control areas of a new segment. Their pages are reserved first.
     pub(crate) fn create(segment: Segment, measures: Measures, secret: u64) -> std::io::Result<Arc<Control>> {
+        let control = Arc::new(Control::begin(segment, measures, secret)?);
+        for number in 1..=measures.engines {
+            let part = control.part(number).ok_or(std::io::ErrorKind::InvalidInput)?;
+            Control::begin(part, measures.of_engine(), secret)?;
+        }
+        Ok(control)
+    }
+
+    /// Writes one control area.
+    fn begin(segment: Segment, measures: Measures, secret: u64) -> std::io::Result<Control> {
         segment.reserve(0, measures.control_bytes())?;
-        let control = Control { segment, measures };
+        let control = Control { segment, measures, first: None };
         let head = control.head();
         head.secret.store(secret, Relaxed);
         head.ranks.store(measures.ranks, Relaxed);
@@ -155,38 +196,61 @@ impl Control {
         head.boards.store(measures.boards, Relaxed);
         head.cells[0].store(measures.cells.small, Relaxed);
         head.cells[1].store(measures.cells.large, Relaxed);
+        head.engines.store(measures.engines, Relaxed);
         head.pool.next.store(measures.control_bytes() as u64, Relaxed);
         head.magic.store(MAGIC, Release);
-        Ok(Arc::new(control))
+        Ok(control)
+    }
+
+    /// The part of the segment for engines of this number, which counts from 1.
+    fn part(&self, number: u32) -> Option<Segment> {
+        let is_one = (1..=self.measures.engines).contains(&number);
+        let bytes = self.measures.of_engine().total_bytes();
+        self.segment.part(self.measures.engine_at(number), bytes).filter(|_| is_one)
+    }
+
+    /// The control area for the engines of this number, which counts from 1; `None` if there are
+    /// none.
+    pub(crate) fn of_engine(self: &Arc<Control>, number: u32) -> Option<Arc<Control>> {
+        let secret = self.head().secret.load(Relaxed);
+        let first = Some(self.clone());
+        Control::read(self.part(number)?, self.measures.ranks, secret, first)
     }
 
     /// Reads the control area of a segment that another process made; `None` if it is not the one
     /// with this secret for this many ranks.
     pub(crate) fn adopt(segment: Segment, ranks: u32, secret: u64) -> Option<Arc<Control>> {
+        Control::read(segment, ranks, secret, None)
+    }
+
+    fn read(segment: Segment, ranks: u32, secret: u64, first: Option<Arc<Control>>) -> Option<Arc<Control>> {
         segment.at(0, size_of::<Head>())?;
-        let mut control = Control { segment, measures: Measures { ranks, ..Measures::default() } };
+        let mut control = Control { segment, measures: Measures { ranks, ..Measures::default() }, first };
         let head = control.head();
         let (ring_log2, boards) = (head.ring_log2.load(Relaxed), head.boards.load(Relaxed));
+        let engines = head.engines.load(Relaxed);
         let cells = head.cells();
         let told = head.magic.load(Acquire) == MAGIC
             && head.secret.load(Relaxed) == secret
             && head.ranks.load(Relaxed) == ranks
             && ring_log2 < 40
             && boards <= BOARDS_MAX
+            && engines <= ENGINES_MAX
             && cells.is_sound();
-        control.measures = Measures { ranks, ring_log2, boards, cells };
+        control.measures = Measures { ranks, ring_log2, boards, cells, engines };
         (told && control.segment.len() == control.measures.total_bytes()).then(|| Arc::new(control))
     }
 
     /// Returns whether a program has left alone what was written when the segment was made, and
     /// rank `me` was told of no more rings than there can be.
     pub(crate) fn is_sound(&self, me: u32) -> bool {
-        let (head, Measures { ranks, ring_log2, boards, cells }) = (self.head(), self.measures);
+        let (head, Measures { ranks, ring_log2, boards, cells, engines }) = (self.head(), self.measures);
         head.magic.load(Relaxed) == MAGIC
             && head.ranks.load(Relaxed) == ranks
             && head.ring_log2.load(Relaxed) == ring_log2
             && head.boards.load(Relaxed) == boards
             && head.cells() == cells
+            && head.engines.load(Relaxed) == engines
             && self.words(me).announced.load(Relaxed) < ranks
     }
 
@@ -208,6 +272,11 @@ impl Control {
     pub(crate) fn words(&self, rank: u32) -> &RankWords {
         assert!(rank < self.measures.ranks);
         self.place(size_of::<Head>() + rank as usize * size_of::<RankWords>())
+    }
+
+    /// The bell of a rank, whichever of its engines a message is for.
+    pub(crate) fn bell(&self, rank: u32) -> &Bell {
+        &self.first.as_deref().unwrap_or(self).words(rank).bell
     }
 
     /// The word that says where the ring from `sender` to `receiver` is.
@@ -288,7 +357,7 @@ pub(crate) struct MappedRankWords {
 
 impl AsRef<Bell> for MappedRankWords {
     fn as_ref(&self) -> &Bell {
-        &self.control.words(self.rank).bell
+        self.control.bell(self.rank)
     }
 }
 
@@ -312,7 +381,7 @@ impl Whereabouts for MappedRankWords {
     }
 
     fn awake(&self) -> u32 {
-        let awake = |rank: &u32| !self.control.words(*rank).bell.is_raised();
+        let awake = |rank: &u32| !self.control.bell(*rank).is_raised();
         (0..self.control.measures.ranks).filter(awake).count() as u32
     }
 }

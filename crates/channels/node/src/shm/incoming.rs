@@ -219,7 +219,7 @@ impl Inbox {
                 continue;
             }
             match MappedRing::at(control, (word & !63) as usize, (word & 63) as u32) {
-                Some(ring) => self.add(ring, peer, NonNull::from(&control.words(from).bell), fence_always),
+                Some(ring) => self.add(ring, peer, NonNull::from(control.bell(from)), fence_always),
                 None => faults.push((peer, *corrupt(peer, "place of the ring", word))),
             }
         }

@@ -225,12 +225,11 @@ impl Lane {
         let log2 = reserve_ring(control, offset, packet_bytes_max)?;
         let ring = MappedRing::at(control, offset, log2).ok_or_else(full)?;
         control.ring_word(to, me).store(offset as u64 | u64::from(log2), Release);
-        let words = control.words(to);
-        words.announced.fetch_add(1, Release);
+        control.words(to).announced.fetch_add(1, Release);
         Ok(Lane {
             producer: Producer::new(&ring, !fence_always),
             ring,
-            bell: NonNull::from(&words.bell),
+            bell: NonNull::from(control.bell(to)),
             fence_always,
             heard: 0,
             packet_bytes_max,

@@ -13,6 +13,7 @@ use std::ffi::CStr;
 use std::io::{Error, Result};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
+use std::sync::{Arc, OnceLock};
 use verbena_machine::kept::{self, Kept};
 use verbena_machine::limits::{self, Resource};
 
@@ -24,19 +25,31 @@ const NO_ADVICE: libc::c_int = 0x7fff;
 
 const READ_WRITE: libc::c_int = libc::PROT_READ | libc::PROT_WRITE;
 
-/// Shared memory mapped into this process.
+/// Shared memory mapped into this process, or a part of it.
 #[derive(Debug)]
 pub(crate) struct Segment {
     base: NonNull<u8>,
     len: usize,
+    mapping: Arc<Mapping>,
+}
+
+/// A whole mapping.
+#[derive(Debug)]
+struct Mapping {
+    base: NonNull<u8>,
+    len: usize,
     /// The memory's descriptor, if pages cannot be reserved without it.
-    memory: Option<Kept<OwnedFd>>,
+    memory: OnceLock<Kept<OwnedFd>>,
 }
 
 // SAFETY: the segment is plain shared memory; a holder of a pointer into it answers for its use.
 unsafe impl Send for Segment {}
 // SAFETY: as above.
 unsafe impl Sync for Segment {}
+// SAFETY: as above.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
 
 impl Segment {
     /// Creates zeroed memory of `len` bytes, none of it reserved. Its size is fixed for good: no
@@ -84,14 +97,26 @@ impl Segment {
         };
         match NonNull::new(at.cast::<u8>()) {
             Some(base) if at != libc::MAP_FAILED => {
-                let mut segment = Segment { base, len, memory: None };
+                let mapping = Arc::new(Mapping { base, len, memory: OnceLock::new() });
+                let segment = Segment { base, len, mapping };
                 if !segment.can_reserve_by_mapping() {
-                    segment.memory = Some(Kept::new(memory.try_clone()?)?);
+                    _ = segment.mapping.memory.set(Kept::new(memory.try_clone()?)?);
                 }
                 Ok(segment)
             }
             _ => Err(Error::last_os_error()),
         }
+    }
+
+    /// A part of this one, whole pages; `None` if it does not lie within.
+    pub(crate) fn part(&self, offset: usize, len: usize) -> Option<Segment> {
+        let base = self.at(offset, len).filter(|_| offset.is_multiple_of(PAGE_BYTES))?;
+        Some(Segment { base, len, mapping: self.mapping.clone() })
+    }
+
+    /// The offset in the memory of an offset in this part of it.
+    fn in_memory(&self, offset: usize) -> usize {
+        self.base.addr().get() - self.mapping.base.addr().get() + offset
     }
 
     /// Returns whether `madvise` reserves pages. Larger pages than ours would be shared by parts
@@ -115,9 +140,9 @@ impl Segment {
     /// # Errors
     /// No memory is left (`ENOSPC`, whatever the kernel calls it), or [`kept::lost`].
     pub(crate) fn reserve(&self, offset: usize, len: usize) -> Result<()> {
-        let reserve = || match &self.memory {
+        let reserve = || match self.mapping.memory.get() {
             None => self.advise(offset, len, libc::MADV_POPULATE_WRITE),
-            Some(memory) => allocate(memory, 0, offset, len),
+            Some(memory) => allocate(memory, 0, self.in_memory(offset), len),
         };
         loop {
             match reserve() {
@@ -139,10 +164,11 @@ impl Segment {
     /// # Errors
     /// The kernel cannot, or [`kept::lost`].
     pub(crate) fn release(&self, offset: usize, len: usize) -> Result<()> {
-        match &self.memory {
+        match self.mapping.memory.get() {
             None => self.advise(offset, len, libc::MADV_REMOVE),
             Some(memory) => {
-                allocate(memory, libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE, offset, len)
+                let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+                allocate(memory, mode, self.in_memory(offset), len)
             }
         }
     }
@@ -178,7 +204,7 @@ impl Segment {
     /// The number of the descriptor, if it is kept.
     #[cfg(test)]
     pub(crate) fn kept_descriptor(&self) -> Option<libc::c_int> {
-        self.memory.as_ref().and_then(Kept::get).map(AsRawFd::as_raw_fd)
+        self.mapping.memory.get().and_then(Kept::get).map(AsRawFd::as_raw_fd)
     }
 
     /// Tells the kernel what to do with the pages of a range of the mapping.
@@ -200,9 +226,9 @@ impl Segment {
     }
 }
 
-impl Drop for Segment {
+impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: our own mapping; every holder of a pointer into it holds the segment too.
+        // SAFETY: our own mapping; every holder of a pointer into it holds a segment of it too.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
     }
 }

@@ -15,7 +15,7 @@ fn node(ranks: u32) -> Vec<ShmChannel> {
 /// Like [`node`], of these processes of a job of `size`; the others have no card.
 fn node_of(peers: &[Peer], size: u32) -> Vec<ShmChannel> {
     let openings: Vec<ShmOpening> =
-        peers.iter().map(|me| ShmOpening::new(*me, Duration::from_secs(20)).unwrap()).collect();
+        peers.iter().map(|me| ShmOpening::new(*me, 0, Duration::from_secs(20)).unwrap()).collect();
     let mut cards: Vec<Option<Vec<u8>>> = vec![None; size as usize];
     for (peer, opening) in peers.iter().zip(&openings) {
         cards[*peer as usize] = Some(verbena_channel::Opening::card(opening));

@@ -86,7 +86,7 @@ fn say(line: &str) {
 }
 
 fn connect(me: Peer, size: u32) -> Result<Rank, Fault> {
-    let place = Place { me, size, job: "test".into() };
+    let place = Place { me, size, job: "test".into(), engines: 0 };
     let (shm, cma) = (shm::open(&place)?.expect("of use"), cma::open(&place)?.expect("of use"));
     let hex = |card: Vec<u8>| card.iter().map(|b| format!("{b:02x}")).collect::<String>();
     say(&format!("{}:{}", hex(shm.card()), hex(cma.card())));

@@ -213,7 +213,7 @@ impl Running {
                 mark: Mark::NONE,
                 mode: Mode::Standard,
             };
-            match process.start_send(send) {
+            match process.start_send(0, send) {
                 Ok(None) => {}
                 Ok(Some(id)) => self.sends.push((to, id, memory)),
                 Err(completion) => self.take_failure(process, to, *completion),

@@ -62,6 +62,7 @@ impl Task for Duplication {
         let agreed = self.parent.agreed(ours, theirs)?;
         if let Some(new) = &self.new {
             new.settle(&agreed)?;
+            new.choose_engine(process);
             // Another member may have revoked it already.
             process.recall_revoked(new.context(Traffic::Point));
         }

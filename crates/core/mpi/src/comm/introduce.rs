@@ -265,7 +265,7 @@ impl Introduction<'_> {
         let (ours_at, theirs_at) = (offset(true), offset(false));
         let me = (ours_at + self.local.rank() as usize) as Peer;
         let job = format!("verbena-introduction-{:016x}{:016x}", nonces[0], nonces[1]);
-        let opened = Opening::open(&Place { me, size: (here + there) as u32, job });
+        let opened = Opening::open(&Place { me, size: (here + there) as u32, job, engines: 0 });
         let mine = opened.as_ref().map(|opening| [own_place(), opening.card()].concat());
         let cards = self.cards_of_all(mine.map_err(Error::clone))?;
         let mut opening = opened?;

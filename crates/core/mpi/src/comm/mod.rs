@@ -44,8 +44,9 @@ use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use crate::group::{Group, Likeness};
 use crate::info::Info;
+use crate::process::Process;
 use crate::topology::{Neighbors, Topology};
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use verbena_channel::Peer;
 
@@ -81,6 +82,8 @@ pub struct Comm {
     attributes: Attributes,
     topology: Option<(Topology, Neighbors)>,
     handle: AtomicUsize,
+    /// The number of the engine for the program's messages.
+    engine: AtomicU8,
     buffered: BufferedSends,
     /// Number of blocking collectives begun on this communicator.
     blocking: AtomicU32,
@@ -130,6 +133,7 @@ impl Comm {
             attributes: Attributes::default(),
             topology: None,
             handle: AtomicUsize::new(0),
+            engine: AtomicU8::new(0),
             buffered: BufferedSends::new(),
             blocking: AtomicU32::new(0),
             nonblocking: AtomicU32::new(0),
@@ -154,6 +158,20 @@ impl Comm {
     #[inline]
     pub fn context(&self, traffic: Traffic) -> u64 {
         self.context.load(Ordering::Relaxed) + traffic as u64
+    }
+
+    /// The number of the process's engine for the program's messages on it.
+    #[inline]
+    pub fn engine(&self) -> usize {
+        self.engine.load(Ordering::Relaxed).into()
+    }
+
+    /// Gives it the engine that all its members have for it. To be called before the program knows
+    /// it, and once it has its context.
+    pub fn choose_engine(&self, process: &Process) {
+        if self.context.load(Ordering::Acquire) != NO_CONTEXT {
+            self.engine.store(process.engine_for(self) as u8, Ordering::Relaxed);
+        }
     }
 
     /// Returns whether `context` is one of this communicator's.

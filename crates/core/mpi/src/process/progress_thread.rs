@@ -112,7 +112,7 @@ impl Process {
             }
             self.progress_thread_sleeps.store(true, Ordering::SeqCst);
             self.look_abroad();
-            let longest = self.engine.lock().arm();
+            let longest = self.arm();
             if self.progress() || stop.load(Ordering::SeqCst) {
                 waiter.disarm();
             } else {
@@ -128,7 +128,7 @@ impl Process {
                 }
             }
             self.progress_thread_sleeps.store(false, Ordering::SeqCst);
-            self.engine.lock().disarm();
+            self.disarm();
         }
     }
 }

@@ -26,6 +26,18 @@ impl Process {
     pub fn wait_for<T>(
         &self,
         awaited: impl Fn(&Process) -> Awaited,
+        done: impl FnMut(&Process) -> Option<T>,
+    ) -> T {
+        self.wait_in(None, awaited, done)
+    }
+
+    /// Like [`Process::wait_for`]; `wanted` is the number of the engine in which it happens, if it
+    /// is one.
+    #[inline]
+    fn wait_in<T>(
+        &self,
+        wanted: Option<usize>,
+        awaited: impl Fn(&Process) -> Awaited,
         mut done: impl FnMut(&Process) -> Option<T>,
     ) -> T {
         let mut round = 0;
@@ -33,7 +45,7 @@ impl Process {
             if let Some(value) = done(self) {
                 return value;
             }
-            if self.progress_in_turn() {
+            if self.progress_in_turn(wanted) {
                 round = 0;
                 continue;
             }
@@ -88,12 +100,14 @@ impl Process {
     /// That of a receive that is in doubt says so, and the request stays.
     #[inline]
     pub fn finish_known(&self, request: RequestId) -> Option<(Completion, u64)> {
-        match self.look(|engine| engine.take_known(request)) {
+        let take = |process: &Process| process.look_at(request, |engine, id| engine.take_known(id));
+        match take(self) {
             Taken::Done(completion, context) => Some((completion, context)),
             Taken::Unknown => None,
-            Taken::Pending => self.wait_for(
+            Taken::Pending => self.wait_in(
+                Some(request.engine()),
                 |process| process.awaited(request),
-                |process| match process.look(|engine| engine.take_known(request)) {
+                |process| match take(process) {
                     Taken::Done(completion, context) => Some(Some((completion, context))),
                     Taken::Unknown => Some(None),
                     Taken::Pending => None,
@@ -106,9 +120,10 @@ impl Process {
     /// in line: the calls that wait are short where they need not.
     #[inline(never)]
     pub fn finish_request(&self, request: RequestId) -> Completion {
-        self.wait_for(
+        self.wait_in(
+            Some(request.engine()),
             |process| process.awaited(request),
-            |process| process.engine.lock().take_for_good(request),
+            |process| process.look_at(request, |engine, id| engine.take_for_good(id)),
         )
     }
 
@@ -168,7 +183,7 @@ impl Process {
                 if let Some(value) = done(self) {
                     return value;
                 }
-                if self.progress_in_turn() {
+                if self.progress_in_turn(None) {
                     round = 0;
                     continue;
                 }
@@ -191,7 +206,7 @@ impl Process {
         // Counted before the last look: a thread that completes our request after it will ring.
         self.sleepers.fetch_add(1, Ordering::SeqCst);
         self.look_abroad();
-        let longest = self.engine.lock().arm();
+        let longest = self.arm();
         if self.goes_on() {
             // The bell for news rings only from now on.
             self.note_deaths();
@@ -200,11 +215,11 @@ impl Process {
         let value = done(self);
         if moved || value.is_some() {
             waiter.disarm();
-            self.engine.lock().disarm();
+            self.disarm();
         } else {
             self.slept.fetch_add(1, Ordering::Relaxed);
             waiter.sleep(longest.min(self.sleep_max));
-            self.engine.lock().disarm();
+            self.disarm();
             // What woke it may be in a channel whose turn would come later.
             moved = self.progress();
         }

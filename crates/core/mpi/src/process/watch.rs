@@ -135,14 +135,14 @@ impl Process {
     #[inline(never)]
     pub(super) fn clear_suspects(&self) {
         while self.goes_on()
-            && let Some(peer) = self.look(|engine| engine.suspect())
+            && let Some(peer) = self.suspect()
         {
             if is_told_dead(peer) {
                 self.note_deaths();
                 // Of one of another job nobody has told.
                 self.bury_suspect(peer);
             } else {
-                self.command(|engine| engine.clear_suspect(peer));
+                self.command_all(|engine| engine.clear_suspect(peer));
                 self.notify();
             }
         }
@@ -151,7 +151,7 @@ impl Process {
     /// Gives up a suspect that has turned out to be dead, unless another thread has done so, or has
     /// parted from its job meanwhile.
     fn bury_suspect(&self, peer: Peer) {
-        self.command(|engine| {
+        self.command_all(|engine| {
             if engine.is_suspect(peer) {
                 engine.bury(peer, self.fault_of(peer));
             }
@@ -212,10 +212,10 @@ impl Process {
     /// Gives up these processes, which are dead.
     #[cold]
     pub fn note_dead(&self, dead: Vec<Peer>) {
-        self.command(|engine| {
-            for peer in dead {
-                if !engine.dead().contains(&peer) {
-                    engine.bury(peer, self.fault_of(peer));
+        self.command_all(|engine| {
+            for peer in &dead {
+                if !engine.dead().contains(peer) {
+                    engine.bury(*peer, self.fault_of(*peer));
                 }
             }
         });
@@ -257,9 +257,8 @@ impl Process {
     #[cold]
     fn say(&self, watch: &dyn Watch, own: Option<(u64, Wait)>, polled: Option<Awaited>) {
         let question = watch.question();
-        let (pending, counters, room) = self.look(|engine| {
-            (engine.pending_messages(MESSAGES_MAX), engine.counters(), engine.unexpected_bytes_max())
-        });
+        let (pending, counters) = (self.pending_messages(MESSAGES_MAX), self.counters());
+        let room = self.look(|engine| engine.unexpected_bytes_max());
         // Held to the end: one thread at a time speaks.
         let mut waits = self.watched.waits();
         if let Some((number, wait)) = own
@@ -295,7 +294,7 @@ impl Process {
 
     /// The operation of this request, while it has not ended.
     pub fn operation(&self, request: RequestId) -> Option<Operation> {
-        self.look(|engine| engine.pending_operation(request)).map(|operation| match operation {
+        self.look_at(request, |engine, id| engine.pending_operation(id)).map(|operation| match operation {
             PendingOperation::Send(pending) => Operation::Send(message(&pending)),
             PendingOperation::Held(pending) => Operation::Held(message(&pending)),
             PendingOperation::Receive(pending) => Operation::Receive(message(&pending)),
@@ -401,7 +400,7 @@ impl<'p> LongWait<'p> {
             return;
         }
         self.next_look = now + LOOK_EVERY;
-        let moved = self.process.look(|engine| engine.bytes_moved());
+        let moved = self.process.bytes_moved();
         let has_moved = std::mem::replace(&mut self.bytes_moved, moved) != moved;
         match self.number {
             None => self.number = Some(self.process.watched.enter(watch.as_ref())),

@@ -85,7 +85,7 @@ pub fn write(setting: &Setting, bytes: &[u8], process: Option<&Process>) -> Resu
     };
     outcome.map_err(|fault| refusal(mpi::MPI_T_ERR_INVALID, &fault.to_string()))?;
     if let Some(process) = process {
-        process.command(|engine| engine.configure(engine_settings()));
+        process.command_all(|engine| engine.configure(engine_settings()));
     }
     Ok(())
 }

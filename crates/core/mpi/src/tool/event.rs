@@ -228,7 +228,7 @@ pub fn attach(process: &Process, clock: fn() -> i64) {
     }
     *listening = true;
     drop(listening);
-    process.look(|engine| engine.listen(Some(Box::new(Ear { clock }))));
+    process.command_all(|engine| engine.listen(Some(Box::new(Ear { clock }))));
     process.tasks().start(process, Box::new(Delivery));
 }
 
@@ -275,7 +275,7 @@ impl Task for Delivery {
         let mut listening = lock(&LISTENING);
         *listening = is_somebody_there();
         if !*listening {
-            process.look(|engine| engine.listen(None));
+            process.command_all(|engine| engine.listen(None));
         }
         Ok(!*listening)
     }

@@ -47,6 +47,7 @@ enum Read {
     Engine(fn(&Counters) -> u64),
     Channel(&'static str, fn(&ChannelCounters) -> u64),
     Slept,
+    ThreadEngines,
     Operations(Kind, Way),
     Windows(fn() -> u64),
     Files(files::Count),
@@ -76,7 +77,7 @@ impl Variable {
     /// The process's count so far; 0 without a process.
     fn now(&self, process: Option<&Process>) -> u64 {
         let Some(process) = process else { return 0 };
-        let counters = || process.look(|engine| engine.counters());
+        let counters = || process.counters();
         match self.read {
             Read::Engine(of) => of(&counters()),
             // Its further rails, and the channels of this name to other jobs, count too.
@@ -86,6 +87,7 @@ impl Variable {
                 counters().channels.iter().filter(is_own).map(of).sum()
             }
             Read::Slept => process.slept(),
+            Read::ThreadEngines => process.further_engines_in_use(),
             Read::Operations(kind, way) => counts::operations(kind, way),
             Read::Windows(of) => of(),
             Read::Files(count) => files::value(count),
@@ -110,6 +112,13 @@ pub static ALL: LazyLock<Vec<Variable>> = LazyLock::new(|| {
         class: Class::Counter,
         read: Read::Slept,
     };
+    let thread_engines = Variable {
+        name: "thread_engines".into(),
+        help: "engines in use beside the first one, for threads".into(),
+        subject: Subject::Wait,
+        class: Class::Level,
+        read: Read::ThreadEngines,
+    };
     let of_channel = |channel: &'static str| {
         let own: &[&[OfChannel]] = match channel {
             "cma" => &[MEMORY],
@@ -129,7 +138,7 @@ pub static ALL: LazyLock<Vec<Variable>> = LazyLock::new(|| {
         })
     };
     let of_channels = registry::names().flat_map(of_channel);
-    of_engine.chain([slept]).chain(of_windows()).chain(of_files()).chain(of_channels).collect()
+    of_engine.chain([slept, thread_engines]).chain(of_windows()).chain(of_files()).chain(of_channels).collect()
 });
 
 /// The variables of windows: operations by kind and way, then the rest.
@@ -445,7 +454,7 @@ fn take_marks(process: Option<&Process>) {
         return;
     }
     let Some(process) = process else { return };
-    let (unexpected_high, unexpected_bytes_high) = process.look(|engine| engine.take_peaks());
+    let (unexpected_high, unexpected_bytes_high) = process.take_peaks();
     let peaks = Counters { unexpected_high, unexpected_bytes_high, ..Counters::default() };
     for handle in marks.iter().filter_map(Weak::upgrade) {
         if let Read::Engine(of) = handle.variable.read {

@@ -213,7 +213,7 @@ pub fn comm_disconnect(comm: InOut<'_, MPI_Comm>) -> Result<()> {
     }
     let process = process();
     let context = object.context(Traffic::Point);
-    let is_open = |process: &Process| process.look(|engine| engine.is_used(|used| used & !3 == context));
+    let is_open = |process: &Process| process.is_used(|used| used & !3 == context);
     process.wait(|process| (!is_open(process)).then_some(()));
     // A job that has ended meanwhile is disconnected all the same, and so is a communicator on
     // which everything was interrupted.

@@ -47,7 +47,8 @@ fn send_mode(
         return Ok(());
     }
     let process = process();
-    let completion = match process.start_send(point::message(comm, elements, dest, tag, mode)) {
+    let message = point::message(comm, elements, dest, tag, mode);
+    let completion = match process.start_send(comm.engine(), message) {
         Ok(None) => return Ok(()),
         Ok(Some(id)) => process.finish_request(id),
         Err(failed) => *failed,
@@ -192,7 +193,7 @@ pub fn recv(
     let process = process();
     let has_gaps = buffer.region().is_none();
     let receive = point::receipt(comm, (buffer, point::mark(datatype, count)), source, tag);
-    let posted = process.command(|engine| engine.receive(receive));
+    let posted = process.receive_in(comm.engine(), receive);
     let completion = process.finish(posted);
     status.set(Status::new(completion.source, completion.tag, completion.bytes, completion.cancelled));
     let completion = checked(completion)?;
@@ -228,7 +229,7 @@ pub fn irecv(
     let elements = elements(buf, count, datatype)?;
     request.set(match source {
         mpi::MPI_PROC_NULL => handle_of_receive(Some(comm), Active::Done(Outcome::NO_PROCESS)),
-        _ => start_receive(process(), point::receipt(comm, elements, source, tag)),
+        _ => start_receive(process(), comm, point::receipt(comm, elements, source, tag)),
     });
     Ok(())
 }
@@ -445,7 +446,7 @@ fn start_matched(
     }
     let place = decode(Kind::Message, handle).ok_or_else(|| no_message(handle))?;
     let id = MessageId { index: place.index, generation: place.generation };
-    let context = process().look(|engine| engine.context_of_message(id));
+    let context = process().look_at_message(id, |engine, id| engine.context_of_message(id));
     let context = context.ok_or_else(|| no_message(handle))?;
     message.set(mpi::MPI_MESSAGE_NULL);
     Ok((point::receive_matched(process(), id, elements), context))

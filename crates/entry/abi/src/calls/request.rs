@@ -135,7 +135,7 @@ pub fn request_free(request: InOut<MPI_Request>) -> Result<()> {
     match resolve(handle)? {
         Pending::Null => return Err(null_request()),
         Pending::Done => (),
-        Pending::Engine(_, id) => process().command(|engine| engine.forget(id)),
+        Pending::Engine(_, id) => process().command_at(id, |engine, id| engine.forget(id)),
         Pending::Object(object) => {
             object.check_free(process())?;
             free_object(handle)?;

@@ -28,7 +28,7 @@ impl Face for Mpich {
 
     #[inline(always)]
     fn receive(id: RequestId) -> i32 {
-        if id.index > mpich::INDEX {
+        if id.index > mpich::PLAIN_INDEX {
             (fallbacks().too_many)();
         }
         mpich::receive(id.index, id.generation)
@@ -122,7 +122,7 @@ pub unsafe extern "C" fn waitall_rest(
 pub extern "C" fn receive(index: u32, known: u32) -> usize {
     let whole = match process_alone() {
         Some((process, alone)) => process.engine_alone(alone).generation(index),
-        None => try_process().and_then(|process| process.look(|engine| engine.generation(index))),
+        None => try_process().and_then(|process| process.generation(index)),
     };
     whole
         .filter(|whole| (whole ^ known) & mpich::GENERATIONS == 0)

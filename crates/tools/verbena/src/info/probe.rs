@@ -54,7 +54,7 @@ pub(crate) struct Reach {
 /// # Errors
 /// A channel cannot be opened or connected, or the parent went away.
 pub(crate) fn run(args: &ProbeArgs) -> Result<()> {
-    let place = Place { me: args.me, size: args.size, job: args.job.clone() };
+    let place = Place { me: args.me, size: args.size, job: args.job.clone(), engines: 0 };
     if let Some(wrong) = verbena_settings::load().wrong.first() {
         return Err(wrong.clone().into());
     }

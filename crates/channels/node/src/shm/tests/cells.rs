@@ -267,7 +267,7 @@ fn a_short_buffer_leaves_the_message_to_the_poll() {
 
 #[test]
 fn a_node_without_cells_sends_through_rings_alone() {
-    let measures = control::Measures { ranks: 2, ring_log2: 14, boards: 1, cells: CellMeasures::default() };
+    let measures = control::Measures { ranks: 2, ring_log2: 14, boards: 1, ..Default::default() };
     let (segment, _memory) = segment::Segment::create(measures.total_bytes()).unwrap();
     let control = Control::create(segment, measures, 7).unwrap();
     let cells = Cells::new(&control, 0, true);

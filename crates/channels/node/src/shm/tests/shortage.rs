@@ -98,7 +98,7 @@ fn no_descriptor_is_kept() {
 
 /// Opens `ranks` ranks; only the first `present` connect.
 fn connect_all(ranks: u32, present: usize, limit: Duration) -> Vec<Result<ShmChannel, Fault>> {
-    let mut openings: Vec<ShmOpening> = (0..ranks).map(|me| ShmOpening::new(me, limit).unwrap()).collect();
+    let mut openings: Vec<ShmOpening> = (0..ranks).map(|me| ShmOpening::new(me, 0, limit).unwrap()).collect();
     let cards: Vec<Option<Vec<u8>>> =
         openings.iter().map(|o| Some(verbena_channel::Opening::card(o))).collect();
     let _absent = openings.split_off(present);
@@ -119,13 +119,13 @@ fn ranks_that_do_not_come_are_named() {
 
 #[test]
 fn a_server_that_does_not_answer_is_named() {
-    let openings = [0, 1].map(|me| ShmOpening::new(me, Duration::from_millis(300)).unwrap());
+    let openings = [0, 1].map(|me| ShmOpening::new(me, 0, Duration::from_millis(300)).unwrap());
     let cards: Vec<_> = openings.iter().map(|o| Some(verbena_channel::Opening::card(o))).collect();
     let [server, client] = openings;
     let fault = client.connect_shm(&cards, &Load::measure(2)).unwrap_err();
     assert!(fault.on.contains("process 1, asking process 0"), "{fault}");
     drop(server);
-    let client = ShmOpening::new(1, Duration::from_secs(20)).unwrap();
+    let client = ShmOpening::new(1, 0, Duration::from_secs(20)).unwrap();
     let cards = [cards[0].clone(), Some(verbena_channel::Opening::card(&client))];
     assert!(client.connect_shm(&cards, &Load::measure(2)).unwrap_err().what.contains("refused"));
 }
@@ -150,7 +150,7 @@ fn a_stranger_without_the_secret_gets_nothing() {
 #[test]
 fn silent_connections_hold_up_nobody() {
     let limit = Duration::from_secs(20);
-    let openings = [0, 1].map(|me| ShmOpening::new(me, limit).unwrap());
+    let openings = [0, 1].map(|me| ShmOpening::new(me, 0, limit).unwrap());
     let cards: Vec<Option<Vec<u8>>> =
         openings.iter().map(|o| Some(verbena_channel::Opening::card(o))).collect();
     let server = card::Card::parse(cards[0].as_ref().unwrap()).unwrap().socket;
@@ -183,6 +183,7 @@ fn memory_of_another_job_is_refused() {
         ring_log2: 14,
         boards: 1,
         cells: cell_layout::CellMeasures { small: 3, large: 2 },
+        engines: 2,
     };
     let make = || segment::Segment::create(measures.total_bytes()).unwrap();
     let (segment, memory) = make();
@@ -220,7 +221,7 @@ fn rings_are_chosen_by_ranks_and_free_memory() {
 
 #[test]
 fn processes_elsewhere_are_not_reached() {
-    let opening = ShmOpening::new(1, Duration::from_secs(20)).unwrap();
+    let opening = ShmOpening::new(1, 0, Duration::from_secs(20)).unwrap();
     let own = verbena_channel::Opening::card(&opening);
     let mut far = own.clone();
     far[1] ^= 1;

@@ -48,6 +48,7 @@ fn programs_built_with_mpich_s_header() {
         "collective_forms",
         "datatypes",
         "threads",
+        "engines",
         "generalized",
         "abuse",
         "objects",

@@ -73,6 +73,30 @@ fn threads_that_do_different_things() {
     passes("stress", &[1, 2, 4]);
 }
 
+/// The engines that the processes of a node have beside their first one, and what goes by them.
+#[test]
+fn threads_with_communicators_of_their_own() {
+    let program = program("engines");
+    let ends = |ranks: u32, settings: &[(&str, &str)], engines: u32| {
+        let job = settings.iter().fold(job(ranks, &program), |job, (name, value)| job.env(name, value));
+        let ended = job.run().ok();
+        for line in [format!("further engines: {engines}\n"), format!("engines: ok with {ranks} ranks")] {
+            assert!(ended.stdout.contains(&line), "{settings:?}: {ended:?}");
+        }
+    };
+    // A process alone has nobody to whom it could send.
+    ends(1, &[], 0);
+    for ranks in [2, 3, 5] {
+        ends(ranks, &[], 4);
+    }
+    ends(2, &[("VERBENA_THREAD_ENGINES", "0")], 0);
+    ends(2, &[("VERBENA_THREAD_ENGINES", "7"), ("VERBENA_CMA", "0")], 7);
+    ends(3, &[("VERBENA_THREAD_ENGINES", "1"), ("VERBENA_SHM_CELLS", "0")], 1);
+    ends(2, &[("VERBENA_PROGRESS_THREAD", "1")], 4);
+    // Without shared memory nobody shares an engine's rings.
+    ends(2, &[("VERBENA_CHANNELS", "loopback,ofi")], 0);
+}
+
 #[test]
 fn threads() {
     passes("threads", &[1, 2, 4]);

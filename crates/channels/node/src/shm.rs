@@ -363,8 +363,7 @@ impl Channel for ShmChannel {
 
     fn report(&self) -> Report {
         let ring_bytes = 1usize << self.control.measures().ring_log2;
-        let wake =
-            if self.control.bell(self.me).wants_fences() { "fences by senders" } else { "membarrier" };
+        let wake = if self.control.bell(self.me).wants_fences() { "fences by senders" } else { "membarrier" };
         let findings = vec![
             format!("{}", self.load),
             format!("rings of {ring_bytes} bytes, packets of up to {}", self.packet_bytes_max),

@@ -141,7 +141,7 @@ pub fn probe(process: &Process, comm: &Comm, source: i32, tag: i32) -> Option<En
     let context = comm.context(Traffic::Point);
     let look = || process.look_in(comm.engine(), |engine| engine.probe(context, source, tag));
     let polled = |_: &Process| Some(probed(comm, source, tag));
-    look().or_else(|| if process.poll_for(polled) { look() } else { None })
+    look().or_else(|| if process.poll_in(Some(comm.engine()), polled) { look() } else { None })
 }
 
 /// The error for which a waiting probe would wait for ever: the process that it names was lost, or
@@ -157,7 +157,7 @@ pub fn loss(process: &Process, comm: &Comm, source: i32) -> Option<Error> {
 pub fn match_probe(process: &Process, comm: &Comm, source: i32, tag: i32) -> Option<(MessageId, Envelope)> {
     let look = || process.match_probe_in(comm.engine(), comm.context(Traffic::Point), source, tag);
     let polled = |_: &Process| Some(probed(comm, source, tag));
-    look().or_else(|| if process.poll_for(polled) { look() } else { None })
+    look().or_else(|| if process.poll_in(Some(comm.engine()), polled) { look() } else { None })
 }
 
 impl From<Envelope> for Outcome {

@@ -18,8 +18,8 @@ mod watch;
 use crate::threads;
 pub use abroad::Blindness;
 use allocated::Allocated;
-use engines::FurtherEngines;
 pub use allocated::Freed;
+use engines::FurtherEngines;
 pub use failure::{checked, completion_error, failure_error, revoked};
 pub(crate) use failure::{ends_all, is_end};
 use foreign::ForeignState;
@@ -339,8 +339,23 @@ impl Process {
     /// Makes one round of progress: channels, protocols, tasks. Returns whether anything happened.
     #[inline]
     pub fn progress(&self) -> bool {
+        self.progress_in(None)
+    }
+
+    /// Like [`Process::progress`]; of several engines in the `wanted` one, and in turn in the
+    /// others.
+    #[inline]
+    fn progress_in(&self, wanted: Option<usize>) -> bool {
         match self.further.any() {
             false => self.progress_by(|engine| engine.progress()),
+            true => self.progress_by_turns(wanted, |engine| engine.progress()),
+        }
+    }
+
+    /// Like [`Process::progress`], before a sleep: waits for engines that other threads have.
+    fn progress_before_sleep(&self) -> bool {
+        match self.further.any() {
+            false => self.progress(),
             true => self.conclude(self.progress_in_all(), true),
         }
     }
@@ -351,10 +366,7 @@ impl Process {
     fn progress_in_turn(&self, wanted: Option<usize>) -> bool {
         let moved = match self.further.any() {
             false => self.progress_by(|engine| engine.progress_in_turn()),
-            true => {
-                let (moved, is_due) = self.round_in_turn(wanted);
-                self.conclude(moved, is_due)
-            }
+            true => self.progress_by_turns(wanted, |engine| engine.progress_in_turn()),
         };
         if moved {
             self.note_round();
@@ -392,7 +404,14 @@ impl Process {
     /// Like [`Process::poll`]; `polled` says what the call asks for, if the launcher wants to know.
     #[inline]
     pub fn poll_for(&self, polled: impl Fn(&Process) -> Option<Awaited>) -> bool {
-        let moved = self.progress();
+        self.poll_in(None, polled)
+    }
+
+    /// Like [`Process::poll_for`]; `wanted` is the number of the engine that the call asks, if it
+    /// is one.
+    #[inline]
+    pub fn poll_in(&self, wanted: Option<usize>, polled: impl Fn(&Process) -> Option<Awaited>) -> bool {
+        let moved = self.progress_in(wanted);
         match self.polls_with_care() || is_shared() {
             true => self.polled_for(moved, polled, ASIDE_EACH),
             false => moved,
@@ -450,11 +469,7 @@ impl Process {
     /// Starts a send by the engine of this number. Returns `Ok(None)` if it is complete already,
     /// else its request, or the completion of one that failed.
     #[inline]
-    pub fn start_send(
-        &self,
-        engine: usize,
-        send: SendRequest,
-    ) -> Result<Option<RequestId>, Box<Completion>> {
+    pub fn start_send(&self, engine: usize, send: SendRequest) -> Result<Option<RequestId>, Box<Completion>> {
         match self.send_in(engine, send) {
             Posted::Pending(id) => Ok(Some(id)),
             Posted::Done(completion) if completion.failure.is_none() => Ok(None),

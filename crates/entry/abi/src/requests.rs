@@ -132,6 +132,19 @@ pub fn resolve(handle: MPI_Request) -> Result<Pending> {
     }
 }
 
+/// The number of the engine that has all of these requests, if one has and the first few say so: a
+/// call that waits for them or asks after them looks there first.
+#[inline]
+pub fn engine_of(requests: &[MPI_Request]) -> Option<usize> {
+    let active = requests.iter().filter(|&&handle| handle != mpi::MPI_REQUEST_NULL && handle != SENT_HANDLE);
+    let mut numbers = active.take(LOOKED_AT_MAX).map(|&handle| Some(decode_request(handle)?.1.engine()));
+    let first = numbers.next()??;
+    numbers.all(|number| number == Some(first)).then_some(first)
+}
+
+/// Requests that are looked at to choose the engine that is looked at first.
+const LOOKED_AT_MAX: usize = 4;
+
 /// Returns whether there are requests here and all are sends and receives of the engine that are
 /// under way. A test in a loop nearly always finds this. `false` says nothing.
 #[inline]
@@ -140,10 +153,10 @@ pub fn all_under_way(process: &Process, requests: &[MPI_Request]) -> bool {
     let Some((_, first)) = active.next().and_then(|&handle| decode_request(handle)) else { return false };
     // Most often one engine has them all.
     process.look_at(first, |engine, first_in_engine| {
-        let is_there = |(_, id): (Kind, RequestId)| {
-            id.engine() == first.engine() && engine.is_pending(id.in_engine())
-        };
-        engine.is_pending(first_in_engine) && active.all(|&handle| decode_request(handle).is_some_and(is_there))
+        let is_there =
+            |(_, id): (Kind, RequestId)| id.engine() == first.engine() && engine.is_pending(id.in_engine());
+        engine.is_pending(first_in_engine)
+            && active.all(|&handle| decode_request(handle).is_some_and(is_there))
     })
 }
 

@@ -72,8 +72,7 @@ impl Made {
     #[inline(never)]
     pub(crate) fn end(self, code: c_int) {
         let queues = state::try_process().map_or_else(Queues::default, |process| {
-            let [posted, unexpected, unexpected_bytes] =
-                process.queues().map(|length| length as u64);
+            let [posted, unexpected, unexpected_bytes] = process.queues().map(|length| length as u64);
             Queues { at: 0, posted, unexpected, unexpected_bytes }
         });
         self.under_way.end(Call { code, ..self.call }, self.object, queues);

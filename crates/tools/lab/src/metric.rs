@@ -31,8 +31,8 @@ pub enum Metric {
     /// The rate by one thread of each rank under `MPI_THREAD_MULTIPLE`.
     #[serde(rename = "rate_1_thread")]
     Rate1Thread,
-    /// The rate by two threads of each rank, each with its partner on the other: all messages
-    /// together.
+    /// The rate by two threads of each rank, each with its partner on the other and on a
+    /// communicator of their own: all messages together.
     #[serde(rename = "rate_2_threads")]
     Rate2Threads,
     /// The rate by four threads.

@@ -53,6 +53,7 @@ macro_rules! calls {
     };
 }
 
+mod communicator;
 mod counters;
 mod files;
 mod handles;
@@ -60,6 +61,7 @@ mod items;
 mod one_sided;
 mod requests;
 mod window;
+pub use communicator::Communicator;
 pub use counters::Counters;
 pub use files::{Files, Move, OpenFile};
 use handles::Handles;
@@ -72,6 +74,8 @@ calls! { Calls:
     finalize = "MPI_Finalize"();
     comm_rank = "MPI_Comm_rank"(Handle, *mut c_int);
     comm_size = "MPI_Comm_size"(Handle, *mut c_int);
+    comm_dup = "MPI_Comm_dup"(Handle, *mut Handle);
+    comm_free = "MPI_Comm_free"(*mut Handle);
     version = "MPI_Get_version"(*mut c_int, *mut c_int);
     library_version = "MPI_Get_library_version"(*mut c_char, *mut c_int);
     send = "MPI_Send"(Address, c_int, Handle, c_int, c_int, Handle);

@@ -34,7 +34,8 @@ pub fn open(place: &Place) -> Result<Option<ShmOpening>, Fault> {
     if place.size < 2 {
         return Ok(None);
     }
-    let opening = ShmOpening::new(place.me, place.engines, CONNECT_LIMIT).map_err(|e| no_socket(place.me, &e))?;
+    let opening =
+        ShmOpening::new(place.me, place.engines, CONNECT_LIMIT).map_err(|e| no_socket(place.me, &e))?;
     Ok(Some(opening))
 }
 

@@ -22,7 +22,7 @@ use verbena_engine::{
     Counters, ENGINES_MAX, Engine, Envelope, MessageId, PendingMessages, Posted, ReceiveRequest, RequestId,
     SendRequest, SendUnderWay,
 };
-use verbena_waiting::lock::{Guard, Lock, is_shared};
+use verbena_waiting::lock::{Lock, is_shared};
 
 /// A thread that waits at one engine sees to the others once in this many rounds.
 const OTHERS_EVERY: u32 = 8;
@@ -317,22 +317,32 @@ impl Process {
         self.engines().fold(false, |moved, (_, engine)| engine.lock().progress() | moved)
     }
 
-    /// Makes a round of a wait where several engines are in use: in the engine that the wait is
-    /// for, and in turn in the others. What another thread holds just now that one moves on.
-    /// Returns whether anything happened, and whether the tasks have their turn.
-    pub(super) fn round_in_turn(&self, wanted: Option<usize>) -> (bool, bool) {
-        let round = |mut engine: Guard<'_, Engine>| engine.progress_in_turn();
+    /// Makes a round of progress where several engines are in use: in the engine that the caller
+    /// waits for or asks, and in turn in the others and in the tasks. What another thread holds
+    /// just now that one moves on.
+    pub(super) fn progress_by_turns(
+        &self,
+        wanted: Option<usize>,
+        round: impl Fn(&mut Engine) -> bool,
+    ) -> bool {
         let own = wanted.map(|number| self.further.get(number).unwrap_or(&self.engine));
-        let moved = own.is_some_and(|engine| round(engine.lock()));
-        let is_due = wanted.is_none() || self.shares_cores() || {
-            ROUNDS.set(ROUNDS.get().wrapping_add(1));
-            ROUNDS.get().is_multiple_of(OTHERS_EVERY)
-        };
-        if !is_due {
-            return (moved, false);
+        let moved = own.is_some_and(|engine| round(&mut engine.lock()));
+        if wanted.is_some() && !self.shares_cores() && !others_are_due() {
+            return self.conclude(moved, false);
         }
         let others = self.engines().filter(|(number, _)| Some(*number) != wanted);
         let others = others.filter_map(|(_, engine)| engine.try_lock());
-        (others.fold(moved, |moved, engine| round(engine) | moved), true)
+        let moved = others.fold(moved, |moved, mut engine| round(&mut engine) | moved);
+        self.conclude(moved, true)
     }
 }
+
+/// Counts a round of this thread at one engine; returns whether the others have their turn.
+fn others_are_due() -> bool {
+    let rounds = ROUNDS.get().wrapping_add(1);
+    ROUNDS.set(rounds);
+    rounds.is_multiple_of(OTHERS_EVERY)
+}
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
-use verbena_waiting::lock::is_shared;
 use verbena_waiting::{Step, ThreadPlacement};
 
 /// After this many sleeps in a row, none longer than the time below, the progress thread yields
@@ -31,6 +30,8 @@ pub(super) const CALLS_AFTER: Duration = Duration::from_millis(1);
 #[derive(Debug, Default)]
 pub(super) struct Aside {
     is_there: AtomicBool,
+    /// True once there is a progress thread: threads that never meet one share no word with it.
+    is_needed: AtomicBool,
     /// The number of waits that slept.
     waits: AtomicU32,
     thread: Mutex<Option<Thread>>,
@@ -48,6 +49,18 @@ impl Aside {
             std::thread::park_timeout(at_most);
         }
         self.is_there.store(false, Ordering::SeqCst);
+    }
+
+    /// Says that the calling thread is the progress thread.
+    fn enter(&self) {
+        *self.thread() = Some(std::thread::current());
+        self.is_needed.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether there is, or was, a progress thread.
+    #[inline]
+    fn is_needed(&self) -> bool {
+        self.is_needed.load(Ordering::Relaxed)
     }
 
     /// Says that a wait begins to sleep.
@@ -71,7 +84,7 @@ impl Process {
     /// Notes that a thread of the program has made progress while it waits or polls.
     #[inline]
     pub(super) fn note_round(&self) {
-        if is_shared() {
+        if self.aside.is_needed() {
             // Several threads may lose counts of each other: any change will do.
             let rounds = self.rounds.load(Ordering::Relaxed);
             self.rounds.store(rounds.wrapping_add(1), Ordering::Relaxed);
@@ -82,7 +95,7 @@ impl Process {
     /// there is nothing to do; a sender or thread with something for this process wakes it.
     pub fn run_progress_thread(&self, stop: &AtomicBool, mut placement: ThreadPlacement) {
         let mut short_sleeps = 0_u32;
-        *self.aside.thread() = Some(std::thread::current());
+        self.aside.enter();
         let (mut rounds, mut waits) = (self.rounds.load(Ordering::Relaxed), 0);
         let mut asleep = KEEPS_AWAY;
         let mut asked_at = None;
@@ -113,7 +126,7 @@ impl Process {
             self.progress_thread_sleeps.store(true, Ordering::SeqCst);
             self.look_abroad();
             let longest = self.arm();
-            if self.progress() || stop.load(Ordering::SeqCst) {
+            if self.progress_before_sleep() || stop.load(Ordering::SeqCst) {
                 waiter.disarm();
             } else {
                 let began = Instant::now();

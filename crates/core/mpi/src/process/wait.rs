@@ -34,7 +34,7 @@ impl Process {
     /// Like [`Process::wait_for`]; `wanted` is the number of the engine in which it happens, if it
     /// is one.
     #[inline]
-    fn wait_in<T>(
+    pub fn wait_in<T>(
         &self,
         wanted: Option<usize>,
         awaited: impl Fn(&Process) -> Awaited,
@@ -211,7 +211,7 @@ impl Process {
             // The bell for news rings only from now on.
             self.note_deaths();
         }
-        let mut moved = self.progress();
+        let mut moved = self.progress_before_sleep();
         let value = done(self);
         if moved || value.is_some() {
             waiter.disarm();
@@ -221,7 +221,7 @@ impl Process {
             waiter.sleep(longest.min(self.sleep_max));
             self.disarm();
             // What woke it may be in a channel whose turn would come later.
-            moved = self.progress();
+            moved = self.progress_before_sleep();
         }
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
         match value {

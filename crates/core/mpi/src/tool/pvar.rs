@@ -138,7 +138,12 @@ pub static ALL: LazyLock<Vec<Variable>> = LazyLock::new(|| {
         })
     };
     let of_channels = registry::names().flat_map(of_channel);
-    of_engine.chain([slept, thread_engines]).chain(of_windows()).chain(of_files()).chain(of_channels).collect()
+    of_engine
+        .chain([slept, thread_engines])
+        .chain(of_windows())
+        .chain(of_files())
+        .chain(of_channels)
+        .collect()
 });
 
 /// The variables of windows: operations by kind and way, then the rest.

@@ -5,7 +5,7 @@ use crate::generated::types::MPI_Request;
 use crate::process;
 use crate::report::Failed;
 use crate::requests::{
-    Pending, State, all_under_way, failed, finish_into, in_status, resolve, retire, status_of,
+    Pending, State, all_under_way, engine_of, failed, finish_into, in_status, resolve, retire, status_of,
 };
 use std::ffi::c_int;
 use verbena_hang::{Awaited, Operation};
@@ -43,7 +43,7 @@ fn conclude(pending: &Pending, outcome: Option<Outcome>, status: StatusOut) -> O
 pub fn test(request: InOut<MPI_Request>, flag: OutFlag, status: StatusOut) -> Outcomes {
     let handle = request.get();
     if all_under_way(process(), &[handle]) {
-        process().poll_for(polled(&[handle], Awaited::All));
+        process().poll_in(engine_of(&[handle]), polled(&[handle], Awaited::All));
         if all_under_way(process(), &[handle]) {
             flag.set(false);
             return Ok(());
@@ -174,7 +174,7 @@ pub fn testall(
     flag: OutFlag,
     mut statuses: StatusesOut,
 ) -> Outcomes {
-    process().poll_for(polled(requests, Awaited::All));
+    process().poll_in(engine_of(requests), polled(requests, Awaited::All));
     if all_under_way(process(), requests) {
         flag.set(false);
         return Ok(());
@@ -271,9 +271,9 @@ fn find_ended(process: &Process, pending: &[Pending]) -> Found {
 }
 
 /// Waits until one of the requests has ended, if any is active.
-fn wait_for_one(process: &Process, pending: &[Pending]) -> Found {
+fn wait_for_one(process: &Process, requests: &[MPI_Request], pending: &[Pending]) -> Found {
     let awaited = |process: &Process| Awaited::Any(operations(process, pending));
-    process.wait_for(awaited, |process| match find_ended(process, pending) {
+    process.wait_in(engine_of(requests), awaited, |process| match find_ended(process, pending) {
         Found::Nothing => None,
         found => Some(found),
     })
@@ -330,7 +330,7 @@ fn conclude_any(
 /// `MPI_Waitany`.
 pub fn waitany(_count: i32, requests: &mut [MPI_Request], index: Out<c_int>, status: StatusOut) -> Outcomes {
     let pending = resolve_all(requests)?;
-    let found = wait_for_one(process(), &pending);
+    let found = wait_for_one(process(), requests, &pending);
     conclude_any(requests, &pending, found, index, status).map(drop)
 }
 
@@ -342,7 +342,7 @@ pub fn testany(
     flag: OutFlag,
     status: StatusOut,
 ) -> Outcomes {
-    process().poll_for(polled(requests, Awaited::Any));
+    process().poll_in(engine_of(requests), polled(requests, Awaited::Any));
     if all_under_way(process(), requests) {
         index.set(mpi::MPI_UNDEFINED);
         flag.set(false);
@@ -396,7 +396,7 @@ pub fn waitsome(
     statuses: StatusesOut,
 ) -> Outcomes {
     let pending = resolve_all(requests)?;
-    let found = wait_for_one(process(), &pending);
+    let found = wait_for_one(process(), requests, &pending);
     some(requests, &pending, found, (outcount, indices, statuses))
 }
 
@@ -408,7 +408,7 @@ pub fn testsome(
     indices: &mut [c_int],
     statuses: StatusesOut,
 ) -> Outcomes {
-    process().poll_for(polled(requests, Awaited::Any));
+    process().poll_in(engine_of(requests), polled(requests, Awaited::Any));
     if all_under_way(process(), requests) {
         outcount.set(0);
         return Ok(());

@@ -344,7 +344,8 @@ fn wait_or_lose<T>(
     (source, tag): (i32, i32),
     look: impl Fn(&Process) -> Option<T>,
 ) -> Result<T> {
-    process().wait_for(
+    process().wait_in(
+        Some(comm.engine()),
         |_| point::probed(comm, source, tag),
         |process| look(process).map(Ok).or_else(|| point::loss(process, comm, source).map(Err)),
     )

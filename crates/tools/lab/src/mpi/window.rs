@@ -1,7 +1,7 @@
 //! Windows of messages in flight, started and completed within one method, so that no request
 //! outlives its buffer's borrow.
 
-use super::{Handles, Requests, World, check};
+use super::{Communicator, Handle, Handles, Requests, World, check};
 use crate::buffer::Buffer;
 use anyhow::Result;
 use std::ffi::c_int;
@@ -17,10 +17,11 @@ pub struct Message {
     pub tag: i32,
 }
 
-/// The place where one thread starts its windows of messages: the world, a tag of its own, and room
-/// for requests.
+/// The place where one thread starts its windows of messages: a communicator, a tag, and room for
+/// requests.
 pub struct Window<'w> {
     world: &'w World,
+    comm: Handle,
     tag: c_int,
     requests: Requests,
 }
@@ -29,7 +30,13 @@ pub struct Window<'w> {
 impl<'w> Window<'w> {
     /// Windows whose messages carry this tag.
     pub fn new(world: &'w World, tag: i32) -> Window<'w> {
-        Window { world, tag, requests: Requests::new(world.handles.request_bytes) }
+        let (comm, requests) = (world.handles.world, Requests::new(world.handles.request_bytes));
+        Window { world, comm, tag, requests }
+    }
+
+    /// Windows on another communicator than `MPI_COMM_WORLD`.
+    pub fn on(world: &'w World, comm: &Communicator<'w>) -> Window<'w> {
+        Window { comm: comm.handle, ..Window::new(world, 0) }
     }
 
     /// `messages` times `MPI_Isend` of the same bytes, then `MPI_Waitall`.
@@ -93,11 +100,11 @@ impl<'w> Window<'w> {
     fn start_send(&mut self, buffer: &Buffer, message: Message) -> Result<()> {
         let Message { peer, bytes, tag } = message;
         let count = buffer.count(bytes, 1);
-        let (calls, Handles { byte, world, .. }) = (&self.world.calls, self.world.handles);
+        let (calls, comm, Handles { byte, .. }) = (&self.world.calls, self.comm, self.world.handles);
         let request = self.requests.place();
         // SAFETY: every caller waits for the request before it returns, and borrows the buffer
         // until then.
-        let code = unsafe { (calls.isend)(buffer.address(), count, byte, peer, tag, world, request) };
+        let code = unsafe { (calls.isend)(buffer.address(), count, byte, peer, tag, comm, request) };
         check(code, "MPI_Isend")?;
         self.requests.add();
         Ok(())
@@ -107,10 +114,10 @@ impl<'w> Window<'w> {
     fn start_recv(&mut self, buffer: &Buffer, message: Message) -> Result<()> {
         let Message { peer, bytes, tag } = message;
         let count = buffer.count(bytes, 1);
-        let (calls, Handles { byte, world, .. }) = (&self.world.calls, self.world.handles);
+        let (calls, comm, Handles { byte, .. }) = (&self.world.calls, self.comm, self.world.handles);
         let request = self.requests.place();
         // SAFETY: as for the sends; Rust never looks at the bytes while a receive is pending.
-        let code = unsafe { (calls.irecv)(buffer.address(), count, byte, peer, tag, world, request) };
+        let code = unsafe { (calls.irecv)(buffer.address(), count, byte, peer, tag, comm, request) };
         check(code, "MPI_Irecv")?;
         self.requests.add();
         Ok(())

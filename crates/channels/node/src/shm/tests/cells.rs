@@ -1,7 +1,7 @@
 //! Cells between ranks: who has which, and what happens when there are none.
 
 use super::*;
-use crate::shm::cell_layout::{CellMeasures, Size};
+use crate::shm::cell_layout::Size;
 use crate::shm::cells::lives;
 use std::sync::atomic::AtomicBool;
 use verbena_channel::CellCounts;

@@ -77,6 +77,9 @@ pub fn started(process: &Process, launcher: &str, job: &str) {
     let names: Vec<&str> = counters.channels.iter().map(|channel| channel.name).collect();
     let mut lines = vec![format!("system's process {}, job {job}, launcher {launcher}", std::process::id())];
     lines.extend(channel_lines(&names, &absences));
+    if let further @ 1.. = process.further_engines() {
+        lines.push(format!("engines for threads: {further} beside the first one, on this node"));
+    }
     if level() == Level::Debug {
         let set = verbena_settings::ALL.iter().filter(|setting| setting.origin() != Origin::Default);
         lines.extend(set.map(|setting| format!("setting {}={}", setting.about.name, setting.value_text())));
@@ -99,7 +102,7 @@ pub fn ended(process: &Process) {
     if level() == Level::None {
         return;
     }
-    let routes = process.command(|engine| engine.routes());
+    let routes = process.routes();
     let mut lines = route_lines(&routes);
     lines.extend(routes.iter().flat_map(learned_lines));
     if level() == Level::Debug {

@@ -20,7 +20,7 @@ use std::time::Duration;
 use verbena_channel::Peer;
 use verbena_engine::{
     Counters, ENGINES_MAX, Engine, Envelope, MessageId, PendingMessages, Posted, ReceiveRequest, RequestId,
-    SendRequest, SendUnderWay,
+    RouteReport, SendRequest, SendUnderWay,
 };
 use verbena_waiting::lock::{Lock, is_shared};
 
@@ -90,6 +90,11 @@ impl Process {
     pub fn with_engines(self, engines: Vec<Engine>, mut peers: Vec<Peer>) -> Process {
         peers.sort_unstable();
         Process { further: FurtherEngines::new(engines, peers), ..self }
+    }
+
+    /// The number of engines beside the first one.
+    pub fn further_engines(&self) -> usize {
+        self.further.engines.len()
     }
 
     /// The number of engines beside the first one that a communicator has.
@@ -241,6 +246,19 @@ impl Process {
             sends.into_iter().map(numbered)
         };
         self.engines().flat_map(of_engine).collect()
+    }
+
+    /// The ways to the peers that were met; where several engines have met one, the way of the first
+    /// of these.
+    pub fn routes(&self) -> Vec<RouteReport> {
+        let mut routes = self.command(|engine| engine.routes());
+        for (_, engine) in self.further.used() {
+            let more = engine.lock().routes();
+            let is_new = |route: &RouteReport| routes.iter().all(|known| known.peer != route.peer);
+            let new: Vec<RouteReport> = more.into_iter().filter(is_new).collect();
+            routes.extend(new);
+        }
+        routes
     }
 
     /// The counters of all engines together.

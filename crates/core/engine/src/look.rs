@@ -103,6 +103,12 @@ impl Engine {
         self.state.requests.get(request.into()).is_some()
     }
 
+    /// Returns whether nothing is under way, no receive waits, and no command left anything to do.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.state.under_way == 0 && !self.state.requests.has_posted() && self.state.work.is_empty()
+    }
+
     /// Returns whether the request exists, has not ended, and is not in doubt.
     #[inline]
     pub fn is_pending(&self, request: RequestId) -> bool {

@@ -11,7 +11,6 @@
 //! then the peer is a suspect.
 
 use crate::request::{NOBODY, Request, State, not_done};
-use crate::revoke::LASTING_TAG;
 use crate::slab::Id;
 use crate::state::EngineState;
 use crate::{ANY_SOURCE, Completion, Engine, Failure, MaySend};
@@ -49,7 +48,7 @@ impl Engine {
         if !self.state.any_broken {
             return None;
         }
-        if tag > LASTING_TAG && self.state.revoked.has(context) {
+        if self.state.is_revoked(context, tag) {
             return Some(Failure::Revoked);
         }
         let lost = match peer {
@@ -73,7 +72,7 @@ impl Engine {
 
     #[cold]
     fn loss_for_good(&self, context: u64, tag: i32) -> Option<Failure> {
-        if tag > LASTING_TAG && self.state.revoked.has(context) {
+        if self.state.is_revoked(context, tag) {
             return Some(Failure::Revoked);
         }
         let EngineState { dead, suspects, .. } = &self.state;

@@ -75,6 +75,12 @@ impl Engine {
 }
 
 impl EngineState {
+    /// Returns whether messages with this tag end since their communicator was revoked.
+    #[cold]
+    pub(crate) fn is_revoked(&self, context: u64, tag: i32) -> bool {
+        tag > LASTING_TAG && self.revoked.has(context)
+    }
+
     /// The communicator with this context was revoked.
     #[cold]
     pub(crate) fn revoke(&mut self, context: u64) {

@@ -149,6 +149,9 @@ impl Engine {
             let failure = self.state.failure_to(send.peer);
             return Posted::Done(not_done(send.source, send.tag, Some(failure)));
         }
+        if self.state.any_broken && self.state.is_revoked(send.context, send.tag) {
+            return Posted::Done(not_done(send.source, send.tag, Some(Failure::Revoked)));
+        }
         let id = self.state.add(Request {
             peer: send.peer,
             context: send.context,

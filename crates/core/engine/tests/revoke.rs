@@ -5,7 +5,7 @@ mod pair;
 use pair::wire::Wire;
 use pair::{Bytes, CONTEXT, Pair, done};
 use verbena_channel::mark::Mark;
-use verbena_engine::{Failure, LASTING_TAG, Posted, ReceiveRequest};
+use verbena_engine::{Failure, LASTING_TAG, Mode, Posted, ReceiveRequest};
 use verbena_fault::Fault;
 
 #[test]
@@ -21,6 +21,18 @@ fn what_is_under_way_on_a_revoked_communicator_ends_on_all_members() {
         let later = pair.receive_any(at, Bytes::zero(8).buffer());
         assert_eq!(done(&later).failure, Some(Failure::Revoked));
     }
+}
+
+/// The program's call may have begun before the news came: nobody will ever ask for the message.
+#[test]
+fn no_send_that_would_wait_begins_on_a_revoked_communicator() {
+    let mut pair = Pair::new(Wire::packets());
+    pair.engines[1].revoke(CONTEXT, &[0]);
+    pair.settle();
+    let long = Bytes::zero(1 << 20);
+    assert_eq!(done(&pair.send(0, 1, long.buffer())).failure, Some(Failure::Revoked));
+    let synchronous = pair.send_in_mode(0, 1, Bytes::zero(8).buffer(), Mode::Synchronous);
+    assert_eq!(done(&synchronous).failure, Some(Failure::Revoked));
 }
 
 #[test]

@@ -101,9 +101,19 @@ impl<T, const NULL: usize, const N: usize> Registry<T, NULL, N> {
         class: Class,
         predefine: fn(usize) -> Option<Arc<T>>,
     ) -> Registry<T, NULL, N> {
+        Registry::over(Table::new(), kind, name, class, predefine)
+    }
+
+    const fn over(
+        table: Table<T>,
+        kind: Kind,
+        name: &'static str,
+        class: Class,
+        predefine: fn(usize) -> Option<Arc<T>>,
+    ) -> Registry<T, NULL, N> {
         let predefined = [const { OnceLock::new() }; N];
         let ready = [const { AtomicPtr::new(std::ptr::null_mut()) }; N];
-        Registry { kind, class, name, predefine, predefined, ready, table: Table::new() }
+        Registry { kind, class, name, predefine, predefined, ready, table }
     }
 
     /// Returns the object behind `handle`, or this kind's error class.
@@ -271,7 +281,7 @@ fn none<T>(_: usize) -> Option<Arc<T>> {
 
 /// Communicators. `MPI_COMM_WORLD` and `MPI_COMM_SELF` are defined by initialisation.
 pub static COMMS: Registry<Comm, { mpi::MPI_COMM_NULL }, 3> =
-    Registry::new(Kind::Comm, "communicator", mpi::MPI_ERR_COMM, none);
+    Registry::over(Table::apart(), Kind::Comm, "communicator", mpi::MPI_ERR_COMM, none);
 /// Groups.
 pub static GROUPS: Registry<Group, { mpi::MPI_GROUP_NULL }, 2> =
     Registry::new(Kind::Group, "group", mpi::MPI_ERR_GROUP, crate::predefined::group);

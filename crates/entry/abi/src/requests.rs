@@ -13,6 +13,7 @@ use crate::status::Status;
 use std::sync::Arc;
 use verbena_channel::trace;
 use verbena_engine::{Completion, ReceiveRequest, RequestId, SendRequest};
+use verbena_faces::mpich;
 use verbena_hang::{Awaited, Operation};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::process::completion_error;
@@ -60,20 +61,23 @@ impl State {
     }
 }
 
-/// Starts a send of the engine and returns its handle.
-#[inline]
+/// Starts a send of the engine and returns its handle. Not in line: the fast paths before
+/// it are the shorter.
+#[inline(never)]
 pub fn start_send(process: &Process, comm: &Arc<Comm>, send: SendRequest) -> MPI_Request {
     match process.start_send(comm.engine(), send) {
         Ok(None) => sent(),
-        Ok(Some(id)) => encode_request(Kind::EngineSend, id),
+        Ok(Some(id)) => handle_of_engine(Some(comm), Direction::Send, id),
         Err(completion) => handle_of_object(Some(comm), Active::Done(Outcome::sent(*completion))),
     }
 }
 
-/// Starts a receive of the engine and returns its handle.
-#[inline]
-pub fn start_receive(process: &Process, comm: &Comm, receive: ReceiveRequest) -> MPI_Request {
-    encode_request(Kind::EngineReceive, process.post_in(comm.engine(), receive))
+/// Starts a receive of the engine and returns its handle. Not in line: the fast paths before
+/// it are the shorter.
+#[inline(never)]
+pub fn start_receive(process: &Process, comm: &Arc<Comm>, receive: ReceiveRequest) -> MPI_Request {
+    let id = process.post_in(comm.engine(), receive);
+    handle_of_engine(Some(comm), Direction::Receive, id)
 }
 
 /// The handle of a send that is complete and told nothing.
@@ -86,8 +90,19 @@ pub fn sent() -> MPI_Request {
 #[inline]
 pub fn handle_of_receive(comm: Option<&Arc<Comm>>, active: Active) -> MPI_Request {
     match active {
-        Active::Engine(_, id) => encode_request(Kind::EngineReceive, id),
+        Active::Engine(direction, id) => handle_of_engine(comm, direction, id),
         other => handle_of_object(comm, other),
+    }
+}
+
+/// The handle of an operation of the engine. One whose id does not fit into the 32 bits that a
+/// handle has on MPICH's face gets an object.
+#[inline]
+fn handle_of_engine(comm: Option<&Arc<Comm>>, direction: Direction, id: RequestId) -> MPI_Request {
+    let kind = if direction == Direction::Send { Kind::EngineSend } else { Kind::EngineReceive };
+    match mpich::index_of(id.index) {
+        Some(_) => encode_request(kind, id),
+        None => handle_of_object(comm, Active::Engine(direction, id)),
     }
 }
 

@@ -122,13 +122,13 @@ fn may_have_left(peer: Peer) -> bool {
 /// that were made over it: their calls fail from now on. Returns the contexts of these, and of the
 /// communicator behind it, if there is one.
 fn on_revoke(context: u64) -> Vec<u64> {
+    if let Some(process) = state::try_process() {
+        process.note_revoked_beside(context);
+    }
     let mut more = private::revoke_with(context);
     let found = COMMS.find(|comm| comm.has_context(context));
     if let Some((handle, comm)) = found.and_then(|handle| Some((handle, COMMS.get(handle).ok()?))) {
         comm.note_revoked();
-        if let Some(process) = state::try_process() {
-            process.note_revoked_beside(&comm);
-        }
         COMMS.hide(handle);
         more.extend(comm.is_inter().then(|| comm.inner().context(Traffic::Point)));
     }

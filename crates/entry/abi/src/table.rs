@@ -21,6 +21,8 @@ use verbena_waiting::lock::SingleThread;
 const CHUNK_SLOTS_MIN: usize = 64;
 /// The number of chunks that make 2^27 slots.
 const CHUNKS: usize = 22;
+/// Bytes of a cache line.
+const LINE_BYTES: usize = 64;
 /// Largest number of objects in one table: what the index of a handle can express.
 pub const SLOTS_MAX: usize = 1 << 27;
 
@@ -49,6 +51,8 @@ pub struct Table<T> {
     chunks: [OnceLock<Box<[Slot<T>]>>; CHUNKS],
     free: Mutex<Free>,
     live: AtomicUsize,
+    /// The distance of slots that are handed out for the first time.
+    stride: u32,
 }
 
 struct Free {
@@ -94,8 +98,18 @@ struct Pin<'a, T> {
 impl<T> Table<T> {
     /// An empty table.
     pub const fn new() -> Table<T> {
+        Table::with_stride(1)
+    }
+
+    /// An empty table whose objects lie far enough apart that threads which use different ones
+    /// share no cache line.
+    pub const fn apart() -> Table<T> {
+        Table::with_stride(LINE_BYTES.div_ceil(size_of::<Slot<T>>()) as u32)
+    }
+
+    const fn with_stride(stride: u32) -> Table<T> {
         let free = Mutex::new(Free { indices: Vec::new(), used: 0 });
-        Table { chunks: [const { OnceLock::new() }; CHUNKS], free, live: AtomicUsize::new(0) }
+        Table { chunks: [const { OnceLock::new() }; CHUNKS], free, live: AtomicUsize::new(0), stride }
     }
 
     /// Puts an object into the table.
@@ -208,9 +222,12 @@ impl<T> Table<T> {
         if let Some(index) = free.indices.pop() {
             return index;
         }
-        assert!((free.used as usize) < SLOTS_MAX, "more than {SLOTS_MAX} MPI objects of one kind");
-        free.used += 1;
-        free.used - 1
+        assert!(
+            ((free.used + self.stride - 1) as usize) < SLOTS_MAX,
+            "more than {SLOTS_MAX} MPI objects of one kind"
+        );
+        free.used += self.stride;
+        free.used - self.stride
     }
 
     #[inline]

@@ -273,7 +273,7 @@ fn make_chunk(place: &AtomicPtr<Chunk>) -> *mut Chunk {
 pub extern "C" fn too_many() -> ! {
     let fault = verbena_fault::Fault::new(
         "a handle does not fit into 32 bits",
-        format!("more than {INDEX} MPI objects of one kind, or pending operations"),
+        format!("more than {} MPI objects of one kind, or pending operations", mpich::PLAIN_INDEX),
         "the program starts operations, or makes objects, without ever completing or freeing them",
         "free what is no longer needed, or build the program for the standard ABI, whose handles are wider",
     );

@@ -8,6 +8,10 @@
 //! sends there is looked for there. Only messages of the program between two processes go by further
 //! engines. Collectives, windows, files and other jobs are the first one's.
 //!
+//! Programs of one thread also begin with `MPI_THREAD_MULTIPLE`, and make communicators that they
+//! never send on. So an engine that has nothing under way and has found nothing for some rounds is
+//! looked at rarely, until the program uses it again, or before a sleep.
+//!
 //! Ids of requests and messages carry the number of their engine; here it is put on and taken off.
 //!
 //! Of two engines' locks the first engine's is taken first.
@@ -24,34 +28,46 @@ use verbena_engine::{
 };
 use verbena_waiting::lock::{Lock, is_shared};
 
-/// A thread that waits at one engine sees to the others once in this many rounds.
+/// A thread that waits at one engine sees to the other active ones once in this many rounds.
 const OTHERS_EVERY: u32 = 8;
+/// And to all once in this many, or in these where a round gives other processes the core.
+const ALL_EVERY: u32 = 64;
+const ALL_EVERY_SHARED: u32 = 4;
+/// After this many rounds that found nothing, an engine with nothing under way is active no more.
+const QUIET_AFTER: u32 = 64;
 
 thread_local! {
-    /// The rounds of this thread at a single engine.
+    /// The rounds of this thread.
     static ROUNDS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// An engine with cache lines of its own.
+/// A further engine, with cache lines of its own.
 #[repr(align(128))]
-struct Aligned(Lock<Engine>);
+struct Further {
+    engine: Lock<Engine>,
+    /// The rounds that found nothing, since one found something or the program used the engine.
+    quiet: AtomicU32,
+}
 
 /// The engines beside the first one.
 #[derive(Default)]
 pub(super) struct FurtherEngines {
     /// Those of the numbers from 1 on.
-    engines: Box<[Aligned]>,
+    engines: Box<[Further]>,
     /// The processes that have such engines, in order.
     peers: Vec<Peer>,
     /// A bit for each that a communicator has: the others are not looked at.
     in_use: AtomicU32,
+    /// A bit for each of these that has something to do, or had a moment ago.
+    active: AtomicU32,
 }
 
 impl FurtherEngines {
     fn new(engines: Vec<Engine>, peers: Vec<Peer>) -> FurtherEngines {
         assert!(engines.len() < ENGINES_MAX);
-        let engines = engines.into_iter().map(|engine| Aligned(Lock::new(engine))).collect();
-        FurtherEngines { engines, peers, in_use: AtomicU32::new(0) }
+        let further = |engine| Further { engine: Lock::new(engine), quiet: AtomicU32::new(0) };
+        let engines = engines.into_iter().map(further).collect();
+        FurtherEngines { engines, peers, ..FurtherEngines::default() }
     }
 
     /// Returns whether any is in use.
@@ -63,14 +79,41 @@ impl FurtherEngines {
     /// The engine of this number, if it is one of these.
     #[inline]
     fn get(&self, number: usize) -> Option<&Lock<Engine>> {
-        self.engines.get(number.checked_sub(1)?).map(|engine| &engine.0)
+        self.engines.get(number.checked_sub(1)?).map(|further| &further.engine)
+    }
+
+    /// Notes that the program has used the engine of this number.
+    #[inline]
+    fn note_use(&self, number: usize) {
+        self.engines[number - 1].quiet.store(0, Ordering::Relaxed);
+        if self.active.load(Ordering::Relaxed) & 1 << number == 0 {
+            self.active.fetch_or(1 << number, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes what a round of the engine of this number has found; the caller has it.
+    fn note_round(&self, number: usize, engine: &Engine, moved: bool) {
+        if moved {
+            return self.note_use(number);
+        }
+        let quiet = &self.engines[number - 1].quiet;
+        let rounds = quiet.load(Ordering::Relaxed).saturating_add(1);
+        quiet.store(rounds, Ordering::Relaxed);
+        if rounds >= QUIET_AFTER && self.active.load(Ordering::Relaxed) & 1 << number != 0 && engine.is_idle()
+        {
+            self.active.fetch_and(!(1 << number), Ordering::Relaxed);
+        }
     }
 
     /// Those that are in use, with their numbers.
     fn used(&self) -> impl Iterator<Item = (usize, &Lock<Engine>)> {
-        let in_use = self.in_use.load(Ordering::Acquire);
-        let all = (1..).zip(self.engines.iter().map(|engine| &engine.0));
-        all.filter(move |(number, _)| in_use & 1 << number != 0)
+        self.these(self.in_use.load(Ordering::Acquire))
+    }
+
+    /// Those whose bits are set, with their numbers.
+    fn these(&self, bits: u32) -> impl Iterator<Item = (usize, &Lock<Engine>)> {
+        let all = (1..).zip(self.engines.iter().map(|further| &further.engine));
+        all.filter(move |(number, _)| bits & 1 << number != 0)
     }
 
     /// The number of the engine for a communicator with this context and these members; 0 if that
@@ -78,8 +121,8 @@ impl FurtherEngines {
     fn number_for(&self, context: u64, members: &[Peer]) -> usize {
         let all_have_them = || members.iter().all(|peer| self.peers.binary_search(peer).is_ok());
         match self.engines.len() as u64 {
-            0 => 0,
-            count if all_have_them() => (1 + (context >> 2) % count) as usize,
+            // A process alone with itself has no rings that could be apart.
+            count @ 1.. if members.len() > 1 && all_have_them() => (1 + (context >> 2) % count) as usize,
             _ => 0,
         }
     }
@@ -115,12 +158,10 @@ impl Process {
         number
     }
 
-    /// Ends what is under way on a communicator that was revoked, as the first engine says, by its
-    /// own engine if that is another one. The first engine may be locked.
-    pub fn note_revoked_beside(&self, comm: &Comm) {
-        if let Some(engine) = self.further.get(comm.engine()) {
-            engine.lock().note_revoked(comm.context(Traffic::Point));
-        }
+    /// Ends what is under way in the further engines on a communicator that was revoked, as the
+    /// first engine says, which may be locked. The program may have freed the communicator.
+    pub fn note_revoked_beside(&self, context: u64) {
+        self.further.used().for_each(|(_, engine)| engine.lock().note_revoked(context));
     }
 
     /// The first engine and those in use beside it, with their numbers.
@@ -133,7 +174,7 @@ impl Process {
     pub fn command_in<R>(&self, number: usize, f: impl FnOnce(&mut Engine) -> R) -> R {
         match self.further.get(number) {
             None => self.command(f),
-            Some(engine) => self.command_with(engine, f),
+            Some(engine) => self.command_further(number, engine, f),
         }
     }
 
@@ -149,7 +190,7 @@ impl Process {
         match self.further.get(id.engine()) {
             // An id of an engine that does not exist is of no request of the first one.
             None => self.command(|engine| f(engine, id)),
-            Some(engine) => self.command_with(engine, |engine| f(engine, id.in_engine())),
+            Some(engine) => self.command_further(id.engine(), engine, |engine| f(engine, id.in_engine())),
         }
     }
 
@@ -160,6 +201,18 @@ impl Process {
             None => f(&mut self.engine.lock(), id),
             Some(engine) => f(&mut engine.lock(), id.in_engine()),
         }
+    }
+
+    #[inline]
+    fn command_further<R>(
+        &self,
+        number: usize,
+        engine: &Lock<Engine>,
+        f: impl FnOnce(&mut Engine) -> R,
+    ) -> R {
+        let result = self.command_with(engine, f);
+        self.further.note_use(number);
+        result
     }
 
     #[inline]
@@ -176,7 +229,8 @@ impl Process {
 
     /// Gives `f` all engines for a command, one after the other, also those not in use yet.
     pub fn command_all(&self, mut f: impl FnMut(&mut Engine)) {
-        (0..=self.further.engines.len()).for_each(|number| self.command_in(number, &mut f));
+        self.command(&mut f);
+        self.further.engines.iter().for_each(|further| self.command_with(&further.engine, &mut f));
     }
 
     /// Starts a send by the engine of this number.
@@ -232,7 +286,8 @@ impl Process {
         match self.further.get(id.engine()) {
             None => self.command(|engine| f(engine, id)),
             Some(engine) => {
-                self.command_with(engine, |engine| f(engine, id.in_engine())).of_engine(id.engine())
+                let posted = self.command_further(id.engine(), engine, |engine| f(engine, id.in_engine()));
+                posted.of_engine(id.engine())
             }
         }
     }
@@ -336,30 +391,66 @@ impl Process {
     }
 
     /// Makes a round of progress where several engines are in use: in the engine that the caller
-    /// waits for or asks, and in turn in the others and in the tasks. What another thread holds
-    /// just now that one moves on.
+    /// waits for or asks, which is the first one if it does not say, and in turn in the others and
+    /// in the tasks. What another thread holds just now that one moves on.
     pub(super) fn progress_by_turns(
         &self,
         wanted: Option<usize>,
         round: impl Fn(&mut Engine) -> bool,
     ) -> bool {
-        let own = wanted.map(|number| self.further.get(number).unwrap_or(&self.engine));
-        let moved = own.is_some_and(|engine| round(&mut engine.lock()));
-        if wanted.is_some() && !self.shares_cores() && !others_are_due() {
-            return self.conclude(moved, false);
+        let further_round = |number: usize, engine: &mut Engine| {
+            let moved = round(engine);
+            self.further.note_round(number, engine, moved);
+            moved
+        };
+        let own = wanted.and_then(|number| Some((number, self.further.get(number)?)));
+        let mut moved = match own {
+            Some((number, engine)) => further_round(number, &mut engine.lock()),
+            None => round(&mut self.engine.lock()),
+        };
+        let turn = Turn::next(wanted.is_none(), self.shares_cores());
+        if own.is_some() && turn != Turn::OfOne {
+            // The first one may have tasks, and much else, to do.
+            moved |= self.engine.try_lock().is_some_and(|mut engine| round(&mut engine));
         }
-        let others = self.engines().filter(|(number, _)| Some(*number) != wanted);
-        let others = others.filter_map(|(_, engine)| engine.try_lock());
-        let moved = others.fold(moved, |moved, mut engine| round(&mut engine) | moved);
-        self.conclude(moved, true)
+        let bits = match turn {
+            Turn::OfOne => 0,
+            Turn::OfActive => self.further.active.load(Ordering::Relaxed),
+            Turn::OfAll => self.further.in_use.load(Ordering::Relaxed),
+        };
+        for (number, engine) in self.further.these(bits).filter(|(number, _)| Some(*number) != wanted) {
+            moved |= engine.try_lock().is_some_and(|mut engine| further_round(number, &mut engine));
+        }
+        self.conclude(moved, own.is_none() || turn != Turn::OfOne)
     }
 }
 
-/// Counts a round of this thread at one engine; returns whether the others have their turn.
-fn others_are_due() -> bool {
-    let rounds = ROUNDS.get().wrapping_add(1);
-    ROUNDS.set(rounds);
-    rounds.is_multiple_of(OTHERS_EVERY)
+/// The engines whose turn it is in a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    /// The one that is waited for.
+    OfOne,
+    /// Those that are active.
+    OfActive,
+    /// Those in use.
+    OfAll,
+}
+
+impl Turn {
+    /// Counts a round of this thread, which waits `for_any` engine or for one; says whose turn it
+    /// is.
+    fn next(for_any: bool, shares_cores: bool) -> Turn {
+        let rounds = ROUNDS.get().wrapping_add(1);
+        ROUNDS.set(rounds);
+        let all_every = if shares_cores { ALL_EVERY_SHARED } else { ALL_EVERY };
+        if rounds.is_multiple_of(all_every) {
+            Turn::OfAll
+        } else if for_any || shares_cores || rounds.is_multiple_of(OTHERS_EVERY) {
+            Turn::OfActive
+        } else {
+            Turn::OfOne
+        }
+    }
 }
 
 #[cfg(test)]

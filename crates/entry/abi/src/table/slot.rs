@@ -73,8 +73,7 @@ impl<T> Room<T> for UnsafeCell<Option<Arc<T>>> {
     }
 }
 
-/// A slot, with a cache line of its own: threads that use different objects share none.
-#[repr(align(64))]
+/// A slot.
 pub(super) struct Slot<T, W = AtomicU64, R = UnsafeCell<Option<Arc<T>>>> {
     /// The slot's index in the table.
     pub(super) index: u32,

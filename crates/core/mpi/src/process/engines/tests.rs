@@ -21,15 +21,15 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const MOMENT: Duration = Duration::from_millis(200);
 
 fn engine() -> Engine {
-    Engine::new(0, 2, vec![Box::new(LoopbackChannel::new(0))], Settings::default())
+    Engine::new(0, 3, vec![Box::new(LoopbackChannel::new(0))], Settings::default())
 }
 
-/// Process 0 of two, of which it alone has the further engines.
+/// Process 0 of three. The first two have further engines; it sends to itself alone.
 fn process(further: usize) -> Process {
     lock::share(false);
     let load = Load { local_ranks: 1, cores: 1, quota: None };
-    let process = Process::new(0, 2, engine(), Arc::new(Plain::new(&load)));
-    process.with_engines((0..further).map(|_| engine()).collect(), vec![0])
+    let process = Process::new(0, 3, engine(), Arc::new(Plain::new(&load)));
+    process.with_engines((0..further).map(|_| engine()).collect(), vec![0, 1])
 }
 
 /// A communicator with the `number`-th context of these members.
@@ -40,7 +40,7 @@ fn comm_of(process: &Process, number: u64, members: Vec<Peer>) -> Comm {
 }
 
 fn comm(process: &Process, number: u64) -> Comm {
-    comm_of(process, number, vec![0])
+    comm_of(process, number, vec![0, 1])
 }
 
 /// Sends a word to itself and receives it.
@@ -62,7 +62,8 @@ fn all_members_find_the_same_engine_and_only_where_all_have_it() {
     let process = process(3);
     let numbers: Vec<usize> = (2..8).map(|number| comm(&process, number).engine()).collect();
     assert_eq!(numbers, [3, 1, 2, 3, 1, 2]);
-    assert_eq!(comm_of(&process, 2, vec![0, 1]).engine(), 0, "process 1 is elsewhere");
+    assert_eq!(comm_of(&process, 2, vec![0, 2]).engine(), 0, "process 2 is elsewhere");
+    assert_eq!(comm_of(&process, 2, vec![0]).engine(), 0, "nobody else is there");
     assert_eq!(process.further_engines_in_use(), 3);
     assert_eq!(comm(&self::process(0), 2).engine(), 0);
 }
@@ -142,6 +143,38 @@ fn a_thread_that_waits_at_one_engine_moves_the_others_on() {
     }
 }
 
+/// As above, for an engine that nobody has used: it has its turn more rarely.
+#[test]
+fn an_engine_that_nobody_uses_has_its_turn_all_the_same() {
+    let process = process(2);
+    let (waiting, other) = (comm(&process, 2), comm(&process, 3));
+    let send = message(&other, (Buffer::EMPTY, Mark::NONE), 0, 7, Mode::Standard);
+    // Behind the process's back, as what comes from others is.
+    process.look_in(other.engine(), |engine| engine.send(send));
+    let held = || process.look_in(other.engine(), |engine| engine.held_messages());
+    let rounds = (0..).take_while(|_| held() == 0);
+    let rounds =
+        rounds.map(|_| process.progress_by_turns(Some(waiting.engine()), |engine| engine.progress()));
+    let rounds = rounds.take(2 * ALL_EVERY as usize).count() as u32;
+    assert!((OTHERS_EVERY..=ALL_EVERY).contains(&rounds), "{rounds} rounds");
+}
+
+#[test]
+fn an_engine_is_active_as_long_as_something_waits_there() {
+    let process = process(1);
+    let comm = comm(&process, 2);
+    let is_active = || process.further.active.load(Ordering::Relaxed) != 0;
+    let rounds = || (0..2 * QUIET_AFTER * ALL_EVERY).for_each(|_| _ = process.progress());
+    assert!(!is_active(), "the communicator was only made");
+    let pending = process.post_in(comm.engine(), receipt(&comm, (Buffer::EMPTY, Mark::NONE), 0, 7));
+    rounds();
+    assert!(is_active());
+    process.command_at(pending, |engine, id| engine.cancel(id));
+    process.finish_request(pending);
+    rounds();
+    assert!(!is_active());
+}
+
 #[test]
 fn a_request_of_an_engine_that_does_not_exist_is_no_other_request() {
     let process = process(1);
@@ -164,7 +197,7 @@ fn a_revoked_communicator_ends_what_is_under_way_at_its_engine() {
     let comm = comm(&process, 2);
     let receive = receipt(&comm, (Buffer::EMPTY, Mark::NONE), 0, 7);
     let pending = process.post_in(comm.engine(), receive.clone());
-    process.note_revoked_beside(&comm);
+    process.note_revoked_beside(comm.context(Traffic::Point));
     assert_eq!(process.finish_request(pending).failure, Some(Failure::Revoked));
     let late = process.post_in(comm.engine(), receive);
     assert_eq!(process.finish_request(late).failure, Some(Failure::Revoked));

@@ -348,7 +348,7 @@ impl Process {
     fn progress_in(&self, wanted: Option<usize>) -> bool {
         match self.further.any() {
             false => self.progress_by(|engine| engine.progress()),
-            true => self.progress_by_turns(wanted, |engine| engine.progress()),
+            true => self.progress_by_turns(wanted, self.next_turn(), |engine| engine.progress()),
         }
     }
 
@@ -361,12 +361,13 @@ impl Process {
     }
 
     /// Like [`Process::progress`], for a round of a wait: channels that are expensive to poll take
-    /// turns, and so do engines other than the `wanted` one, if the wait is for one.
+    /// turns, and so do engines other than the `wanted` one, if the wait is for one. `turn` counts
+    /// the rounds of the wait.
     #[inline]
-    fn progress_in_turn(&self, wanted: Option<usize>) -> bool {
+    fn progress_in_turn(&self, wanted: Option<usize>, turn: u32) -> bool {
         let moved = match self.further.any() {
             false => self.progress_by(|engine| engine.progress_in_turn()),
-            true => self.progress_by_turns(wanted, |engine| engine.progress_in_turn()),
+            true => self.progress_by_turns(wanted, turn, |engine| engine.progress_in_turn()),
         };
         if moved {
             self.note_round();

@@ -18,7 +18,6 @@
 
 use super::Process;
 use crate::comm::{Comm, Traffic};
-use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use verbena_channel::Peer;
@@ -35,11 +34,6 @@ const ALL_EVERY: u32 = 64;
 const ALL_EVERY_SHARED: u32 = 4;
 /// After this many rounds that found nothing, an engine with nothing under way is active no more.
 const QUIET_AFTER: u32 = 64;
-
-thread_local! {
-    /// The rounds of this thread.
-    static ROUNDS: Cell<u32> = const { Cell::new(0) };
-}
 
 /// A further engine, with cache lines of its own.
 #[repr(align(128))]
@@ -60,6 +54,8 @@ pub(super) struct FurtherEngines {
     in_use: AtomicU32,
     /// A bit for each of these that has something to do, or had a moment ago.
     active: AtomicU32,
+    /// The calls that ask and do not wait.
+    turns: AtomicU32,
 }
 
 impl FurtherEngines {
@@ -91,11 +87,19 @@ impl FurtherEngines {
         }
     }
 
-    /// Notes what a round of the engine of this number has found; the caller has it.
-    fn note_round(&self, number: usize, engine: &Engine, moved: bool) {
-        if moved {
-            return self.note_use(number);
+    /// Makes a round of the engine of this number, and notes whether it found anything.
+    #[inline]
+    fn round(&self, number: usize, engine: &mut Engine, round: impl Fn(&mut Engine) -> bool) -> bool {
+        let moved = round(engine);
+        match moved {
+            true => self.note_use(number),
+            false => self.note_quiet(number, engine),
         }
+        moved
+    }
+
+    #[inline]
+    fn note_quiet(&self, number: usize, engine: &Engine) {
         let quiet = &self.engines[number - 1].quiet;
         let rounds = quiet.load(Ordering::Relaxed).saturating_add(1);
         quiet.store(rounds, Ordering::Relaxed);
@@ -392,64 +396,48 @@ impl Process {
 
     /// Makes a round of progress where several engines are in use: in the engine that the caller
     /// waits for or asks, which is the first one if it does not say, and in turn in the others and
-    /// in the tasks. What another thread holds just now that one moves on.
+    /// in the tasks. `turn` counts the caller's rounds.
+    #[inline]
     pub(super) fn progress_by_turns(
         &self,
         wanted: Option<usize>,
+        turn: u32,
         round: impl Fn(&mut Engine) -> bool,
     ) -> bool {
-        let further_round = |number: usize, engine: &mut Engine| {
-            let moved = round(engine);
-            self.further.note_round(number, engine, moved);
-            moved
-        };
-        let own = wanted.and_then(|number| Some((number, self.further.get(number)?)));
-        let mut moved = match own {
-            Some((number, engine)) => further_round(number, &mut engine.lock()),
+        let number = wanted.unwrap_or(0);
+        let moved = match self.further.get(number) {
             None => round(&mut self.engine.lock()),
+            Some(engine) => self.further.round(number, &mut engine.lock(), &round),
         };
-        let turn = Turn::next(wanted.is_none(), self.shares_cores());
-        if own.is_some() && turn != Turn::OfOne {
-            // The first one may have tasks, and much else, to do.
-            moved |= self.engine.try_lock().is_some_and(|mut engine| round(&mut engine));
+        let is_alone = wanted.is_some() && !turn.is_multiple_of(OTHERS_EVERY) && !self.shares_cores();
+        match is_alone {
+            true => self.conclude(moved, number == 0),
+            false => self.conclude(self.progress_in_others(number, turn, round) | moved, true),
         }
-        let bits = match turn {
-            Turn::OfOne => 0,
-            Turn::OfActive => self.further.active.load(Ordering::Relaxed),
-            Turn::OfAll => self.further.in_use.load(Ordering::Relaxed),
-        };
-        for (number, engine) in self.further.these(bits).filter(|(number, _)| Some(*number) != wanted) {
-            moved |= engine.try_lock().is_some_and(|mut engine| further_round(number, &mut engine));
-        }
-        self.conclude(moved, own.is_none() || turn != Turn::OfOne)
     }
-}
 
-/// The engines whose turn it is in a round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turn {
-    /// The one that is waited for.
-    OfOne,
-    /// Those that are active.
-    OfActive,
-    /// Those in use.
-    OfAll,
-}
-
-impl Turn {
-    /// Counts a round of this thread, which waits `for_any` engine or for one; says whose turn it
-    /// is.
-    fn next(for_any: bool, shares_cores: bool) -> Turn {
-        let rounds = ROUNDS.get().wrapping_add(1);
-        ROUNDS.set(rounds);
-        let all_every = if shares_cores { ALL_EVERY_SHARED } else { ALL_EVERY };
-        if rounds.is_multiple_of(all_every) {
-            Turn::OfAll
-        } else if for_any || shares_cores || rounds.is_multiple_of(OTHERS_EVERY) {
-            Turn::OfActive
-        } else {
-            Turn::OfOne
+    /// Makes a round of progress in the engines other than this one: in those that are active, and
+    /// in turn in all. What another thread holds just now that one moves on.
+    #[inline(never)]
+    fn progress_in_others(&self, own: usize, turn: u32, round: impl Fn(&mut Engine) -> bool) -> bool {
+        let all_every = if self.shares_cores() { ALL_EVERY_SHARED } else { ALL_EVERY };
+        let bits = match turn.is_multiple_of(all_every) {
+            true => self.further.in_use.load(Ordering::Relaxed),
+            false => self.further.active.load(Ordering::Relaxed),
+        };
+        let mut moved = own > 0 && self.engine.try_lock().is_some_and(|mut engine| round(&mut engine));
+        for (number, engine) in self.further.these(bits & !(1 << own)) {
+            let it = engine.try_lock();
+            moved |= it.is_some_and(|mut engine| self.further.round(number, &mut engine, &round));
         }
+        moved
+    }
+
+    /// Counts a call that asks and does not wait. Threads may lose counts of each other.
+    pub(super) fn next_turn(&self) -> u32 {
+        let turn = self.further.turns.load(Ordering::Relaxed).wrapping_add(1);
+        self.further.turns.store(turn, Ordering::Relaxed);
+        turn
     }
 }
 

@@ -40,12 +40,13 @@ impl Process {
         awaited: impl Fn(&Process) -> Awaited,
         mut done: impl FnMut(&Process) -> Option<T>,
     ) -> T {
-        let mut round = 0;
+        let (mut round, mut turn) = (0, 0_u32);
         loop {
             if let Some(value) = done(self) {
                 return value;
             }
-            if self.progress_in_turn(wanted) {
+            turn = turn.wrapping_add(1);
+            if self.progress_in_turn(wanted, turn) {
                 round = 0;
                 continue;
             }
@@ -183,7 +184,7 @@ impl Process {
                 if let Some(value) = done(self) {
                     return value;
                 }
-                if self.progress_in_turn(None) {
+                if self.progress_in_turn(None, 0) {
                     round = 0;
                     continue;
                 }

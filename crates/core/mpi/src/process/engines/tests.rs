@@ -132,8 +132,8 @@ fn a_thread_that_waits_at_one_engine_moves_the_others_on() {
     let ended = |id| process.look_at(id, |engine, id| !engine.is_pending(id));
     let mut rounds = 0;
     while !ended(theirs) {
-        process.progress_by_turns(Some(waiting.engine()), |engine| engine.progress());
         rounds += 1;
+        process.progress_by_turns(Some(waiting.engine()), rounds, |engine| engine.progress());
         assert!(rounds <= OTHERS_EVERY, "the other engine has had no turn");
     }
     assert!(!ended(mine));
@@ -152,10 +152,8 @@ fn an_engine_that_nobody_uses_has_its_turn_all_the_same() {
     // Behind the process's back, as what comes from others is.
     process.look_in(other.engine(), |engine| engine.send(send));
     let held = || process.look_in(other.engine(), |engine| engine.held_messages());
-    let rounds = (0..).take_while(|_| held() == 0);
-    let rounds =
-        rounds.map(|_| process.progress_by_turns(Some(waiting.engine()), |engine| engine.progress()));
-    let rounds = rounds.take(2 * ALL_EVERY as usize).count() as u32;
+    let round = |turn| process.progress_by_turns(Some(waiting.engine()), turn, |engine| engine.progress());
+    let rounds = (1..=2 * ALL_EVERY).take_while(|_| held() == 0).map(round).count() as u32;
     assert!((OTHERS_EVERY..=ALL_EVERY).contains(&rounds), "{rounds} rounds");
 }
 

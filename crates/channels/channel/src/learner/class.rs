@@ -8,11 +8,6 @@ const SERIES: u32 = 8;
 const LONG_SERIES: u32 = 4;
 /// The shortest of these, in bytes.
 const LONG_BYTES_MIN: u64 = 1 << 20;
-/// Messages of a class of long ones that go by the estimate before other ways are tried: a program
-/// that sends only a few of them would pay for the trials and have nothing from them.
-const UNTRIED_LONG: u32 = 16;
-/// Unless one takes longer than this, in nanoseconds a byte: it waits for something.
-const UNTRIED_BYTE_NS_MAX: u64 = 1;
 /// Series of each way at first, of one message and of two: the first pays for memory that is
 /// touched for the first time, and the quicker one counts. Only ways that may be the best get a
 /// whole one.
@@ -58,8 +53,6 @@ pub(super) struct Class<const WAYS: usize> {
     whole: u32,
     /// The way that counts until more is known: the estimate for the first message.
     first: Option<usize>,
-    /// Messages that are left to it before others are tried.
-    untried: u32,
     /// The way of the series that goes on, its number of messages, and how many are left to it.
     series: usize,
     length: u32,
@@ -177,7 +170,6 @@ impl<const WAYS: usize> Class<WAYS> {
             bytes,
             whole: if bytes >= LONG_BYTES_MIN { LONG_SERIES } else { SERIES },
             first: None,
-            untried: if bytes >= LONG_BYTES_MIN { UNTRIED_LONG } else { 0 },
             series: 0,
             length: 0,
             left: 0,
@@ -225,9 +217,6 @@ impl<const WAYS: usize> Class<WAYS> {
         let mean_ns = scaled(state.spent_ns, state.ended_bytes);
         let last_ns = state.spent_ns - std::mem::replace(&mut state.counted_ns, state.spent_ns);
         state.least_ns = state.least_ns.min(scaled(last_ns, bytes));
-        if mean_ns > self.bytes.saturating_mul(UNTRIED_BYTE_NS_MAX) {
-            self.untried = 0;
-        }
         // If one message was held up and others were not, the way is not dear.
         let all_ns = state.least_ns.saturating_mul(state.ended.into());
         state.is_crowded |= crowd == Crowd::Others;
@@ -324,11 +313,6 @@ impl<const WAYS: usize> Class<WAYS> {
 
     /// A series before there is a way that most messages go.
     fn first_series(&mut self, first: usize, crowd: Crowd, now_ns: u64) -> (usize, u32) {
-        if self.untried > 0 {
-            let messages = if crowd == Crowd::Alone { 1 } else { self.untried.min(self.whole) };
-            self.untried -= messages;
-            return (first, messages);
-        }
         if let Some(way) = self.first_trial(first) {
             let messages = match (crowd, self.ways[way].had()) {
                 (Crowd::Alone, 0) => 1,

@@ -75,10 +75,10 @@ settings! {
     CMA: Flag(true), Channel, None, Process, Start, "";
     /// the shortest message that cma is used for; shorter ones go through shared memory
     CMA_BYTES_MIN: Number(12 << 10, 1..=1 << 40), Channel, Bytes, Process, Start, "paper 3, 4.1; measured with verbena bench";
-    /// the engines that a process of MPI_THREAD_MULTIPLE has beside its first one, for messages on
-    /// communicators whose members are all on one node, so that threads which use different
-    /// communicators do not wait for each other. The least of the node counts; all have them or
-    /// none. Not while messages are traced. 0: there are none
+    /// engines beside the first one, for messages between two processes on communicators of one
+    /// node other than MPI_COMM_WORLD: threads that use different ones do not wait for each other.
+    /// The least value of the node's processes counts; there are none if one of them does not ask
+    /// for MPI_THREAD_MULTIPLE, or traces messages
     THREAD_ENGINES: Number(4, 0..=7), Channel, None, Process, Start, "MPI-5.0, 11.6";
     /// size of each ring in shared memory; the next power of two counts
     SHM_RING_BYTES: Automatic("by the number of ranks on the node and the free memory", 1..=1 << 28), Channel, Bytes, Node, Start, "";

@@ -114,7 +114,8 @@ pub static ALL: LazyLock<Vec<Variable>> = LazyLock::new(|| {
     };
     let thread_engines = Variable {
         name: "thread_engines".into(),
-        help: "engines in use beside the first one, for threads".into(),
+        help: "engines beside the first one that some communicator has had so far (VERBENA_THREAD_ENGINES)"
+            .into(),
         subject: Subject::Wait,
         class: Class::Level,
         read: Read::ThreadEngines,

@@ -329,19 +329,6 @@ fn windows_and_files_are_revoked_with_their_communicator() {
     }
 }
 
-/// With engines for the threads and without.
-#[test]
-fn communicators_are_revoked_while_threads_send_on_them() {
-    for engines in ["4", "0"] {
-        for ranks in [2, 4] {
-            let job = Job::under(&staged("bin/mpiexec"), ranks).arg(program("ulfm_threads"));
-            let ended = job.env("VERBENA_THREAD_ENGINES", engines).run().ok();
-            let line = format!("ulfm_threads: ok with {ranks} ranks");
-            assert!(ended.stdout.contains(&line), "{engines}: {ended:?}");
-        }
-    }
-}
-
 /// The runs with random deaths: as many as are asked for, or what `make test` has time for.
 fn random_runs() -> u32 {
     std::env::var("VERBENA_DEATHS").map_or(30, |number| number.parse().expect("a number of runs"))

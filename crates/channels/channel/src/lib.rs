@@ -289,7 +289,8 @@ pub trait Channel: Send {
         None
     }
 
-    /// The same channel once more, for another engine of this process. `None`: one engine uses it.
+    /// Returns this channel once more, for another engine of this process. `None`: one engine uses
+    /// it.
     fn beside(&self) -> Option<Box<dyn Channel>> {
         None
     }

@@ -51,8 +51,8 @@ impl Wire {
         Wire::Other(Box::new(Wrapper { inner: self, tap }))
     }
 
-    /// The same channel once more, for the engine of this process with this number, which counts
-    /// from 1. `None` if only the first engine has it.
+    /// Returns this channel once more, for the engine of this process with this number, which
+    /// counts from 1. `None` if only the first engine has it.
     pub fn beside(&self, number: u32) -> Option<Wire> {
         match self {
             Wire::Shm(shm) => shm.beside(number).map(Wire::from),

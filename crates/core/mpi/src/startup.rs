@@ -70,8 +70,8 @@ fn take_line() -> Result<Option<Boot>, BootError> {
     }
 }
 
-/// Starts this process. Where it `has_threads` that call MPI at the same time, they may have engines
-/// of their own. The error's text has all that the user needs.
+/// Starts this process. Where it `has_threads` that call MPI at the same time, they may have
+/// engines of their own. The error's text has all that the user needs.
 pub fn start(has_threads: bool) -> Result<Started, Error> {
     read_settings()?;
     let mut boot = match take_line().map_err(Error::boot)? {

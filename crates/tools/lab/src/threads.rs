@@ -1,6 +1,6 @@
 //! The message rate of several threads (`MPI_THREAD_MULTIPLE`): the loop of the rate, by each
-//! thread of rank 0 with its partner on rank 1, each pair on a communicator of its own. All messages
-//! over the time from the first thread's start to the last one's end, on rank 0.
+//! thread of rank 0 with its partner on rank 1, each pair on a communicator of its own. All
+//! messages over the time from the first thread's start to the last one's end, on rank 0.
 
 use super::metric::Point;
 use super::pair::stream;

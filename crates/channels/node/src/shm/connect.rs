@@ -2,9 +2,8 @@
 
 use super::card::Card;
 use super::cell_layout::CellMeasures;
-use super::control::{BOARDS_MAX, Control, ENGINES_MAX, Measures};
+use super::control::{BOARDS_MAX, Control, ENGINES_MAX, Measures, RING_LOG2_MIN};
 use super::handover::{self, Gift, Offer};
-use super::mapped::RING_LOG2_MIN;
 use super::segment::{self, Segment};
 use super::{ShmChannel, heap};
 use std::io::{Error, ErrorKind};

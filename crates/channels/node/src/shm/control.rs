@@ -14,7 +14,6 @@
 //! may have written anything here, so all is checked before use.
 
 use super::cell_layout::{CellLine, CellMeasures};
-use super::mapped::RING_LOG2_MIN;
 use super::segment::{PAGE_BYTES, Segment};
 use crate::board;
 use std::sync::Arc;
@@ -28,6 +27,9 @@ const MAGIC: u64 = u64::from_le_bytes(*b"verbena1");
 /// Bytes of a ring beyond its lines: the page of the consumer's position and of the divisions'
 /// words.
 pub(crate) const RING_EXTRA_BYTES: usize = PAGE_BYTES;
+
+/// Log2 of the smallest ring's bytes.
+pub(crate) const RING_LOG2_MIN: u32 = 12;
 
 /// The measures of a segment, fixed when it is created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

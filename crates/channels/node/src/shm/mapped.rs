@@ -1,7 +1,7 @@
 //! A ring in the mapped segment: the one place where the ring's words and bytes are touched by
 //! address.
 
-use super::control::{Control, RING_EXTRA_BYTES};
+use super::control::{Control, RING_EXTRA_BYTES, RING_LOG2_MIN};
 use super::ring::{LINE_PAYLOAD_BYTES_MAX, Lines, RECORD_HEAD_BYTES};
 use super::segment::PAGE_BYTES;
 use crate::prefetch::fetch_to_write;
@@ -11,9 +11,6 @@ use verbena_memory::{LINE_BYTES, Region};
 
 /// Words for divisions in a ring's first page, one on each line behind the consumer's position.
 pub(crate) const DIVISIONS: usize = RING_EXTRA_BYTES / LINE_BYTES - 1;
-
-/// Log2 of the smallest ring's bytes.
-pub(crate) const RING_LOG2_MIN: u32 = 12;
 
 /// A ring. The segment must stay mapped as long as this exists: its holder holds the [`Control`]
 /// too.

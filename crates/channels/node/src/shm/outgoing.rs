@@ -4,8 +4,8 @@
 //! it beside the peer: a small message then asks no table and calls nothing.
 
 use super::cells::{Cells, Taken};
-use super::control::{Control, RING_EXTRA_BYTES};
-use super::mapped::{MappedRing, RING_LOG2_MIN};
+use super::control::{Control, RING_EXTRA_BYTES, RING_LOG2_MIN};
+use super::mapped::MappedRing;
 use super::note::{NOTE_BYTES, Note};
 use super::ring::{LINE_PAYLOAD_BYTES_MAX, Producer, lines_for, payload_bytes_max};
 use std::ptr::NonNull;

@@ -5,8 +5,8 @@
 //! Further engines reach the processes of the node, each through rings of its own. There are none
 //! unless all processes of the node begin with `MPI_THREAD_MULTIPLE`. The engine of a communicator
 //! follows from its context and its members alone, so that all members have the same one: what one
-//! sends there is looked for there. Only messages of the program between two processes go by further
-//! engines. Collectives, windows, files and other jobs are the first one's.
+//! sends there is looked for there. Only messages of the program between two processes go by
+//! further engines. Collectives, windows, files and other jobs are the first one's.
 //!
 //! Programs of one thread also begin with `MPI_THREAD_MULTIPLE`, and make communicators that they
 //! never send on. So an engine that has nothing under way and has found nothing for some rounds is
@@ -307,8 +307,8 @@ impl Process {
         self.engines().flat_map(of_engine).collect()
     }
 
-    /// The ways to the peers that were met; where several engines have met one, the way of the first
-    /// of these.
+    /// The ways to the peers that were met; where several engines have met one, the way of the
+    /// first of these.
     pub fn routes(&self) -> Vec<RouteReport> {
         let mut routes = self.command(|engine| engine.routes());
         for (_, engine) in self.further.used() {

@@ -10,7 +10,7 @@ use verbena_channel::loopback::LoopbackChannel;
 use verbena_channel::mark::Mark;
 use verbena_engine::{Failure, Mode, Settings};
 use verbena_machine::cores::Load;
-use verbena_memory::{Buffer, Region};
+use verbena_memory::{Buffer, Owned};
 use verbena_waiting::{Plain, lock};
 
 /// Exchanges of the thread that must not wait.
@@ -45,16 +45,14 @@ fn comm(process: &Process, number: u64) -> Comm {
 
 /// Sends a word to itself and receives it.
 fn exchange(process: &Process, comm: &Comm, word: i32) {
-    let (mut from, mut into) = (word.to_le_bytes(), [0; 4]);
-    // SAFETY: both live until the calls below are over.
-    let [from, into] = unsafe { [Region::of(&mut from), Region::of(&mut into)] };
-    let elements = |region| (Buffer::Contiguous(region), Mark::NONE);
-    let receive = process.receive_in(comm.engine(), receipt(comm, elements(into), 0, 7));
-    let send = process.send_in(comm.engine(), message(comm, elements(from), 0, 7, Mode::Standard));
+    let (from, into) = (Owned::from(&word.to_le_bytes()[..]), Owned::zeroed(4));
+    let elements = |owned: &Owned| (Buffer::Contiguous(owned.lend()), Mark::NONE);
+    let receive = process.receive_in(comm.engine(), receipt(comm, elements(&into), 0, 7));
+    let send = process.send_in(comm.engine(), message(comm, elements(&from), 0, 7, Mode::Standard));
     for posted in [send, receive] {
         assert_eq!(process.finish(posted).failure, None);
     }
-    assert_eq!(into.to_vec(), word.to_le_bytes());
+    assert_eq!(into.lend().to_vec(), word.to_le_bytes());
 }
 
 #[test]
@@ -118,11 +116,8 @@ fn a_thread_waits_for_that_of_the_same_engine() {
 fn a_thread_that_waits_at_one_engine_moves_the_others_on() {
     let process = process(2);
     let (waiting, other) = (comm(&process, 2), comm(&process, 3));
-    let mut into = [0; 4];
-    // SAFETY: it lives until the call below is over.
-    let into = unsafe { Region::of(&mut into) };
     let receive = |comm: &Comm| {
-        let receive = receipt(comm, (Buffer::Contiguous(into), Mark::NONE), 0, 7);
+        let receive = receipt(comm, (Buffer::EMPTY, Mark::NONE), 0, 7);
         process.post_in(comm.engine(), receive)
     };
     let (mine, theirs) = (receive(&waiting), receive(&other));
@@ -143,7 +138,7 @@ fn a_thread_that_waits_at_one_engine_moves_the_others_on() {
     }
 }
 
-/// As above, for an engine that nobody has used: it has its turn more rarely.
+/// Such an engine has its turn more rarely than one that the program has used.
 #[test]
 fn an_engine_that_nobody_uses_has_its_turn_all_the_same() {
     let process = process(2);

@@ -1,4 +1,4 @@
-//! Progress for calls that ask and do not wait: tests, probes, and calls that end work of their own.
+//! Progress for calls that ask and do not wait: tests, probes, and those that end their own work.
 
 use super::Process;
 use crate::threads;

@@ -102,7 +102,7 @@ fn threads_with_communicators_of_their_own() {
 fn communicators_are_revoked_while_threads_send_on_them() {
     for engines in ["4", "0"] {
         for ranks in [2, 4] {
-            let job = job(ranks, &program("ulfm_threads"));
+            let job = job(ranks, program("ulfm_threads"));
             let ended = job.env("VERBENA_THREAD_ENGINES", engines).run().ok();
             let line = format!("ulfm_threads: ok with {ranks} ranks");
             assert!(ended.stdout.contains(&line), "{engines}: {ended:?}");

@@ -147,8 +147,11 @@ fn an_engine_that_nobody_uses_has_its_turn_all_the_same() {
     // Behind the process's back, as what comes from others is.
     process.look_in(other.engine(), |engine| engine.send(send));
     let held = || process.look_in(other.engine(), |engine| engine.held_messages());
-    let round = |turn| process.progress_by_turns(Some(waiting.engine()), turn, |engine| engine.progress());
-    let rounds = (1..=2 * ALL_EVERY).take_while(|_| held() == 0).map(round).count() as u32;
+    let mut rounds = 0;
+    while held() == 0 && rounds < 2 * ALL_EVERY {
+        rounds += 1;
+        process.progress_by_turns(Some(waiting.engine()), rounds, |engine| engine.progress());
+    }
     assert!((OTHERS_EVERY..=ALL_EVERY).contains(&rounds), "{rounds} rounds");
 }
 

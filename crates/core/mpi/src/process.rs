@@ -340,7 +340,7 @@ impl Process {
     fn progress_in(&self, wanted: Option<usize>) -> bool {
         match self.further.any() {
             false => self.progress_by(|engine| engine.progress()),
-            true => self.progress_by_turns(wanted, self.next_turn(), |engine| engine.progress()),
+            true => self.poll_by_turns(wanted),
         }
     }
 

@@ -49,11 +49,15 @@ pub const fn index_of(standard: u32) -> Option<u32> {
 }
 
 /// The standard index of the index here.
-#[inline]
+#[inline(always)]
 pub const fn standard_index(index: u32) -> u32 {
-    if index <= PLAIN_INDEX {
-        return index;
-    }
+    if index <= PLAIN_INDEX { index } else { standard_index_of_further(index) }
+}
+
+/// The standard index of an operation of a further engine. Not in line: most are the first one's.
+#[cold]
+#[inline(never)]
+const fn standard_index_of_further(index: u32) -> u32 {
     let (engine, place) = ((index & PLAIN_INDEX) >> ENGINE_SHIFT, index & ((1 << ENGINE_SHIFT) - 1));
     engine << STANDARD_ENGINE_SHIFT | place
 }

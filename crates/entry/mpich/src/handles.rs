@@ -142,7 +142,7 @@ impl Handle for Request {
         // The library knows the whole generation of a receive, so this handle need not be
         // remembered.
         if let Some((index, generation)) = mpich::receive_in(handle) {
-            let native = (entries().services.receive)(mpich::standard_index(index), generation);
+            let native = (entries().services.receive)(index, generation);
             return if native == 0 { wrong(handle as u32) } else { native };
         }
         made((handle as u32 >> KIND_SHIFT & 15) as usize, handle as u32)

@@ -433,11 +433,14 @@ impl Process {
         moved
     }
 
-    /// Counts a call that asks and does not wait. Threads may lose counts of each other.
-    pub(super) fn next_turn(&self) -> u32 {
+    /// Makes a round for a call that asks and does not wait. Not in line: where there is one engine
+    /// such calls are short.
+    #[inline(never)]
+    pub(super) fn poll_by_turns(&self, wanted: Option<usize>) -> bool {
+        // Threads may lose counts of each other.
         let turn = self.further.turns.load(Ordering::Relaxed).wrapping_add(1);
         self.further.turns.store(turn, Ordering::Relaxed);
-        turn
+        self.progress_by_turns(wanted, turn, |engine| engine.progress())
     }
 }
 

@@ -4,7 +4,7 @@ use super::Process;
 use crate::threads;
 use std::sync::atomic::Ordering;
 use verbena_hang::Awaited;
-use verbena_waiting::lock::is_shared;
+use verbena_waiting::lock::{SingleThread, is_shared};
 
 /// After this many calls in a row that do not wait and find nothing, one lets others run.
 const VAIN_POLLS: u32 = 8;
@@ -27,6 +27,16 @@ impl Process {
     #[inline]
     pub fn poll_for(&self, polled: impl Fn(&Process) -> Option<Awaited>) -> bool {
         self.poll_in(None, polled)
+    }
+
+    /// Like [`Process::poll_for`], for a call alone in MPI: then there is one engine.
+    #[inline]
+    pub fn poll_alone(&self, _alone: SingleThread, polled: impl Fn(&Process) -> Option<Awaited>) -> bool {
+        let moved = self.progress_by(|engine| engine.progress());
+        match self.polls_with_care() || is_shared() {
+            true => self.polled_for(moved, polled, ASIDE_EACH),
+            false => moved,
+        }
     }
 
     /// Like [`Process::poll_for`]; `wanted` is the number of the engine that the call asks, if it

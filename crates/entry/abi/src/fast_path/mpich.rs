@@ -120,11 +120,19 @@ pub unsafe extern "C" fn waitall_rest(
 
 /// Implements [`verbena_faces::Services::receive`].
 pub extern "C" fn receive(index: u32, known: u32) -> usize {
-    let whole = match process_alone() {
-        Some((process, alone)) => process.engine_alone(alone).generation(index),
-        None => try_process().and_then(|process| process.generation(index)),
+    let (index, whole) = match process_alone() {
+        // Without threads there is one engine.
+        Some((process, alone)) => (index, process.engine_alone(alone).generation(index)),
+        None => of_threads(index),
     };
     whole
         .filter(|whole| (whole ^ known) & mpich::GENERATIONS == 0)
         .map_or(0, |generation| encode_request(Kind::EngineReceive, RequestId { index, generation }))
+}
+
+/// The standard index and the generation of the request with this index on MPICH's face.
+#[inline(never)]
+fn of_threads(index: u32) -> (u32, Option<u32>) {
+    let index = mpich::standard_index(index);
+    (index, try_process().and_then(|process| process.generation(index)))
 }

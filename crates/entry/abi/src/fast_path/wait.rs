@@ -120,7 +120,7 @@ impl<F: Face> Rungs<F> {
             if !process.engine_alone(alone).is_pending(id) {
                 return None;
             }
-            process.poll_for(move |process| Some(process.awaited(id)));
+            process.poll_alone(alone, move |process| Some(process.awaited(id)));
             if !process.engine_alone(alone).is_pending(id) {
                 return None;
             }

@@ -167,9 +167,9 @@ fn further_engines(place: &Place, channels: &[Wire]) -> Further {
         return Further::default();
     };
     let numbers = (1..).map_while(|number| {
-        shm.beside(number)?;
-        let wires = channels.iter().filter_map(|channel| channel.beside(number)).collect();
-        Some(Engine::over(place.me, place.size, wires, engine_settings()))
+        let wires: Vec<Wire> = channels.iter().filter_map(|channel| channel.beside(number)).collect();
+        let is_there = wires.iter().any(|wire| matches!(wire, Wire::Shm(_)));
+        is_there.then(|| Engine::over(place.me, place.size, wires, engine_settings()))
     });
     let peers = shm.near().map_or_else(Vec::new, <[Peer]>::to_vec);
     Further { engines: numbers.collect(), peers }

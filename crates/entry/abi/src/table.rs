@@ -15,14 +15,13 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use verbena_memory::LINE_BYTES;
 use verbena_waiting::lock::SingleThread;
 
 /// Slots of the first chunk; each further chunk doubles the table.
 const CHUNK_SLOTS_MIN: usize = 64;
 /// The number of chunks that make 2^27 slots.
 const CHUNKS: usize = 22;
-/// Bytes of a cache line.
-const LINE_BYTES: usize = 64;
 /// Largest number of objects in one table: what the index of a handle can express.
 pub const SLOTS_MAX: usize = 1 << 27;
 
